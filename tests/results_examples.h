@@ -20,13 +20,13 @@ inline ResultsHeader example_header() {
   return header;
 }
 
-inline Measurement example_of(const std::string& label, Runtime runtime) {
+inline Measurement example_of(const std::string& label, Backend backend) {
   Measurement one;
   one.variant.label = label;
-  one.variant.key = label + "/n=64/" + to_string(runtime) + "/forward/t1/cpu";
+  one.variant.key = label + "/n=64/" + to_string(backend) + "/forward/t1/cpu";
   one.variant.params = {{"n", "64"}, {"kind", "a \"b\""}};
-  one.variant.runtime = runtime;
-  one.variant.limits = {{"ir", "0.5%"}};
+  one.variant.backend = backend;
+  one.variant.limits = {{"instructions", "0.5%"}};
   one.variant.tags = {"short"};
   one.seconds = 0.041;
   return one;
@@ -34,12 +34,12 @@ inline Measurement example_of(const std::string& label, Runtime runtime) {
 
 inline Counted example_count() {
   Counted counted;
-  counted.metrics = {{"ir", 1234.5}, {"allocs", 3}};
+  counted.metrics = {{"instructions", 1234.5}, {"allocs", 3}};
   counted.lost = {{"peak_bytes", "it is null"}};
   counted.iterations = 20;
   counted.warmup = 10;
-  counted.first_block_ir = 1234.25;
-  counted.second_block_ir = 1234.5;
+  counted.first_block_instructions = 1234.25;
+  counted.second_block_instructions = 1234.5;
   counted.profile = "profiles/x.out";
   return counted;
 }
@@ -50,9 +50,9 @@ inline std::vector<Measurement> one_of_each_outcome() {
     if (metric.statistic != Statistic::kNone) timing.values[metric.name] = {1.5, 2};
   }
   std::vector<Measurement> all{
-      example_of("counted", Runtime::kEager), example_of("timed", Runtime::kTorchScript),
-      example_of("verified", Runtime::kFrozen), example_of("skipped", Runtime::kAoti),
-      example_of("failed", Runtime::kFused)};
+      example_of("counted", Backend::kEager), example_of("timed", Backend::kTorchScript),
+      example_of("verified", Backend::kFrozen), example_of("skipped", Backend::kAoti),
+      example_of("failed", Backend::kFused)};
   all[0].outcome = example_count();
   Counted timed;
   add_times(timed.metrics, timing);

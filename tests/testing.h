@@ -191,15 +191,16 @@ inline Measurement counted(const std::string& key, std::map<std::string, double>
   Counted outcome;
   outcome.steady = true;
   outcome.iterations = 20;
-  if (auto ir = metrics.find("ir"); ir != metrics.end()) {
-    outcome.first_block_ir = outcome.second_block_ir = ir->second;
+  if (auto ir = metrics.find("instructions"); ir != metrics.end()) {
+    outcome.first_block_instructions = outcome.second_block_instructions = ir->second;
   }
   outcome.metrics = std::move(metrics);
   return measured(key, std::move(outcome));
 }
 
 inline Measurement counted(const std::string& key, double ir) {
-  return counted(key, {{"ir", ir}, {"allocs", 2}, {"alloc_bytes", 128}, {"peak_bytes", 64}});
+  return counted(key,
+                 {{"instructions", ir}, {"allocs", 2}, {"alloc_bytes", 128}, {"peak_bytes", 64}});
 }
 
 // A count whose two blocks have these instructions.
@@ -207,7 +208,7 @@ inline Measurement unsteady(const std::string& key, double first, double second)
   Measurement measurement = counted(key, second);
   auto& outcome = std::get<Counted>(measurement.outcome);
   outcome.steady = false;
-  outcome.first_block_ir = first;
+  outcome.first_block_instructions = first;
   return measurement;
 }
 

@@ -113,7 +113,7 @@ Ended run_in_child(const std::function<void()>& body, int output, int64_t limit_
       continue;
     }
     const ProcessTree tree = tree_below(self, ended.pid);
-    ended.too_many = ended.too_many || tree.size() > kMostProcesses;
+    ended.too_many = ended.too_many || tree.size() > kMaxProcesses;
     if (now_ms() >= next_look && ended.stopped == CpuVerdict::kGoesOn) {
       ended.stopped = watch->look(now_ms(), tree.use());
       next_look = now_ms() + watch->interval_ms();

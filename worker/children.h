@@ -14,7 +14,7 @@ namespace instr {
 [[noreturn]] void end_process();
 
 // A snippet may start this many processes: more than any needs, and fewer than harm a machine.
-inline constexpr int kMostProcesses = 128;
+inline constexpr int kMaxProcesses = 128;
 
 struct Ended {
   pid_t pid = -1;                            // -1: it could not be forked, errno says why
@@ -22,7 +22,7 @@ struct Ended {
   CpuVerdict stopped = CpuVerdict::kGoesOn;  // why it was stopped, by the limit below
   int64_t limit_ms = 0;
   bool too_large = false;
-  bool too_many = false;  // it and what it started were more than kMostProcesses
+  bool too_many = false;  // it and what it started were more than kMaxProcesses
 
   bool was_stopped() const { return stopped != CpuVerdict::kGoesOn; }
 };
@@ -35,7 +35,7 @@ void adopt_orphans();
 // error, and ends, or stops with `is_over` true from then on. Waits for that until it and what it
 // started have used `limit_ms` of CPU time (0: no limit) or been idle for as long, then kills it
 // and whatever it left running, including daemons; the same once `is_too_large` is true for it,
-// which is also checked when it is over, or once there are more than kMostProcesses. If `abandoned`
+// which is also checked when it is over, or once there are more than kMaxProcesses. If `abandoned`
 // becomes true, kills all and ends this process.
 Ended run_in_child(const std::function<void()>& body, int output, int64_t limit_ms,
                    const std::function<bool()>& is_over, const std::function<bool()>& abandoned,

@@ -47,11 +47,11 @@ std::string enter_snippet_folder() {
 }
 
 void remove_snippet_folder() {
-  constexpr int kMostOpen = 16;
+  constexpr int kMaxOpen = 16;
   const std::string path = folder_path();
   unlink((path + "/" + wire::kLibraryLink).c_str());
   if (rmdir(path.c_str()) == 0 || errno == ENOENT) return;
-  nftw(path.c_str(), remove_one, kMostOpen, FTW_DEPTH | FTW_PHYS);
+  nftw(path.c_str(), remove_one, kMaxOpen, FTW_DEPTH | FTW_PHYS);
 }
 
 }  // namespace instr

@@ -110,7 +110,7 @@ uint64_t warm_up_for(uint64_t iterations) {
 }
 
 BlockEntry block_entry() { return {}; }
-uint64_t longest_block() { return 960; }
+uint64_t max_block() { return 960; }
 
 bool note_code() { return false; }
 void end_noting_code() {}

@@ -12,7 +12,7 @@ namespace instr {
 // The cost of entering a block, beside its iterations: switching the collection on and off, and the
 // loop around the iterations.
 struct BlockEntry {
-  int64_t most_ir = 1000;
+  int64_t max_ir = 1000;
   bool is_same_for_one = true;  // a block of one iteration has the entry that longer ones have
 };
 
@@ -58,7 +58,7 @@ uint64_t warm_up_for(uint64_t iterations);
 // The cost of entering a block, and the iterations of the longest block whose loop costs the same
 // for each of them.
 BlockEntry block_entry();
-uint64_t longest_block();
+uint64_t max_block();
 
 // The result of running `body`: the text of the exception that ended it, or nothing.
 // `is_definition_error`: it was an instr_definition_error (worker/snippet_support.h).

@@ -14,7 +14,7 @@ namespace instr {
 namespace {
 
 // Above this, doubles are no longer exact integers, and printing all digits would claim too much.
-constexpr double kLargestExact = 9007199254740992.0;  // 2^53
+constexpr double kMaxExact = 9007199254740992.0;  // 2^53
 
 std::string group_digits(std::string digits) {
   for (std::size_t end = digits.size(); end > 3; end -= 3) digits.insert(end - 3, ",");
@@ -25,7 +25,7 @@ std::string group_digits(std::string digits) {
 
 std::string format_count(double value) {
   if (!std::isfinite(value)) return "-";
-  if (std::fabs(value) > kLargestExact) return fmt::format("{:.6e}", value);
+  if (std::fabs(value) > kMaxExact) return fmt::format("{:.6e}", value);
   const bool integral = value == std::trunc(value);
   std::string text = fmt::format("{:.{}f}", std::fabs(value), integral ? 0 : 1);
   // A fraction must not look like a whole number: 3.96, not 4.0.
@@ -80,7 +80,7 @@ struct Form {
   unsigned char mask;
   unsigned char lead;
   std::size_t bytes;
-  char32_t least;
+  char32_t min;
 };
 
 Character decode_character(std::string_view text) {
@@ -99,7 +99,7 @@ Character decode_character(std::string_view text) {
       code = code << 6 | (next & 0x3F);
     }
     bool surrogate = code >= 0xD800 && code <= 0xDFFF;
-    if (code < form.least || code > 0x10FFFF || surrogate) return {first, 1, false};
+    if (code < form.min || code > 0x10FFFF || surrogate) return {first, 1, false};
     return {code, form.bytes, true};
   }
   return {first, 1, false};

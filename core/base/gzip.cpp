@@ -55,7 +55,7 @@ Expected<std::string> gzip_member(std::string_view text) {
   return out;
 }
 
-Expected<GzipMember> gunzip_member(std::string_view bytes, std::size_t begin, std::size_t most) {
+Expected<GzipMember> gunzip_member(std::string_view bytes, std::size_t begin, std::size_t max) {
   Inflater inflater;
   if (!inflater.ready) return fail("zlib could not be started");
   z_stream& stream = inflater.stream;
@@ -75,7 +75,7 @@ Expected<GzipMember> gunzip_member(std::string_view bytes, std::size_t begin, st
     std::size_t written = buffer.size() - stream.avail_out;
     member.end += used;
     member.text.append(buffer.data(), written);
-    if (member.text.size() > most) return fail("the gzip data is unreasonably large");
+    if (member.text.size() > max) return fail("the gzip data is unreasonably large");
     member.is_whole = status == Z_STREAM_END;
     goes_on = !member.is_whole && used + written > 0;
   }

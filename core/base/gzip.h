@@ -21,6 +21,6 @@ struct GzipMember {
 // The member that begins at byte `begin` of `bytes`. An error if that is not gzip, or damaged,
 // or holds more than `most` bytes of text.
 Expected<GzipMember> gunzip_member(std::string_view bytes, std::size_t begin,
-                                   std::size_t most = std::size_t{1} << 30);
+                                   std::size_t max = std::size_t{1} << 30);
 
 }  // namespace instr

@@ -8,11 +8,11 @@ namespace instr {
 namespace {
 
 // Longer words are not compared: nobody mistypes them, and the cost grows with the square.
-constexpr std::size_t kLongestWord = 200;
+constexpr std::size_t kMaxWordLength = 200;
 // Words that begin alike are near even if much is missing ("global" for "global_setup").
-constexpr std::size_t kShortestPrefix = 3;
+constexpr std::size_t kMinPrefix = 3;
 // At most so many known words are listed.
-constexpr std::size_t kMostKnown = 40;
+constexpr std::size_t kMaxKnown = 40;
 constexpr std::size_t kFar = std::numeric_limits<std::size_t>::max();
 
 // How far `word` is from `known`; kFar if they are not near each other. Both in lower case.
@@ -20,14 +20,14 @@ std::size_t distance(std::string_view word, std::string_view known) {
   if (word.empty() || known.empty()) return kFar;
   const std::size_t shorter = std::min(word.size(), known.size());
   const std::size_t longer = std::max(word.size(), known.size());
-  if (longer > kLongestWord) return kFar;
+  if (longer > kMaxWordLength) return kFar;
   const std::size_t far_from = std::max<std::size_t>(1, longer / 3);
   if (longer - shorter <= far_from) {
     const std::size_t edits = edit_distance(word, known);
     if (edits <= far_from && edits < shorter) return edits;
   }
   const bool prefix = known.substr(0, shorter) == word.substr(0, shorter);
-  return prefix && shorter >= kShortestPrefix ? longer - shorter : kFar;
+  return prefix && shorter >= kMinPrefix ? longer - shorter : kFar;
 }
 
 std::size_t distance_with_parts(std::string_view word, std::string_view known) {
@@ -100,11 +100,11 @@ std::optional<std::string> nearest(std::string_view word, const std::vector<std:
 std::string did_you_mean(std::string_view word, const std::vector<std::string>& known) {
   if (const auto near = nearest(word, known)) return "did you mean `" + *near + "`?";
   std::string text;
-  for (std::size_t i = 0; i < std::min(known.size(), kMostKnown); ++i) {
+  for (std::size_t i = 0; i < std::min(known.size(), kMaxKnown); ++i) {
     text += (i == 0 ? "known: `" : ", `") + known[i] + "`";
   }
-  if (known.size() <= kMostKnown) return text;
-  return text + " and " + std::to_string(known.size() - kMostKnown) + " more";
+  if (known.size() <= kMaxKnown) return text;
+  return text + " and " + std::to_string(known.size() - kMaxKnown) + " more";
 }
 
 std::string what_it_takes(std::string_view word, const std::vector<std::string>& known) {

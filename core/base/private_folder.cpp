@@ -35,7 +35,7 @@ constexpr auto kOldEnoughElsewhere = std::time_t{24} * 60 * 60;
 // The same in all containers of a machine, different on each machine and after each boot.
 const std::string& this_boot() {
   static const std::string boot = [] {
-    return read_file("/proc/sys/kernel/random/boot_id", kMostText)
+    return read_file("/proc/sys/kernel/random/boot_id", kMaxTextBytes)
         .value_or("unknown0")
         .substr(0, 8);
   }();

@@ -29,14 +29,14 @@ tl::unexpected<Error> cannot_read(const fs::path& path, int error) {
       error == ENOENT || error == ENOTDIR ? "check the path" : "check the file's permissions");
 }
 
-tl::unexpected<Error> too_large(const fs::path& path, std::size_t most) {
-  return unreadable(path, "is larger than " + std::to_string(most >> 20) + " MiB",
+tl::unexpected<Error> too_large(const fs::path& path, std::size_t max) {
+  return unreadable(path, "is larger than " + std::to_string(max >> 20) + " MiB",
                     "name another file");
 }
 
 }  // namespace
 
-Expected<std::string> read_file(const fs::path& path, std::size_t most, ReadFrom from) {
+Expected<std::string> read_file(const fs::path& path, std::size_t max, ReadFrom from) {
   // O_NONBLOCK: opening a pipe that nobody writes to must not hang. O_NOCTTY: a terminal is refused
   // below, and must not become ours.
   const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
@@ -49,7 +49,7 @@ Expected<std::string> read_file(const fs::path& path, std::size_t most, ReadFrom
                       "name a file here");
   }
   const auto expected = static_cast<std::size_t>(S_ISREG(info.st_mode) ? info.st_size : 0);
-  if (expected > most) return too_large(path, most);
+  if (expected > max) return too_large(path, max);
   std::string bytes;
   bytes.reserve(expected + kPiece);
   for (;;) {
@@ -64,7 +64,7 @@ Expected<std::string> read_file(const fs::path& path, std::size_t most, ReadFrom
     if (got < 0 && (error == EINTR || error == EAGAIN)) continue;
     if (got < 0) return cannot_read(path, error);
     if (got == 0) return bytes;
-    if (bytes.size() > most) return too_large(path, most);
+    if (bytes.size() > max) return too_large(path, max);
   }
 }
 

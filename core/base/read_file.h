@@ -11,14 +11,14 @@
 namespace instr {
 
 // Bytes, far beyond any real file.
-inline constexpr std::size_t kMostText = std::size_t{64} << 20;      // written by people
-inline constexpr std::size_t kMostResults = std::size_t{256} << 20;  // written by programs
+inline constexpr std::size_t kMaxTextBytes = std::size_t{64} << 20;      // written by people
+inline constexpr std::size_t kMaxResultsBytes = std::size_t{256} << 20;  // written by programs
 
 enum class ReadFrom { kFiles, kFilesAndPipes };
 
 // All bytes of a regular file or, if requested, of a pipe such as a shell's `<(...)`: that is read
 // to its end, and an interruption is an error. Errors have the file as their place.
-Expected<std::string> read_file(const std::filesystem::path& path, std::size_t most,
+Expected<std::string> read_file(const std::filesystem::path& path, std::size_t max,
                                 ReadFrom from = ReadFrom::kFiles);
 
 }  // namespace instr

@@ -31,10 +31,10 @@ void keep_permissions(const fs::path& from, const Fd& to) {
 }  // namespace
 
 fs::path follow_links(const fs::path& path) {
-  constexpr int kMostLinks = 40;  // as the kernel
+  constexpr int kMaxLinks = 40;  // as the kernel
   std::error_code error;
   fs::path file = path;
-  for (int i = 0; i < kMostLinks; ++i) {
+  for (int i = 0; i < kMaxLinks; ++i) {
     if (!fs::is_symlink(fs::symlink_status(file, error))) return file;
     const fs::path target = fs::read_symlink(file, error);
     if (error) break;

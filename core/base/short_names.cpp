@@ -11,7 +11,7 @@ namespace instr {
 namespace {
 
 constexpr const char* kCut = "…";
-constexpr std::size_t kLeastTail = 4;  // columns; less of a common end says nothing
+constexpr std::size_t kMinTail = 4;  // columns; less of a common end says nothing
 
 // A part of a name may begin or end at this character: not within "heads=16".
 bool begins_part(char c) { return c == '/' || c == ' '; }
@@ -65,7 +65,7 @@ std::vector<std::string> told_apart(const std::vector<std::string>& names, std::
   for (std::size_t i = 0; i < names.size(); ++i) {
     const std::size_t left = width - display_width(own[i]);
     std::string tail = names[i].substr(names[i].size() - end);
-    if (!tail.empty()) tail = end_of(tail, left / 2 < kLeastTail ? 1 : left / 2);
+    if (!tail.empty()) tail = end_of(tail, left / 2 < kMinTail ? 1 : left / 2);
     std::string head = names[i].substr(0, start);
     if (!head.empty()) head = shorten_end(head, left - display_width(tail));
     shortened.push_back(head + own[i] + tail);

@@ -14,7 +14,7 @@ bool is_space_or_newline(char c) { return c == ' ' || c == '\t' || c == '\r' || 
 }  // namespace
 
 Expected<SourceText> SourceText::read(const std::filesystem::path& path) {
-  return read_file(path, kMostText).and_then([&path](std::string&& text) {
+  return read_file(path, kMaxTextBytes).and_then([&path](std::string&& text) {
     return checked(path.string(), std::move(text));
   });
 }

@@ -205,7 +205,7 @@ TableLayout layout_of(const Table& table) {
   for (const TableColumn& column : table.columns) {
     auto lines = heading_lines(column.heading);
     layout.heading_lines = std::max(layout.heading_lines, lines.size());
-    std::size_t width = column.least;
+    std::size_t width = column.min;
     for (const std::string& line : lines) width = std::max(width, display_width(line));
     layout.columns.push_back(width);
   }
@@ -218,23 +218,23 @@ TableLayout layout_of(const Table& table) {
   }
   for (const Span& span : spans_of(table.columns)) {
     std::size_t width = width_of(layout, span);
-    std::size_t least = span.title.empty() ? 0 : display_width(span.title) - 2;
-    if (width < least) layout.columns[span.first] += least - width;
+    std::size_t min = span.title.empty() ? 0 : display_width(span.title) - 2;
+    if (width < min) layout.columns[span.first] += min - width;
   }
   return layout;
 }
 
 std::size_t path_width(std::size_t width) {
-  constexpr std::size_t kLeast = 25;
-  return width == 0 ? std::string::npos : std::max(width / 3, kLeast);
+  constexpr std::size_t kMin = 25;
+  return width == 0 ? std::string::npos : std::max(width / 3, kMin);
 }
 
 void shorten_last(Table& table, std::size_t width) {
-  constexpr std::size_t kLeast = 20;
+  constexpr std::size_t kMin = 20;
   if (width == 0) return;
   const TableLayout layout = layout_of(table);
   const std::size_t taken = layout.total() - layout.columns.back();
-  const std::size_t left = std::max(width, taken + kLeast) - taken;
+  const std::size_t left = std::max(width, taken + kMin) - taken;
   for (TableLine& line : table.lines) {
     if (line.cells.empty()) continue;
     std::string& text = line.cells.back().text;
@@ -245,8 +245,8 @@ void shorten_last(Table& table, std::size_t width) {
 std::optional<std::string> table_text(const Table& table, std::size_t width, bool color) {
   TableLayout layout = layout_of(table);
   if (width != 0 && layout.total() > width) {
-    std::size_t least = std::min(layout.columns.front(), table.least_name);
-    if (layout.beside_first() + least > width) return std::nullopt;
+    std::size_t min = std::min(layout.columns.front(), table.min_name);
+    if (layout.beside_first() + min > width) return std::nullopt;
     layout.columns.front() = width - layout.beside_first();
     Table narrow = table;
     shorten_first(narrow, layout.columns.front());

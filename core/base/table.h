@@ -27,7 +27,7 @@ enum class Align { kLeft, kRight };
 struct TableColumn {
   std::string heading = {};  // lines, the last one directly above the rule
   Align align = Align::kRight;
-  std::size_t least = 0;  // terminal columns that it takes at least
+  std::size_t min = 0;    // terminal columns that it takes at least
   std::string span = {};  // a title above it and its neighbours with the same title
 };
 
@@ -49,7 +49,7 @@ struct Table {
   std::vector<TableLine> lines = {};
   Headings headings = Headings::kRuled;
   // The first column is not shortened below this.
-  std::size_t least_name = 20;
+  std::size_t min_name = 20;
 };
 
 // Columns of a terminal, without escape sequences.

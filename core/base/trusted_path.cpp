@@ -14,7 +14,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr int kMostLinks = 40;  // as in Linux
+constexpr int kMaxLinks = 40;  // as in Linux
 
 bool is_trusted(uid_t owner) {
   struct stat root {};
@@ -81,6 +81,6 @@ Expected<void> check_way(const fs::path& path, int links_left) {
 
 }  // namespace
 
-Expected<void> check_trusted(const fs::path& path) { return check_way(path, kMostLinks); }
+Expected<void> check_trusted(const fs::path& path) { return check_way(path, kMaxLinks); }
 
 }  // namespace instr

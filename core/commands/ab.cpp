@@ -78,7 +78,7 @@ void set_side(const AbArguments& options, std::size_t which, Side& side) {
   side.measure.tools.jobs = jobs_of(options.measure.tools);
 }
 
-// --output=FOLDER holds both results files.
+// --output-dir=DIR holds both results files.
 Expected<std::optional<ResultsTarget>> output_of(const AbArguments& options, const char* name) {
   if (!options.output) return std::optional<ResultsTarget>();
   auto made =
@@ -205,7 +205,7 @@ Action ab_command(CommandLine& line) {
   declare_gate(line, options->gate, options->how.show_same);
   line.group("What to show and keep");
   declare_metrics(line, options->metrics);
-  line.option("-o,--output", "FOLDER", "keep both results there, as a.jsonl and b.jsonl",
+  line.option("-o,--output-dir,--output", "DIR", "keep both results there, as a.jsonl and b.jsonl",
               take_path(options->output));
   declare_flames(line, options->flames, "measured for that");
   declare_lines(line, options->measure.wants_lines, options->how.format);

@@ -38,7 +38,7 @@ namespace fs = std::filesystem;
 constexpr const char* kPrintCommands = "--print-commands";
 constexpr const char* kDumpFolder = "instr_bench_dump";
 
-// The folder of --output-dirname: its files, and what is written there beside the results.
+// The folder of --output-dir: its files, and what is written there beside the results.
 class ExperimentFolder {
  public:
   explicit ExperimentFolder(fs::path path) : path_(std::move(path)) {}
@@ -65,7 +65,7 @@ Expected<void> write(const fs::path& file, const std::string& text) {
 }
 
 Expected<void> ExperimentFolder::make() const {
-  return make_output_folder(path_, "name another one with --output-dirname");
+  return make_output_folder(path_, "name another one with --output-dir");
 }
 
 Expected<void> ExperimentFolder::write_summary(const std::vector<ExperimentRecord>& records) const {
@@ -210,8 +210,8 @@ tl::expected<ExperimentArguments, Errors> with_file(ExperimentArguments options)
     TRY(apply_experiment_file(source, options));
   }
   Selection& selection = options.plan.selection;
-  if (selection.runtimes.empty()) {
-    for (const RuntimeFacts& known : kRuntimes) selection.runtimes.push_back(known.runtime);
+  if (selection.backends.empty()) {
+    for (const BackendFacts& known : kBackends) selection.backends.push_back(known.backend);
   }
   selection = with_eager(selection);
   options.plan.axes.devices = selection.devices;
@@ -221,7 +221,7 @@ tl::expected<ExperimentArguments, Errors> with_file(ExperimentArguments options)
   measure.verify = true;
   measure.timeout = options.timeout;
   measure.iterations = options.iterations_per_run;
-  if (options.repeat) measure.repetitions = *options.repeat;
+  if (options.repetitions) measure.repetitions = *options.repetitions;
   if (options.folder && measure.dump_folder == kDumpFolder) {
     measure.dump_folder = ExperimentFolder(*options.folder).dumps();
   }
@@ -329,8 +329,8 @@ Action experiment_command(CommandLine& line) {
   declare_definitions(line, options->plan);
   declare_axes(line, options->plan);
   line.group("How to measure");
-  line.option("--repeat", "N", "timed runs (10)",
-              take_number(options->repeat, 2, kMostRepetitions));
+  line.option("--repetitions,--repeat", "N", "timed runs (10)",
+              take_number(options->repetitions, 2, kMaxRepetitions));
   line.option("--iterations-per-run", "N", "default: as many as fill --min-time",
               take_number(options->iterations_per_run, 1, kMaxIterations));
   line.option("--min-time", "SECONDS", "the minimum length of each run (0.05)",
@@ -343,7 +343,7 @@ Action experiment_command(CommandLine& line) {
   line.group("What to show and keep");
   line.option("-o,--output", "FILE", "the results, a line of JSON each (results.jsonl)",
               take_path(options->output));
-  line.option("--output-dirname", "DIR",
+  line.option("--output-dir,--output-dirname", "DIR",
               "keep all in this folder: results.jsonl, unless --output names another file, the "
               "summary as text and Markdown, and pictures",
               take_path(options->folder));

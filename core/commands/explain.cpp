@@ -37,7 +37,7 @@ struct ExplainArguments {
   ReportFormat format = ReportFormat::kTable;
   ExplainOrder order = ExplainOrder::kSelf;
   std::optional<std::string> callers;  // of what has this pattern in its name
-  int most_functions = 25;
+  int max_functions = 25;
   std::optional<std::filesystem::path> flame;  // a graph to write
   Showing showing;
 
@@ -149,7 +149,7 @@ Expected<std::string> report_of(const ExplainArguments& options, const std::stri
   const Terminal terminal = inspect_terminal(STDOUT_FILENO, options.showing.color);
   ExplainOptions shown;
   shown.order = options.order;
-  shown.most_functions = static_cast<std::size_t>(options.most_functions);
+  shown.max_functions = static_cast<std::size_t>(options.max_functions);
   shown.width = terminal.width;
   shown.color = terminal.color;
   if (!options.measure.wants_lines) {
@@ -259,7 +259,7 @@ void declare_shown(CommandLine& line, ExplainArguments& options) {
             "of [build], and whatever was compiled with -g; of results measured with --lines",
             options.measure.wants_lines);
   line.option("--top", "N", "functions, or lines, that tables show (25)",
-              take_number(options.most_functions, 1));
+              take_number(options.max_functions, 1));
   declare_format(line, options.format, explain_formats());
 }
 

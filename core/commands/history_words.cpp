@@ -28,8 +28,8 @@ struct HistoryWord {
   const char* name;
   const char* operands;
   const char* summary;
-  std::size_t least;
-  std::size_t most;
+  std::size_t min;
+  std::size_t max;
   WordOptions options;  // that it takes, besides those of every word
   ExpectedStatus (*run)(const HistoryOptions& options);
 };
@@ -184,7 +184,7 @@ Expected<void> check_word(const std::vector<std::string>& operands) {
                 did_you_mean(operands.front(), names));
   }
   const std::size_t count = operands.size() - 1;
-  if (count >= word->least && count <= word->most) return {};
+  if (count >= word->min && count <= word->max) return {};
   return fail(fmt::format("`history {}` takes {}", word->name,
                           *word->operands == '\0' ? "no operands" : word->operands),
               "see instr_bench history --help");

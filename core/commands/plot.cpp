@@ -42,7 +42,7 @@ constexpr FileKind kPicture{"a picture (SVG)", [](std::string_view start) {
 
 // Of a run's results file, or of one of experiments.
 Expected<std::vector<Measurement>> measurements_in(const fs::path& file, Incomplete incomplete) {
-  TRY_ASSIGN(auto bytes, read_file(file, kMostResults, ReadFrom::kFilesAndPipes));
+  TRY_ASSIGN(auto bytes, read_file(file, kMaxResultsBytes, ReadFrom::kFilesAndPipes));
   auto results = parse_results(bytes, file.string(), incomplete);
   if (results) return std::move(results->measurements);
   if (!are_experiments(bytes)) return tl::unexpected(results.error());
@@ -124,11 +124,11 @@ Action plot_command(CommandLine& line) {
   line.group("What to draw");
   line.option(
       "--kind", "KIND",
-      "speedup: how many times as fast as eager the other runtimes are, a bar each, but for "
+      "speedup: how many times as fast as eager the other backends are, a bar each, but for "
       "what failed verification; growth: a metric against a parameter of a definition's "
-      "matrix, a line for each benchmark and runtime; memory: wall time against peak "
+      "matrix, a line for each benchmark and backend; memory: wall time against peak "
       "memory, a point for each; distribution: which share of the benchmarks is how many times as "
-      "fast as eager, a line for each runtime",
+      "fast as eager, a line for each backend",
       take_kind(options->plot.kind, kinds), names_of(kinds));
   declare_metrics(line, options->metrics);
   line.option("--by", "PARAM", "of growth: the parameter, where there is more than one",

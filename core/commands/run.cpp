@@ -53,7 +53,7 @@ void declare_how(CommandLine& line, RunOptions& options) {
       {"repetitions", "min-time"}, [&measure] { return measure.wants_times; },
       "a metric that is timed, such as --metrics=wall");
   line.flag("--verify",
-            "compare the results of other runtimes with eager's: PASS, FAIL, ... in the results "
+            "compare the results of other backends with eager's: PASS, FAIL, ... in the results "
             "and the table",
             measure.verify);
 }

@@ -29,7 +29,7 @@ namespace fs = std::filesystem;
 
 struct SelftestArguments {
   ToolConfig tools;
-  int repeats = 20;  // of unchanged runs
+  int repetitions = 20;  // of unchanged runs
   Showing showing;
 };
 
@@ -146,16 +146,16 @@ std::vector<std::string> perturbed_options(int number) {
   return options;
 }
 
-Expected<void> check_alarms(Runs& runs, const fs::path& folder, int repeats, Progress& progress,
+Expected<void> check_alarms(Runs& runs, const fs::path& folder, int repetitions, Progress& progress,
                             Tally& tally) {
   bool failed = false;
   std::vector<std::string> common{"--definitions=" + find_installation().definitions.string(),
                                   "--tag=standard", "--threads=1"};
   progress.phase("counting the standard set");
-  if (repeats == 0) return {};
+  if (repetitions == 0) return {};
   TRY_ASSIGN(auto base, runs.run("unchanged", "", common, {}, failed));
-  for (int number = 1; number <= repeats; ++number) {
-    progress.phase(fmt::format("unchanged run {} of {}", number, repeats));
+  for (int number = 1; number <= repetitions; ++number) {
+    progress.phase(fmt::format("unchanged run {} of {}", number, repetitions));
     std::vector<std::string> more = common;
     for (std::string& option : perturbed_options(number)) more.push_back(std::move(option));
     TRY_ASSIGN(auto after, runs.run("again", "unchanged", more, perturbed(number, folder), failed));
@@ -176,7 +176,7 @@ Expected<void> check_alarms(Runs& runs, const fs::path& folder, int repeats, Pro
   print_output(
       fmt::format("\n{} unchanged runs of {} benchmarks, each with another environment, folder, "
                   "order, heap and number of jobs\n",
-                  repeats, base.results.measurements.size()));
+                  repetitions, base.results.measurements.size()));
   return {};
 }
 
@@ -187,7 +187,7 @@ ExpectedStatus run_selftest(const SelftestArguments& options, std::stop_token st
   Progress progress(progress_options(options.showing));
   Tally tally;
   auto checked = check_plants(runs, progress, color, tally).and_then([&] {
-    return check_alarms(runs, folder.path(), options.repeats, progress, tally);
+    return check_alarms(runs, folder.path(), options.repetitions, progress, tally);
   });
   progress.finish();
   if (stop.stop_requested()) return kInterrupted;
@@ -212,7 +212,8 @@ Action selftest_command(CommandLine& line) {
       "runs of unchanged code with other environments, folders, orders, numbers of jobs and "
       "heaps.");
   line.group("How to measure");
-  line.option("--repeats", "N", "runs of unchanged code (20)", take_number(options->repeats, 0));
+  line.option("--repetitions,--repeats", "N", "runs of unchanged code (20)",
+              take_number(options->repetitions, 0));
   declare_tools(line, options->tools);
   line.group("What to show");
   declare_showing(line, options->showing);

@@ -276,7 +276,7 @@ Attribution Attributor::attribute(const std::vector<FunctionCost>& before,
   });
   for (const auto& [name, cost] : changed) {
     result.unexplained -= change_of(*cost);
-    if (result.parts.size() < options_.most_parts) {
+    if (result.parts.size() < options_.max_parts) {
       const CodeName& name_before = names_->code(cost->name_before.value_or(name));
       result.parts.push_back(function_change(names_->code(name), name_before, *cost));
     } else {
@@ -288,7 +288,7 @@ Attribution Attributor::attribute(const std::vector<FunctionCost>& before,
     const auto new_names = renamed(costs);
     for (const CallMove& move :
          call_moves(names_->calling(before, new_names), names_->calling(after, new_names))) {
-      if (result.calls.size() == options_.most_calls) break;
+      if (result.calls.size() == options_.max_calls) break;
       result.calls.push_back({names_->code(move.caller).function,
                               move.callee ? names_->code(*move.callee).function : "",
                               move.calls_before, move.calls_after, move.change});

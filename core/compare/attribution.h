@@ -55,14 +55,14 @@ struct Attribution {
   std::vector<CallChange> calls = {};
 };
 
-// Whether profiles have `metric` by function: "ir" and, if both were simulated, the metrics of
-// caches and branches.
+// Whether profiles have `metric` by function: "instructions" and, if both were simulated, the
+// metrics of caches and branches.
 bool is_attributable(const std::string& metric, const std::vector<FunctionCost>& before,
                      const std::vector<FunctionCost>& after);
 
 struct AttributionOptions {
-  std::size_t most_parts = 10;
-  std::size_t most_calls = 5;
+  std::size_t max_parts = 10;
+  std::size_t max_calls = 5;
 
   static AttributionOptions all() { return {SIZE_MAX, SIZE_MAX}; }
 };

@@ -7,7 +7,7 @@ namespace instr {
 
 namespace {
 
-constexpr double kLeast = 1e-6;  // below are only errors of rounding
+constexpr double kMin = 1e-6;  // below are only errors of rounding
 
 // How sure it is that what a function does differently is a change of its own.
 enum class Certainty {
@@ -61,14 +61,14 @@ class CallSearch {
     const double ratio = are_known ? after.calls / before.calls : 1;
     const auto add = [&](std::optional<std::size_t> callee, double calls_before, double calls_after,
                          double change) {
-      if (std::fabs(change) < kLeast) return;
+      if (std::fabs(change) < kMin) return;
       moves_.push_back({number, callee, calls_before, calls_after, change});
       explained_ += std::fabs(change);
     };
     add(std::nullopt, before.calls, after.calls, after.self - ratio * before.self);
     const auto compare_edges = [&](std::size_t callee, const CallingFunction::Edge& old,
                                    const CallingFunction::Edge& now) {
-      if (std::fabs(now.calls - ratio * old.calls) < kLeast) return;  // if anything, within it
+      if (std::fabs(now.calls - ratio * old.calls) < kMin) return;  // if anything, within it
       add(callee, old.calls, now.calls, now.ir - ratio * old.ir);
     };
     for (const auto& [callee, old] : before.callees) {

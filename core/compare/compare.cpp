@@ -46,15 +46,15 @@ Expected<void> attribute(ComparedRow& row, const ResultSet& before, const Result
   TRY_ASSIGN(auto functions_after, after.functions(row.key));
   if (functions_before.empty() || functions_after.empty()) return {};
   // The most important metric; the first of equal ones.
-  const MetricChange* most = nullptr;
+  const MetricChange* max = nullptr;
   for (const MetricChange& metric : row.metrics) {
     if (!is_of_interest(metric)) continue;
     if (!is_attributable(metric.metric, functions_before, functions_after)) continue;
-    if (most == nullptr || metric.verdict > most->verdict) most = &metric;
+    if (max == nullptr || metric.verdict > max->verdict) max = &metric;
   }
-  if (most == nullptr) return {};
+  if (max == nullptr) return {};
   row.attribution =
-      attributor.attribute(functions_before, functions_after, *most->change(), most->metric);
+      attributor.attribute(functions_before, functions_after, *max->change(), max->metric);
   return {};
 }
 
@@ -65,7 +65,7 @@ Expected<void> attribute_rows(Comparison& comparison, const ResultSet& before,
   std::size_t attributed = 0;
   for (ComparedRow& row : comparison.rows) {
     if (std::none_of(row.metrics.begin(), row.metrics.end(), is_of_interest)) continue;
-    if (attributed == options.most_attributions) {
+    if (attributed == options.max_attributions) {
       ++comparison.not_attributed;
       continue;
     }
@@ -87,7 +87,7 @@ Expected<void> add_lines(ComparedRow& row, const ResultSet& before, const Result
 Expected<void> add_lines_of_rows(Comparison& comparison, const ResultSet& before,
                                  const ResultSet& after, const CompareOptions& options) {
   if (!options.wants_lines || !before.lines || !after.lines) return {};
-  std::size_t left = options.most_attributions;
+  std::size_t left = options.max_attributions;
   for (ComparedRow& row : comparison.rows) {
     if (row.ir_change() == 0) continue;
     if (left-- == 0) break;
@@ -177,13 +177,13 @@ std::set<std::string> metrics_of(const ResultSet& set) {
 
 // "a, b, c and 12 more"
 std::string some_of(const std::vector<std::string>& keys) {
-  constexpr std::size_t kMost = 3;
+  constexpr std::size_t kMax = 3;
   std::string text;
-  for (std::size_t i = 0; i < std::min(keys.size(), kMost); ++i) {
+  for (std::size_t i = 0; i < std::min(keys.size(), kMax); ++i) {
     text += (i == 0 ? "" : ", ") + printable(keys[i]);
   }
-  if (keys.size() <= kMost) return text;
-  return text + fmt::format(" and {} more", keys.size() - kMost);
+  if (keys.size() <= kMax) return text;
+  return text + fmt::format(" and {} more", keys.size() - kMax);
 }
 
 // One per changed limit, however many benchmarks have it.

@@ -47,8 +47,8 @@ struct CompareOptions {
   bool allow_not_comparable = false;  // else a lost metric or a count that is not steady fails
   bool allow_nothing = false;         // else a comparison without one comparable row fails
   AttributionOptions attribution;
-  std::size_t most_attributions = 50;  // rows whose change is attributed, most important first
-  bool wants_lines = false;            // of the sources, of these rows
+  std::size_t max_attributions = 50;  // rows whose change is attributed, most important first
+  bool wants_lines = false;           // of the sources, of these rows
 };
 
 // A limit that differs between the two sides; that of `before` applies. Nothing: no limit.
@@ -61,7 +61,7 @@ struct LimitChange {
   auto operator<=>(const LimitChange&) const = default;
 };
 
-// "the limit of ir is changed from 0.5% to none (0.5% holds)"
+// "the limit of instructions is changed from 0.5% to none (0.5% holds)"
 std::string limit_change_text(const LimitChange& change);
 
 // The state of a key. Slower and faster are judged by instructions or, if these are equal, by the

@@ -169,7 +169,7 @@ void judge(MetricChange& metric, ComparedRow& row, const Acceptances& accepted) 
   if (one == nullptr) return;
   metric.accepted = *one;
   metric.verdict = Verdict::kPasses;
-  add_reason(row, public_name(metric.metric) + " " + to_string(*one));
+  add_reason(row, metric.metric + " " + to_string(*one));
 }
 
 RowState state_of(const std::vector<MetricChange>& metrics) {
@@ -191,7 +191,7 @@ void give_up(ComparedRow& row, const std::string& reason, const CompareOptions& 
   raise(row, options.allow_not_comparable ? Verdict::kWarns : Verdict::kFails);
 }
 
-// "no ir before (base.jsonl:4: it is null)"
+// "no instructions before (base.jsonl:4: it is null)"
 std::string lost_reason(const std::string& metric, const Counted& counted, const char* side) {
   std::string reason = fmt::format("no {} {}", printable(metric), side);
   auto why = counted.lost.find(metric);
@@ -303,7 +303,7 @@ Expected<void> check_repetitions(const ComparedRow& row, const Counted& before,
                     "exceeds chance",
                     metric.metric, printable(row.key), format_plural(known_before, "repetition"),
                     known_after),
-        fmt::format("measure both sides with --repetitions={} or more", least_repetitions()));
+        fmt::format("measure both sides with --repetitions={} or more", min_repetitions()));
   }
   return {};
 }

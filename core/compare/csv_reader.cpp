@@ -70,7 +70,7 @@ bool CsvReader::refuse(std::size_t at, std::string what, std::string advice) {
 }
 
 bool CsvReader::read_metric(const CsvField& field, std::string& metric) {
-  metric = trim(field.text);
+  metric = metric_name(trim(field.text));
   const auto& known = limit_metrics();
   if (std::find(known.begin(), known.end(), metric) != known.end()) return true;
   return refuse(field.begin, fmt::format("unknown metric `{}`", printable(metric)),

@@ -31,7 +31,7 @@ struct ExpectedCount {
 
 constexpr std::size_t kMinCountColumns = 3;  // the margin may be omitted
 constexpr const char* kCountAdvice =
-    "write for example `matmul/mm/n=64/eager/forward/t1/cpu,ir,12345`";
+    "write for example `matmul/mm/n=64/eager/forward/t1/cpu,instructions,12345`";
 
 class CountReader : private CsvReader {
  public:
@@ -118,7 +118,7 @@ ExpectedCounts baseline_of(const std::vector<ExpectedCount>& counts) {
     auto& counted = std::get<Counted>(measurements[place->second].outcome);
     counted.metrics[count.metric] = count.value;
     if (count.metric == kInstructions)
-      counted.first_block_ir = counted.second_block_ir = count.value;
+      counted.first_block_instructions = counted.second_block_instructions = count.value;
     limits.hard.erase(count.metric);
     if (count.margin) {
       limits.hard[count.metric] = *count.margin;

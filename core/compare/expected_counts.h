@@ -1,6 +1,6 @@
 // The file of --expect: committed counts with margins, and its update.
 //   key,metric,expected,margin
-//   matmul/mm/n=64/eager/forward/t1/cpu,ir,12345,0.5%|+10
+//   matmul/mm/n=64/eager/forward/t1/cpu,instructions,12345,0.5%|+10
 // The margin may be empty or omitted.
 #pragma once
 

@@ -19,12 +19,12 @@ constexpr Key kFileKeys[] = {{"limit", Shape::kTables, "[[limit]]"}};
 
 constexpr Key kEntryKeys[] = {
     {"keys", Shape::kStrings, "keys = \"^matmul/\""},
-    {"hard", Shape::kTable, "hard = { ir = \"1%\" }"},
-    {"soft", Shape::kTable, "soft = { ir = \"0.2%\" }"},
+    {"hard", Shape::kTable, "hard = { instructions = \"1%\" }"},
+    {"soft", Shape::kTable, "soft = { instructions = \"0.2%\" }"},
 };
 
 constexpr const char* kLimitExample =
-    "write for example `keys = \"^matmul/\"` and `hard = { ir = \"1%\" }`";
+    "write for example `keys = \"^matmul/\"` and `hard = { instructions = \"1%\" }`";
 
 re2::RE2::Options quiet() {
   re2::RE2::Options options;
@@ -50,20 +50,14 @@ std::vector<Text> read_patterns(const TableReader& read) {
   return patterns;
 }
 
-// { ir = "0.5%", allocs = "+0" }. `title` names the table in messages. Invalid limits and unknown
-// metrics are left out and added to `errors`.
+// Reads { instructions = "0.5%", allocs = "+0" }. `title` names the table in messages. Invalid
+// limits and unknown metrics are left out and added to `errors`.
 std::map<std::string, Limit> read_limits(const toml::table& table, std::string_view title,
                                          const SourceText& source, Errors& errors) {
   std::map<std::string, Limit> limits;
-  const TableReader read(table, title, limit_keys(), source, errors);
-  for (const std::string& metric : names_of(limit_keys())) {
-    const std::optional<Text> text = read.text(metric);
-    if (!text) continue;
-    if (auto limit = parse_limit(text->code)) {
-      limits.emplace(metric, *limit);
-    } else {
-      read.add_error(text->where, std::move(limit.error().what), std::move(limit.error().advice));
-    }
+  for (const auto& [metric, text] :
+       read_limit_texts(TableReader(table, title, limit_keys(), source, errors))) {
+    if (auto limit = parse_limit(text)) limits.emplace(metric, *limit);
   }
   return limits;
 }

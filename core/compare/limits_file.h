@@ -1,8 +1,8 @@
 // The file of --limits: limits of many benchmarks, by patterns of their keys.
 //   [[limit]]
 //   keys = "^matmul/"                         # or a list
-//   hard = { ir = "1%|+200", allocs = "+0" }
-//   soft = { ir = "0.2%", allocs = "none" }
+//   hard = { instructions = "1%|+200", allocs = "+0" }
+//   soft = { instructions = "0.2%", allocs = "none" }
 #pragma once
 
 #include <filesystem>

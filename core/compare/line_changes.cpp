@@ -15,7 +15,7 @@ namespace {
 using LinesOfFile = std::vector<const LineCost*>;
 using LinesByFile = std::map<std::string, LinesOfFile>;
 
-constexpr std::size_t kMostCells = std::size_t{1} << 24;  // of the table of a longest subsequence
+constexpr std::size_t kMaxCells = std::size_t{1} << 24;  // of the table of a longest subsequence
 
 LinesByFile by_file(const LineCosts& costs) {
   LinesByFile files;
@@ -72,7 +72,7 @@ bool are_same(const LineCost& before, const LineCost& after) {
 class Lengths {
  public:
   Lengths(const LinesOfFile& before, const LinesOfFile& after) : columns_(after.size() + 1) {
-    if ((before.size() + 1) * columns_ > kMostCells) return;
+    if ((before.size() + 1) * columns_ > kMaxCells) return;
     lengths_.resize((before.size() + 1) * columns_);
     for (std::size_t i = before.size(); i-- > 0;) {
       for (std::size_t j = after.size(); j-- > 0;) {

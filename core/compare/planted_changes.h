@@ -39,7 +39,7 @@ std::vector<PlantFinding> judge_plant(const Plant& plant, const Comparison& comp
 // Rows of a comparison of two unchanged runs that are not the same.
 std::vector<std::string> false_alarms(const Comparison& comparison);
 
-// "ir=+0|allocs=+0|...": under these limits everything that grows fails.
+// "instructions=+0|allocs=+0|...": under these limits everything that grows fails.
 std::string exact_limits();
 
 }  // namespace instr

@@ -66,7 +66,7 @@ bool sizes_match(const fs::path& folder, const std::string& seal) {
 }  // namespace
 
 std::optional<std::string> read_text(const fs::path& file) {
-  auto text = read_file(file, kMostResults);
+  auto text = read_file(file, kMaxResultsBytes);
   return text ? std::optional(*std::move(text)) : std::nullopt;
 }
 

@@ -14,7 +14,7 @@ namespace instr {
 
 namespace {
 
-constexpr std::size_t kLargestNotes = 1 << 20;
+constexpr std::size_t kMaxNotes = 1 << 20;
 
 bool read_at(int fd, std::uint64_t offset, void* to, std::size_t size) {
   return ::pread(fd, to, size, static_cast<off_t>(offset)) == static_cast<ssize_t>(size);
@@ -64,7 +64,7 @@ std::optional<std::string> elf_build_id(const std::filesystem::path& file) {
   for (unsigned i = 0; i < header.e_phnum; ++i) {
     Elf64_Phdr segment;
     if (!read_at(fd.get(), header.e_phoff + i * sizeof segment, &segment, sizeof segment)) break;
-    if (segment.p_type != PT_NOTE || segment.p_filesz > kLargestNotes) continue;
+    if (segment.p_type != PT_NOTE || segment.p_filesz > kMaxNotes) continue;
     std::vector<unsigned char> notes(segment.p_filesz);
     if (!read_at(fd.get(), segment.p_offset, notes.data(), notes.size())) continue;
     if (auto id = build_id_in(notes)) return id;

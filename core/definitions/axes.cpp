@@ -40,8 +40,8 @@ struct Axis {
 };
 
 constexpr Axis kAxes[] = {
-    {"accelerator", [](const Variant& variant) { return variant.device; }},
-    {"backend", [](const Variant& variant) { return std::string(to_string(variant.runtime)); }},
+    {"device", [](const Variant& variant) { return variant.device; }},
+    {"backend", [](const Variant& variant) { return std::string(to_string(variant.backend)); }},
     {"test",
      [](const Variant& variant) {
        return std::string(variant.autograd == Autograd::kForward ? "eval" : "train");
@@ -75,31 +75,31 @@ std::vector<Definition> with_axes(std::vector<Definition> definitions, const Exp
   return definitions;
 }
 
-Expected<std::string> accelerator_from(const std::string& name) {
-  return meaning("accelerator", name, named(known_devices()));
+Expected<std::string> parse_device(const std::string& name) {
+  return meaning("device", name, named(known_devices()));
 }
 
-Expected<Runtime> backend_from(const std::string& name) {
-  std::vector<std::pair<std::string, Runtime>> known;
-  for (const RuntimeFacts& one : kRuntimes) known.emplace_back(one.name, one.runtime);
+Expected<Backend> parse_backend(const std::string& name) {
+  std::vector<std::pair<std::string, Backend>> known;
+  for (const BackendFacts& one : kBackends) known.emplace_back(one.name, one.backend);
   return meaning("backend", name, known);
 }
 
-Expected<Autograd> test_from(const std::string& name) {
+Expected<Autograd> parse_test(const std::string& name) {
   return meaning<Autograd>("test", name,
                            {{"eval", Autograd::kForward}, {"train", Autograd::kForwardBackward}});
 }
 
-Expected<std::string> data_type_from(const std::string& name) {
+Expected<std::string> parse_data_type(const std::string& name) {
   return meaning("data type", name, named(kDataTypes));
 }
 
-Expected<std::string> shapes_from(const std::string& name) {
+Expected<std::string> parse_shapes(const std::string& name) {
   return meaning("kind of shapes", name, named(kShapes));
 }
 
 Expected<void> check_left_out(const AxisValue& left_out) {
-  if (left_out != AxisValue{"backend", to_string(Runtime::kEager)}) return {};
+  if (left_out != AxisValue{"backend", to_string(Backend::kEager)}) return {};
   return fail("eager cannot be left out, as the other backends are compared with it");
 }
 

@@ -63,11 +63,11 @@ bool is_autocast(const Variant& variant);
 bool has_dynamic_shapes(const Variant& variant);
 
 // The meaning of a value's name on each axis. Errors have no place.
-Expected<std::string> accelerator_from(const std::string& name);
-Expected<Runtime> backend_from(const std::string& name);
-Expected<Autograd> test_from(const std::string& name);  // "eval": forward, "train": with backward
-Expected<std::string> data_type_from(const std::string& name);
-Expected<std::string> shapes_from(const std::string& name);
+Expected<std::string> parse_device(const std::string& name);
+Expected<Backend> parse_backend(const std::string& name);
+Expected<Autograd> parse_test(const std::string& name);  // "eval": forward, "train": with backward
+Expected<std::string> parse_data_type(const std::string& name);
+Expected<std::string> parse_shapes(const std::string& name);
 
 // Whether a value may be left out.
 Expected<void> check_left_out(const AxisValue& left_out);

@@ -8,8 +8,8 @@ namespace instr {
 namespace {
 
 constexpr bool is_in_order() {
-  for (std::size_t i = 0; i < kRuntimes.size(); ++i) {
-    if (kRuntimes[i].runtime != static_cast<Runtime>(i)) return false;
+  for (std::size_t i = 0; i < kBackends.size(); ++i) {
+    if (kBackends[i].backend != static_cast<Backend>(i)) return false;
   }
   return true;
 }
@@ -17,22 +17,22 @@ static_assert(is_in_order(), "facts_of() finds an entry by its place");
 
 }  // namespace
 
-std::optional<Runtime> runtime_from(const std::string& name) {
-  const auto known = std::find_if(kRuntimes.begin(), kRuntimes.end(),
-                                  [&name](const RuntimeFacts& one) { return name == one.name; });
-  return known == kRuntimes.end() ? std::nullopt : std::optional(known->runtime);
+std::optional<Backend> backend_from(const std::string& name) {
+  const auto known = std::find_if(kBackends.begin(), kBackends.end(),
+                                  [&name](const BackendFacts& one) { return name == one.name; });
+  return known == kBackends.end() ? std::nullopt : std::optional(known->backend);
 }
 
-std::vector<std::string> packages_of(Runtime runtime) {
-  const char* text = facts_of(runtime).packages;
+std::vector<std::string> packages_of(Backend backend) {
+  const char* text = facts_of(backend).packages;
   std::istringstream words(text != nullptr ? text : "");
   std::vector<std::string> packages;
   for (std::string word; words >> word;) packages.push_back(word);
   return packages;
 }
 
-bool runs_on(Runtime runtime, const std::string& device) {
-  const char* only = facts_of(runtime).device;
+bool runs_on(Backend backend, const std::string& device) {
+  const char* only = facts_of(backend).device;
   return only == nullptr || device == only;
 }
 

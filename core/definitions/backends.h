@@ -1,4 +1,4 @@
-// The runtimes: one entry for each way in which a definition is run. Keys, options, expansion,
+// The backends: one entry for each way in which a definition is run. Keys, options, expansion,
 // generated code and the choice of a zygote are derived from this table.
 #pragma once
 
@@ -12,7 +12,7 @@
 
 namespace instr {
 
-enum class Runtime {
+enum class Backend {
   kEager,
   kTorchScript,
   kFrozen,     // torch::jit::freeze
@@ -62,14 +62,14 @@ constexpr bool is_of_python(WarmUp zygote) {
   return zygote == WarmUp::kPython || zygote == WarmUp::kCompiler;
 }
 
-struct RuntimeFacts {
-  Runtime runtime;
+struct BackendFacts {
+  Backend backend;
   const char* name;   // in keys and options
   const char* title;  // as shown to people
   Body body = Body::kScript;
   // Generated C++ that prepares the loaded module; null: it runs as it is.
   const char* preparation = nullptr;
-  bool is_usual = false;  // measured without --runtime
+  bool is_usual = false;  // measured without --backend
   // Parameters of a frozen module or of a package are constants: there is nothing to differentiate
   // by; and a captured graph replays only its forward pass.
   bool keeps_gradients = true;
@@ -80,8 +80,8 @@ struct RuntimeFacts {
   // it is only timed.
   const char* packages = nullptr;
   bool is_on_xla = false;  // runs on XLA's device, where its arguments are moved
-  // Of torch.compile(), which is passed the backend of this name, or the runtime's.
-  const char* backend = nullptr;
+  // Of torch.compile(), which is passed the backend of this name, or the backend's.
+  const char* torch_backend = nullptr;
   const char* mode = nullptr;
   const char* options = nullptr;  // an expression of Python
   // The header of LibTorch that its units include, and that needs those of CUDA's toolkit.
@@ -89,9 +89,9 @@ struct RuntimeFacts {
 };
 
 // A backend of torch.compile().
-constexpr RuntimeFacts compiled_by(Runtime runtime, const char* name, const char* title,
+constexpr BackendFacts compiled_by(Backend backend, const char* name, const char* title,
                                    const char* device = nullptr) {
-  RuntimeFacts facts{.runtime = runtime, .name = name, .title = title};
+  BackendFacts facts{.backend = backend, .name = name, .title = title};
   facts.body = Body::kCompiled;
   facts.device = device;
   facts.libtorch = ">=2.0";
@@ -99,16 +99,16 @@ constexpr RuntimeFacts compiled_by(Runtime runtime, const char* name, const char
 }
 
 // One that these packages bring along.
-constexpr RuntimeFacts compiled_by_package(Runtime runtime, const char* name, const char* title,
+constexpr BackendFacts compiled_by_package(Backend backend, const char* name, const char* title,
                                            const char* packages) {
-  RuntimeFacts facts = compiled_by(runtime, name, title);
+  BackendFacts facts = compiled_by(backend, name, title);
   facts.packages = packages;
   return facts;
 }
 
 // What PyTorch/XLA runs on the CPU.
-constexpr RuntimeFacts on_xla(Body body, Runtime runtime, const char* name, const char* title) {
-  RuntimeFacts facts = compiled_by_package(runtime, name, title, "torch_xla>=2.7");
+constexpr BackendFacts on_xla(Body body, Backend backend, const char* name, const char* title) {
+  BackendFacts facts = compiled_by_package(backend, name, title, "torch_xla>=2.7");
   facts.body = body;
   facts.libtorch = ">=2.7";
   facts.is_on_xla = true;
@@ -118,8 +118,8 @@ constexpr RuntimeFacts on_xla(Body body, Runtime runtime, const char* name, cons
 
 // Its graphs have the parameters as constants. It would compute in bfloat16 whatever the type where
 // the processor is good at that.
-constexpr RuntimeFacts open_vino() {
-  RuntimeFacts facts = compiled_by_package(Runtime::kOpenVino, "openvino", "OpenVINO", "openvino");
+constexpr BackendFacts open_vino() {
+  BackendFacts facts = compiled_by_package(Backend::kOpenVino, "openvino", "OpenVINO", "openvino");
   facts.keeps_gradients = false;
   facts.device = "cpu";
   facts.options = "{\"aot_autograd\": True, \"config\": {\"INFERENCE_PRECISION_HINT\": \"f32\"}}";
@@ -127,111 +127,111 @@ constexpr RuntimeFacts open_vino() {
 }
 
 // A later torch only has a placeholder for it, and a later onnxscript does not export for it.
-constexpr RuntimeFacts onnx_runtime() {
-  RuntimeFacts facts = compiled_by_package(Runtime::kOnnxRuntime, "onnxrt", "ONNX Runtime",
+constexpr BackendFacts onnx_runtime() {
+  BackendFacts facts = compiled_by_package(Backend::kOnnxRuntime, "onnxrt", "ONNX Runtime",
                                            "onnxruntime-training onnxscript<0.4");
   facts.libtorch = ">=2.1,<2.9";
   return facts;
 }
 
 // Inductor in a mode of its own.
-constexpr RuntimeFacts inductor_in(const char* mode, Runtime runtime, const char* name,
+constexpr BackendFacts inductor_in(const char* mode, Backend backend, const char* name,
                                    const char* title, const char* device = nullptr) {
-  RuntimeFacts facts = compiled_by(runtime, name, title, device);
-  facts.backend = "inductor";
+  BackendFacts facts = compiled_by(backend, name, title, device);
+  facts.torch_backend = "inductor";
   facts.mode = mode;
   return facts;
 }
 
 // In the order of reports, the plainest first.
-inline constexpr auto kRuntimes = std::to_array<RuntimeFacts>(
-    {{.runtime = Runtime::kEager,
+inline constexpr auto kBackends = std::to_array<BackendFacts>(
+    {{.backend = Backend::kEager,
       .name = "eager",
       .title = "eager",
       .body = Body::kStatement,
       .is_usual = true},
-     {.runtime = Runtime::kTorchScript,
+     {.backend = Backend::kTorchScript,
       .name = "torchscript",
       .title = "TorchScript",
       .is_usual = true},
-     {.runtime = Runtime::kFrozen,
+     {.backend = Backend::kFrozen,
       .name = "frozen",
       .title = "frozen",
       .preparation = "instr_script_ = instr_support::frozen(instr_script_);",
       .keeps_gradients = false},
-     {.runtime = Runtime::kOptimized,
+     {.backend = Backend::kOptimized,
       .name = "optimized",
       .title = "optimized",
       .preparation = "instr_script_ = instr_support::optimized(instr_script_);",
       .keeps_gradients = false},
-     {.runtime = Runtime::kFused,
+     {.backend = Backend::kFused,
       .name = "fused",
       .title = "fused",
       .preparation = "instr_support::set_fuser(true);"},
-     {.runtime = Runtime::kUnfused,
+     {.backend = Backend::kUnfused,
       .name = "unfused",
       .title = "unfused",
       .preparation = "instr_support::set_fuser(false);"},
-     {.runtime = Runtime::kTraced, .name = "traced", .title = "traced", .body = Body::kTraced},
-     {.runtime = Runtime::kAoti,
+     {.backend = Backend::kTraced, .name = "traced", .title = "traced", .body = Body::kTraced},
+     {.backend = Backend::kAoti,
       .name = "aoti",
       .title = "AOTInductor",
       .body = Body::kPackage,
       .keeps_gradients = false,
       .libtorch = ">=2.6"},
-     {.runtime = Runtime::kCudaGraph,
+     {.backend = Backend::kCudaGraph,
       .name = "cuda_graph",
       .title = "CUDA graph",
       .body = Body::kCapturedScript,
       .keeps_gradients = false,
       .device = "cuda",
       .cuda_header = "ATen/cuda/CUDAGraph.h"},
-     compiled_by(Runtime::kInductor, "inductor", "Inductor"),
-     inductor_in("max-autotune", Runtime::kInductorMaxAutotune, "inductor_max_autotune",
+     compiled_by(Backend::kInductor, "inductor", "Inductor"),
+     inductor_in("max-autotune", Backend::kInductorMaxAutotune, "inductor_max_autotune",
                  "Inductor autotuned"),
-     inductor_in("reduce-overhead", Runtime::kInductorCudaGraphs, "inductor_cudagraphs",
+     inductor_in("reduce-overhead", Backend::kInductorCudaGraphs, "inductor_cudagraphs",
                  "Inductor cudagraphs", "cuda"),
-     compiled_by(Runtime::kAotEager, "aot_eager", "AOT eager"),
-     compiled_by(Runtime::kCudaGraphs, "cudagraphs", "cudagraphs", "cuda"),
-     on_xla(Body::kLazy, Runtime::kXla, "xla", "XLA"),
-     on_xla(Body::kCompiled, Runtime::kOpenXla, "openxla", "OpenXLA"),
+     compiled_by(Backend::kAotEager, "aot_eager", "AOT eager"),
+     compiled_by(Backend::kCudaGraphs, "cudagraphs", "cudagraphs", "cuda"),
+     on_xla(Body::kLazy, Backend::kXla, "xla", "XLA"),
+     on_xla(Body::kCompiled, Backend::kOpenXla, "openxla", "OpenXLA"),
      open_vino(),
-     compiled_by_package(Runtime::kTvm, "tvm", "TVM", "apache-tvm"),
+     compiled_by_package(Backend::kTvm, "tvm", "TVM", "apache-tvm"),
      onnx_runtime()});
 
-constexpr const RuntimeFacts& facts_of(Runtime runtime) {
-  return kRuntimes[static_cast<std::size_t>(runtime)];
+constexpr const BackendFacts& facts_of(Backend backend) {
+  return kBackends[static_cast<std::size_t>(backend)];
 }
 
-// The runtimes measured unless others are requested.
-inline const std::vector<Runtime> kUsualRuntimes = [] {
-  std::vector<Runtime> usual;
-  for (const RuntimeFacts& one : kRuntimes) {
-    if (one.is_usual) usual.push_back(one.runtime);
+// The backends measured unless others are requested.
+inline const std::vector<Backend> kUsualBackends = [] {
+  std::vector<Backend> usual;
+  for (const BackendFacts& one : kBackends) {
+    if (one.is_usual) usual.push_back(one.backend);
   }
   return usual;
 }();
 
-constexpr const char* to_string(Runtime runtime) { return facts_of(runtime).name; }
-std::optional<Runtime> runtime_from(const std::string& name);
+constexpr const char* to_string(Backend backend) { return facts_of(backend).name; }
+std::optional<Backend> backend_from(const std::string& name);
 
 // Whether it runs something that is prepared first: a script, a package, a compiled function. Not
 // eager.
-constexpr bool is_script(Runtime runtime) { return facts_of(runtime).body != Body::kStatement; }
+constexpr bool is_script(Backend backend) { return facts_of(backend).body != Body::kStatement; }
 
 // Whether torch.compile() makes that.
-constexpr bool is_of_torch_compile(Runtime runtime) {
-  return facts_of(runtime).body == Body::kCompiled;
+constexpr bool is_of_torch_compile(Backend backend) {
+  return facts_of(backend).body == Body::kCompiled;
 }
 
 // Whether a compiler other than TorchScript's makes that, which takes long.
-constexpr bool is_compiled(Runtime runtime) {
-  return is_of_torch_compile(runtime) || facts_of(runtime).body == Body::kLazy;
+constexpr bool is_compiled(Backend backend) {
+  return is_of_torch_compile(backend) || facts_of(backend).body == Body::kLazy;
 }
 
-// Returns true if the runtime runs snippets in this language.
-constexpr bool runs_in(Runtime runtime, Language language) {
-  const RuntimeFacts& facts = facts_of(runtime);
+// Returns true if the backend runs snippets in this language.
+constexpr bool runs_in(Backend backend, Language language) {
+  const BackendFacts& facts = facts_of(backend);
   switch (facts.body) {
     case Body::kStatement: return true;
     case Body::kScript: return language == Language::kCpp || facts.preparation == nullptr;
@@ -245,8 +245,8 @@ constexpr bool runs_in(Runtime runtime, Language language) {
 }
 
 // The requirements of its packages: "onnxscript<0.4".
-std::vector<std::string> packages_of(Runtime runtime);
+std::vector<std::string> packages_of(Backend backend);
 
-bool runs_on(Runtime runtime, const std::string& device);
+bool runs_on(Backend backend, const std::string& device);
 
 }  // namespace instr

@@ -43,7 +43,7 @@ struct BuildOptions {
   SourceLocation where;
 };
 
-// How far the results of another runtime may differ from eager's. Absent: the usual tolerance for
+// How far the results of another backend may differ from eager's. Absent: the usual tolerance for
 // the data type.
 struct Tolerance {
   std::optional<double> relative;

@@ -93,7 +93,7 @@ constexpr Key kBenchmarkKeys[] = {
      "benchmark is also measured as TorchScript."},
     {"package", Shape::kString, "package = \"mm.pt2\"",
      "Path of an AOTInductor package of the same computation, relative to this file. Runs if "
-     "--runtime includes aoti."},
+     "--backend includes aoti."},
     {"signature", Shape::kString, "signature = \"f(x, w) -> y\"",
      "Arguments, taken from the setup, and name of the output: \"f(x, w) -> y\"."},
     {"autograd", Shape::kBoolean, "autograd = true",
@@ -126,14 +126,14 @@ constexpr Key kBenchmarkKeys[] = {
      "\"timm>=1.0, <2\". It is skipped without them."},
     {.name = "limit",
      .shape = Shape::kTable,
-     .example = "limit = { ir = \"0.5%\" }",
+     .example = "limit = { instructions = \"0.5%\" }",
      .description = "How far each metric may change before a comparison fails: \"0.5%\", \"+100\" "
                     "(units per iteration), \"0.5%|+100\" (either), or \"none\".",
      .members = limit_keys},
     {.name = "tolerance",
      .shape = Shape::kTable,
      .example = "tolerance = { rtol = 1e-3, atol = 1e-5 }",
-     .description = "How far the results of another runtime may differ from eager's, for --verify; "
+     .description = "How far the results of another backend may differ from eager's, for --verify; "
                     "the defaults are torch.testing's for the data type.",
      .members = tolerance_keys},
     {"cosine", Shape::kNumber, "cosine = 0.99",
@@ -221,7 +221,11 @@ Keys limit_keys() {
   static const std::vector<Key> kKeys = [] {
     std::vector<Key> keys;
     for (std::size_t i = 0; i < kMetrics.size(); ++i) {
-      keys.push_back({kMetrics[i].name, Shape::kString, kTexts[i].example, kTexts[i].description});
+      const Key key{kMetrics[i].name, Shape::kString, kTexts[i].example, kTexts[i].description};
+      keys.push_back(key);
+      if (kMetrics[i].alias == nullptr) continue;
+      keys.push_back(key);
+      keys.back().name = kMetrics[i].alias;
     }
     return keys;
   }();

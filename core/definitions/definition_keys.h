@@ -67,9 +67,9 @@ const std::vector<std::string>& known_reductions();  // names of tensor member f
 inline constexpr int kDefinitionSchema = 1;
 inline constexpr int kMaxThreads = 1024;
 inline constexpr int kMaxIterations = 1'000'000'000;
-inline constexpr double kMostSeconds = 1e6;  // of any duration given: eleven days
+inline constexpr double kMaxSeconds = 1e6;  // of any duration given: eleven days
 
 // Whether a number can be a duration; NaN cannot.
-inline constexpr bool is_time(double seconds) { return seconds > 0 && seconds <= kMostSeconds; }
+inline constexpr bool is_time(double seconds) { return seconds > 0 && seconds <= kMaxSeconds; }
 
 }  // namespace instr

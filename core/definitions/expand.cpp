@@ -13,14 +13,14 @@ namespace {
 using Params = std::vector<std::pair<std::string, std::string>>;
 
 struct Kind {
-  Runtime runtime;
+  Backend backend;
   Autograd autograd;
   bool is_dynamic;  // its shapes
 };
 
-bool has_body(const Definition& definition, Runtime runtime) {
-  if (!runs_in(runtime, definition.language)) return false;
-  switch (facts_of(runtime).body) {
+bool has_body(const Definition& definition, Backend backend) {
+  if (!runs_in(backend, definition.language)) return false;
+  switch (facts_of(backend).body) {
     case Body::kStatement: return true;
     case Body::kScript:
     case Body::kCapturedScript: return definition.torchscript && !definition.is_explicit;
@@ -34,26 +34,26 @@ bool has_body(const Definition& definition, Runtime runtime) {
 
 // Those that it has a body for. Dynamic shapes are for compilers, and for eager, which they are
 // compared with.
-std::vector<Runtime> runtimes_with(const std::string& shapes, const Definition& definition,
-                                   std::vector<Runtime> runtimes) {
-  std::erase_if(runtimes, [&](Runtime one) { return !has_body(definition, one); });
-  if (shapes == kShapes[0]) return runtimes;
-  const bool has_compiler = std::any_of(runtimes.begin(), runtimes.end(), is_of_torch_compile);
-  std::erase_if(runtimes, [&](Runtime one) {
-    return !is_of_torch_compile(one) && (one != Runtime::kEager || !has_compiler);
+std::vector<Backend> backends_with(const std::string& shapes, const Definition& definition,
+                                   std::vector<Backend> backends) {
+  std::erase_if(backends, [&](Backend one) { return !has_body(definition, one); });
+  if (shapes == kShapes[0]) return backends;
+  const bool has_compiler = std::any_of(backends.begin(), backends.end(), is_of_torch_compile);
+  std::erase_if(backends, [&](Backend one) {
+    return !is_of_torch_compile(one) && (one != Backend::kEager || !has_compiler);
   });
-  return runtimes;
+  return backends;
 }
 
-std::vector<Kind> kinds_of(const Definition& definition, const std::vector<Runtime>& runtimes) {
+std::vector<Kind> kinds_of(const Definition& definition, const std::vector<Backend>& backends) {
   const bool is_differentiated = definition.autograd && !definition.is_explicit;
   std::vector<Kind> kinds;
   for (const std::string& shapes : definition.shapes) {
     const bool is_dynamic = shapes != kShapes[0];
-    for (const Runtime runtime : runtimes_with(shapes, definition, runtimes)) {
-      kinds.push_back({runtime, Autograd::kForward, is_dynamic});
-      if (!is_differentiated || !facts_of(runtime).keeps_gradients) continue;
-      kinds.push_back({runtime, Autograd::kForwardBackward, is_dynamic});
+    for (const Backend backend : backends_with(shapes, definition, backends)) {
+      kinds.push_back({backend, Autograd::kForward, is_dynamic});
+      if (!is_differentiated || !facts_of(backend).keeps_gradients) continue;
+      kinds.push_back({backend, Autograd::kForwardBackward, is_dynamic});
     }
   }
   return kinds;
@@ -137,19 +137,19 @@ std::string key_prefix(const std::string& label, const Params& params, Language 
 
 void add_point(const Definition& definition, const std::vector<Kind>& kinds, const Params& params,
                std::vector<Variant>& variants) {
-  for (const auto& [runtime, autograd, is_dynamic] : kinds) {
+  for (const auto& [backend, autograd, is_dynamic] : kinds) {
     // Not a parameter of its texts; of keys, only where it is not as it always was.
     Params named = params;
     if (is_dynamic) named.emplace_back("shapes", kShapes[1]);
     const std::string prefix = key_prefix(definition.label, named, definition.language);
     for (const int threads : definition.threads) {
       for (const std::string& device : definition.devices) {
-        if (!runs_on(runtime, device)) continue;
+        if (!runs_on(backend, device)) continue;
         Variant& variant = variants.emplace_back(at_point(definition, params, device, autograd));
-        variant.key = fmt::format("{}/{}/{}/t{}/{}", prefix, to_string(runtime),
+        variant.key = fmt::format("{}/{}/{}/t{}/{}", prefix, to_string(backend),
                                   to_string(autograd), threads, device);
         variant.params = named;
-        variant.runtime = runtime;
+        variant.backend = backend;
         variant.threads = threads;
       }
     }
@@ -165,10 +165,10 @@ bool next_point(const Definition& definition, std::vector<std::size_t>& at) {
   return false;
 }
 
-void add_definition(const Definition& definition, const std::vector<Runtime>& runtimes,
+void add_definition(const Definition& definition, const std::vector<Backend>& backends,
                     std::vector<Variant>& variants) {
-  if (count_variants(definition, runtimes) == 0) return;
-  const std::vector<Kind> kinds = kinds_of(definition, runtimes);
+  if (count_variants(definition, backends) == 0) return;
+  const std::vector<Kind> kinds = kinds_of(definition, backends);
   std::vector<std::size_t> at(definition.matrix.size(), 0);
   do {
     Params params;
@@ -181,11 +181,11 @@ void add_definition(const Definition& definition, const std::vector<Runtime>& ru
 
 // Checked before anything is expanded, so that even the largest matrix costs nothing.
 Errors check_sizes(const std::vector<Definition>& definitions,
-                   const std::vector<Runtime>& runtimes) {
+                   const std::vector<Backend>& backends) {
   Errors errors;
   std::uint64_t total = 0;
   for (const Definition& definition : definitions) {
-    const std::uint64_t count = count_variants(definition, runtimes);
+    const std::uint64_t count = count_variants(definition, backends);
     if (count > kMaxVariantsPerBenchmark) {
       errors.push_back(
           {definition.where,
@@ -236,10 +236,10 @@ std::uint64_t saturating_product(std::uint64_t a, std::uint64_t b) {
   return b != 0 && a > kMax / b ? kMax : a * b;
 }
 
-std::uint64_t count_variants(const Definition& definition, const std::vector<Runtime>& runtimes) {
+std::uint64_t count_variants(const Definition& definition, const std::vector<Backend>& backends) {
   std::uint64_t count = 0;
-  for (const Kind& kind : kinds_of(definition, runtimes)) {
-    for (const std::string& device : definition.devices) count += runs_on(kind.runtime, device);
+  for (const Kind& kind : kinds_of(definition, backends)) {
+    for (const std::string& device : definition.devices) count += runs_on(kind.backend, device);
   }
   count = saturating_product(count, definition.threads.size());
   for (const auto& [name, values] : definition.matrix) {
@@ -274,14 +274,14 @@ std::string substitute(std::string_view code, const Params& params) {
 }
 
 tl::expected<std::vector<Variant>, Errors> expand(const std::vector<Definition>& definitions,
-                                                  const std::vector<Runtime>& runtimes) {
-  Errors errors = check_sizes(definitions, runtimes);
+                                                  const std::vector<Backend>& backends) {
+  Errors errors = check_sizes(definitions, backends);
   if (!errors.empty()) return tl::unexpected<Errors>(std::move(errors));
   std::uint64_t total = 0;
-  for (const Definition& definition : definitions) total += count_variants(definition, runtimes);
+  for (const Definition& definition : definitions) total += count_variants(definition, backends);
   std::vector<Variant> variants;
   variants.reserve(total);
-  for (const Definition& definition : definitions) add_definition(definition, runtimes, variants);
+  for (const Definition& definition : definitions) add_definition(definition, backends, variants);
   errors = check_keys(variants);
   if (!errors.empty()) return tl::unexpected<Errors>(std::move(errors));
   return variants;

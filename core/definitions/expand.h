@@ -1,4 +1,4 @@
-// Definitions to variants: every combination of parameters, runtime, autograd, threads and device,
+// Definitions to variants: every combination of parameters, backend, autograd, threads and device,
 // with the parameters put into the texts.
 #pragma once
 
@@ -18,7 +18,7 @@ inline constexpr std::uint64_t kMaxVariants = 100'000;
 
 // How many variants a definition expands to; saturates instead of overflowing.
 std::uint64_t count_variants(const Definition& definition,
-                             const std::vector<Runtime>& runtimes = kUsualRuntimes);
+                             const std::vector<Backend>& backends = kUsualBackends);
 
 // Product that saturates.
 std::uint64_t saturating_product(std::uint64_t a, std::uint64_t b);
@@ -28,11 +28,11 @@ std::uint64_t saturating_product(std::uint64_t a, std::uint64_t b);
 std::string substitute(std::string_view code,
                        const std::vector<std::pair<std::string, std::string>>& params);
 
-// All variants for these runtimes, in the order of the definitions; within one, the last parameter
-// moves fastest, then runtime, autograd, threads, device. Errors: more variants than the limits
+// All variants for these backends, in the order of the definitions; within one, the last parameter
+// moves fastest, then backend, autograd, threads, device. Errors: more variants than the limits
 // above, two variants with the same key.
 tl::expected<std::vector<Variant>, Errors> expand(
     const std::vector<Definition>& definitions,
-    const std::vector<Runtime>& runtimes = kUsualRuntimes);
+    const std::vector<Backend>& backends = kUsualBackends);
 
 }  // namespace instr

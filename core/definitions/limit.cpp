@@ -84,8 +84,7 @@ Expected<std::map<std::string, Limit>> parse_limits(std::string_view text) {
   std::string metric;
   for (std::string_view part : split(text)) {
     if (const auto equals = part.find('='); equals != std::string_view::npos) {
-      metric = trim(part.substr(0, equals));
-      if (metric == "instructions") metric = kInstructions;
+      metric = metric_name(trim(part.substr(0, equals)));
       part = trim(part.substr(equals + 1));
       const auto& known = limit_metrics();
       if (std::find(known.begin(), known.end(), metric) == known.end()) {
@@ -95,7 +94,7 @@ Expected<std::map<std::string, Limit>> parse_limits(std::string_view text) {
     }
     if (metric.empty()) {
       return fail(fmt::format("the limit `{}` names no metric", part),
-                  "write for example `ir=0.5%`");
+                  "write for example `instructions=0.5%`");
     }
     parts[metric].push_back(part);
   }

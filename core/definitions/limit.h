@@ -28,8 +28,8 @@ const std::vector<std::string>& limit_metrics();
 // its advice has an example.
 Expected<Limit> parse_limit(std::string_view text);
 
-// For the command line: "ir=0.5%|+100", "ir=0.5%|ir=+100", "ir=none|allocs=+0"; a part without a
-// metric belongs to the metric before it.
+// For the command line: "instructions=0.5%|+100", "instructions=0.5%|instructions=+100",
+// "instructions=none|allocs=+0"; a part without a metric belongs to the metric before it.
 Expected<std::map<std::string, Limit>> parse_limits(std::string_view text);
 
 // As parse_limit() takes it: "0.5%|+100", "none".

@@ -46,9 +46,11 @@ const char* to_string(Unit unit) {
   return "";
 }
 
-std::string public_name(const std::string& metric) {
-  const Metric* known = find_metric(metric);
-  return known == nullptr || known->alias == nullptr ? metric : known->alias;
+std::string metric_name(std::string_view word) {
+  for (const Metric& metric : kMetrics) {
+    if (metric.alias != nullptr && word == metric.alias) return metric.name;
+  }
+  return std::string(word);
 }
 
 std::vector<std::string> names_of(std::span<const Metric> metrics) {

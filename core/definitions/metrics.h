@@ -62,16 +62,15 @@ inline constexpr auto kMetricGroups = std::to_array<MetricGroupFacts>(
 enum class Statistic {
   kNone,  // there is a single value
   kMedian,
-  kLeast,  // what disturbs it only adds to it
+  kMin,  // what disturbs it only adds to it
 };
 
 struct Metric {
-  const char* name;  // in results, limits and --metrics
-  const char* alias =
-      nullptr;          // in comparisons and for other programs, if the name says too little
-  const char* heading;  // of its column in a table
-  const char* title;    // of its axis in a picture
-  const char* what;     // in a sentence: "limit of ..."
+  const char* name;             // in results, limits and --metrics
+  const char* alias = nullptr;  // another name that options and files take
+  const char* heading;          // of its column in a table
+  const char* title;            // of its axis in a picture
+  const char* what;             // in a sentence: "limit of ..."
   Unit unit;
   MetricGroup group;
   Statistic statistic = Statistic::kNone;
@@ -83,7 +82,7 @@ struct Metric {
 };
 
 // Those that the code refers to by name.
-inline constexpr const char* kInstructions = "ir";  // the count itself
+inline constexpr const char* kInstructions = "instructions";  // the count itself
 inline constexpr const char* kPeakBytes = "peak_bytes";
 inline constexpr const char* kWall = "wall";
 inline constexpr const char* kCpu = "cpu";
@@ -99,7 +98,7 @@ inline constexpr const char* kDevicePeakBytes = "device_peak_bytes";
 // below the hard one.
 inline constexpr auto kMetrics = std::to_array<Metric>(
     {{.name = kInstructions,
-      .alias = "instructions",
+      .alias = "ir",
       .heading = "instructions",
       .title = "Instructions per iteration",
       .what = "the instructions",
@@ -293,7 +292,7 @@ inline constexpr auto kMetrics = std::to_array<Metric>(
       .what = "the retired instructions",
       .unit = Unit::kInstructions,
       .group = MetricGroup::kHardware,
-      .statistic = Statistic::kLeast,
+      .statistic = Statistic::kMin,
       .hard_limit = {.percent = 1},
       .example_limit = "1%",
       .is_side_by_side = true},
@@ -303,7 +302,7 @@ inline constexpr auto kMetrics = std::to_array<Metric>(
       .what = "the cycles",
       .unit = Unit::kCycles,
       .group = MetricGroup::kHardware,
-      .statistic = Statistic::kLeast,
+      .statistic = Statistic::kMin,
       .example_limit = "5%"},
      {.name = "hw_branch_misses",
       .heading = "hw branch misses",
@@ -311,7 +310,7 @@ inline constexpr auto kMetrics = std::to_array<Metric>(
       .what = "the branches that the processor mispredicted",
       .unit = Unit::kBranches,
       .group = MetricGroup::kHardware,
-      .statistic = Statistic::kLeast,
+      .statistic = Statistic::kMin,
       .example_limit = "10%"},
      {.name = "hw_cache_misses",
       .heading = "hw cache misses",
@@ -319,7 +318,7 @@ inline constexpr auto kMetrics = std::to_array<Metric>(
       .what = "the accesses that missed the processor's last-level cache",
       .unit = Unit::kAccesses,
       .group = MetricGroup::kHardware,
-      .statistic = Statistic::kLeast,
+      .statistic = Statistic::kMin,
       .example_limit = "10%"},
      {.name = "page_faults",
       .heading = "page faults",
@@ -327,7 +326,7 @@ inline constexpr auto kMetrics = std::to_array<Metric>(
       .what = "the page faults",
       .unit = Unit::kPageFaults,
       .group = MetricGroup::kKernel,
-      .statistic = Statistic::kLeast,
+      .statistic = Statistic::kMin,
       .example_limit = "1%"}});
 
 // The part of the table that these groups make up.
@@ -365,8 +364,8 @@ constexpr bool is_duration(std::string_view name) {
   return false;
 }
 
-// The alias of a metric that has one, else its name: "instructions" for "ir".
-std::string public_name(const std::string& metric);
+// Returns the name of the metric that has this name or alias; else `word` itself.
+std::string metric_name(std::string_view word);
 
 std::vector<std::string> names_of(std::span<const Metric> metrics);
 

@@ -264,16 +264,8 @@ class BenchmarkReader {
   void read_limits() {
     const toml::table* table = read_.table("limit");
     if (!table) return;
-    const TableReader limits(*table, "`limit`", limit_keys(), context_.source, errors_);
-    for (const std::string& metric : names_of(limit_keys())) {
-      const std::optional<Text> limit = limits.text(metric);
-      if (!limit) continue;
-      if (auto parsed = parse_limit(limit->code); !parsed) {
-        read_.add_error(limit->where, std::move(parsed.error().what),
-                        std::move(parsed.error().advice));
-      }
-      definition_.limits[metric] = limit->code;
-    }
+    definition_.limits =
+        read_limit_texts(TableReader(*table, "`limit`", limit_keys(), context_.source, errors_));
   }
 
   void read_tolerance() {

@@ -19,7 +19,7 @@
 namespace instr {
 namespace {
 
-constexpr std::size_t kMostMatchesShown = 12;
+constexpr std::size_t kMaxMatchesShown = 12;
 
 constexpr std::size_t kSuggestions = 3;
 constexpr std::size_t kNearest = 12;  // that they are taken from
@@ -248,8 +248,8 @@ Error nothing_left(const std::vector<Variant>& matching, const Selection& select
   };
   add(!selection.languages.empty(), "language",
       [](const Variant& v) { return Values{facts_of(v.language).name}; });
-  add(!selection.runtimes.empty(), "runtime",
-      [](const Variant& v) { return Values{to_string(v.runtime)}; });
+  add(!selection.backends.empty(), "backend",
+      [](const Variant& v) { return Values{to_string(v.backend)}; });
   add(!selection.autograds.empty(), "autograd",
       [](const Variant& v) { return Values{to_string(v.autograd)}; });
   add(!selection.threads.empty(), "threads",
@@ -284,7 +284,7 @@ std::function<bool(const Variant&)> selector(const Selection& selection) {
   return [selection, filters = patterns(selection.filters),
           excludes = patterns(selection.excludes)](const Variant& v) {
     return (filters->empty() || any_finds(*filters, v)) && !any_finds(*excludes, v) &&
-           is_listed(selection.languages, v.language) && is_listed(selection.runtimes, v.runtime) &&
+           is_listed(selection.languages, v.language) && is_listed(selection.backends, v.backend) &&
            is_listed(selection.autograds, v.autograd) && is_listed(selection.threads, v.threads) &&
            is_listed(selection.devices, v.device) && has_wanted_tag(selection.tags, v) &&
            (!selection.shard || is_in(*selection.shard, v.key));
@@ -312,10 +312,10 @@ Expected<std::string> key_meant(const std::string& word, const std::vector<std::
   std::string names;
   std::size_t count = 0;
   for (const std::string& key : matching) {
-    if (++count > kMostMatchesShown) break;
+    if (++count > kMaxMatchesShown) break;
     names += "\n  " + printable(key);
   }
-  if (count > kMostMatchesShown) names += "\n  ...";
+  if (count > kMaxMatchesShown) names += "\n  ...";
   return fail(fmt::format("`{}` matches {} benchmarks", printable(word), matching.size()),
               "name one of them:" + names);
 }

@@ -33,7 +33,7 @@ struct Selection {
   std::vector<std::string> filters = {};   // patterns; one is enough
   std::vector<std::string> excludes = {};  // patterns; none may be found
   std::vector<Language> languages = {};
-  std::vector<Runtime> runtimes = {};
+  std::vector<Backend> backends = {};
   std::vector<Autograd> autograds = {};
   std::vector<int> threads = {};
   std::vector<std::string> devices = {};

@@ -7,6 +7,8 @@
 
 #include "core/base/near_match.h"
 #include "core/base/trim.h"
+#include "core/definitions/limit.h"
+#include "core/definitions/metrics.h"
 
 namespace instr {
 namespace {
@@ -352,6 +354,20 @@ bool TableReader::has_misspelled(const std::string& name) const {
 
 void TableReader::refuse(std::string_view key, std::string what, std::string advice) const {
   add_error(place(key), std::move(what), std::move(advice));
+}
+
+std::map<std::string, std::string> read_limit_texts(const TableReader& read) {
+  std::map<std::string, std::string> limits;
+  for (const std::string& key : names_of(limit_keys())) {
+    const std::optional<Text> limit = read.text(key);
+    if (!limit) continue;
+    if (auto parsed = parse_limit(limit->code); !parsed) {
+      read.add_error(limit->where, std::move(parsed.error().what),
+                     std::move(parsed.error().advice));
+    }
+    limits[metric_name(key)] = limit->code;
+  }
+  return limits;
 }
 
 }  // namespace instr

@@ -4,6 +4,7 @@
 
 #include <toml++/toml.h>
 
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -83,5 +84,9 @@ class TableReader {
   Errors& errors_;
   std::vector<std::string_view> wrong_;  // keys whose value has a wrong shape
 };
+
+// Returns the limits in a table whose keys are limit_keys(), as written, by metric. Invalid limits
+// are errors at their place.
+std::map<std::string, std::string> read_limit_texts(const TableReader& read);
 
 }  // namespace instr

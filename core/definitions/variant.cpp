@@ -49,7 +49,7 @@ Variant variant_of_key(const std::string& key) {
   const std::string device = last_part(rest);
   const std::string threads = last_part(rest);
   const std::string autograd = last_part(rest);
-  const std::string runtime = last_part(rest);
+  const std::string backend = last_part(rest);
   int count = 0;
   const char* end = threads.data() + threads.size();
   const bool is_key = threads.starts_with('t') && std::from_chars(threads.data() + 1, end, count) ==
@@ -67,7 +67,7 @@ Variant variant_of_key(const std::string& key) {
   if (autograd == to_string(Autograd::kForwardBackward)) {
     variant.autograd = Autograd::kForwardBackward;
   }
-  variant.runtime = runtime_from(runtime).value_or(Runtime::kEager);
+  variant.backend = backend_from(backend).value_or(Backend::kEager);
   return variant;
 }
 
@@ -96,15 +96,15 @@ VariantName name_of(const Variant& variant) {
   name.full = label + suffix;
   name.row = slash == std::string::npos ? without_start(suffix) : label.substr(slash + 1) + suffix;
   if (name.row.empty()) name.row = label;
-  name.column = column_name(variant.language, variant.runtime, variant.autograd);
+  name.column = column_name(variant.language, variant.backend, variant.autograd);
   return name;
 }
 
-std::string column_name(Language language, Runtime runtime, Autograd autograd) {
-  std::string name = facts_of(runtime).title;
+std::string column_name(Language language, Backend backend, Autograd autograd) {
+  std::string name = facts_of(backend).title;
   if (language != Language::kCpp) {
     const std::string of = facts_of(language).title;
-    name = runtime == Runtime::kEager ? of : of + " " + name;
+    name = backend == Backend::kEager ? of : of + " " + name;
   }
   return autograd == Autograd::kForward ? name : name + " fwd+bwd";
 }

@@ -1,4 +1,4 @@
-// One measurable thing: a definition, in a language, at one point of parameters x runtime x
+// One measurable thing: a definition, in a language, at one point of parameters x backend x
 // autograd x threads x device, with all its texts final.
 #pragma once
 
@@ -23,7 +23,7 @@ struct Variant {
   std::string label;
   std::vector<std::pair<std::string, std::string>> params;
   Language language = Language::kCpp;
-  Runtime runtime = Runtime::kEager;
+  Backend backend = Backend::kEager;
   Autograd autograd = Autograd::kForward;
   int threads = 1;
   std::string device = "cpu";
@@ -68,6 +68,6 @@ struct VariantName {
 VariantName name_of(const Variant& variant);
 
 // "eager", "eager fwd+bwd", "TorchScript", "Python", "Python TorchScript", ...
-std::string column_name(Language language, Runtime runtime, Autograd autograd);
+std::string column_name(Language language, Backend backend, Autograd autograd);
 
 }  // namespace instr

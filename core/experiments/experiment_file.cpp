@@ -95,11 +95,12 @@ std::string mismatch(const ExperimentRecord& record, const std::set<std::string>
     return fmt::format("this was measured with LibTorch {}, and now it is {}", its.libtorch,
                        setting.libtorch);
   }
-  if (its.repeat != setting.repeat || its.iterations_per_run != setting.iterations_per_run) {
+  if (its.repetitions != setting.repetitions ||
+      its.iterations_per_run != setting.iterations_per_run) {
     return "this was measured with a different number of runs or iterations";
   }
-  if (its.accelerator_model != setting.accelerator_model) {
-    return fmt::format("this was measured on another machine ({})", its.accelerator_model);
+  if (its.device_model != setting.device_model) {
+    return fmt::format("this was measured on another machine ({})", its.device_model);
   }
   return "";
 }
@@ -154,7 +155,7 @@ Expected<ExperimentLog> ExperimentLog::open(const fs::path& path,
   TRY(check(path));
   const fs::path file = follow_links(path);
   TRY_ASSIGN(auto fd, open_alone(file));
-  TRY_ASSIGN(auto all, read_file(file, kMostResults));
+  TRY_ASSIGN(auto all, read_file(file, kMaxResultsBytes));
   const std::string_view text = whole_lines(all);
   TRY_ASSIGN(auto lines, final_lines(text, path.string(), variants, setting));
   std::string kept;
@@ -172,7 +173,7 @@ Expected<ExperimentLog> ExperimentLog::open(const fs::path& path,
 
 Expected<void> ExperimentLog::take_in(const fs::path& part, const std::vector<Variant>& variants,
                                       const ExperimentSetting& setting) {
-  TRY_ASSIGN(auto all, read_file(part, kMostResults));
+  TRY_ASSIGN(auto all, read_file(part, kMaxResultsBytes));
   TRY_ASSIGN(auto lines, final_lines(whole_lines(all), part.string(), variants, setting));
   std::set<std::string> keys;
   for (const Variant& variant : missing(variants)) keys.insert(variant.key);
@@ -210,7 +211,7 @@ ResultSet result_set_of(std::string name, const std::vector<ExperimentRecord>& e
   const ExperimentRecord& first = experiments.front();
   set.results.header.started = first.timestamp;
   set.results.header.fingerprint.entries = {{"libtorch_version", first.setting.libtorch},
-                                            {"timed_cpu_model", first.setting.accelerator_model}};
+                                            {"timed_cpu_model", first.setting.device_model}};
   for (const ExperimentRecord& one : experiments) {
     set.results.measurements.push_back(measurement_of(one));
     auto* counted = std::get_if<Counted>(&set.results.measurements.back().outcome);
@@ -224,7 +225,7 @@ ResultSet result_set_of(std::string name, const std::vector<ExperimentRecord>& e
 Expected<ResultSet> read_any_result_set(const fs::path& file, std::string name,
                                         Incomplete incomplete) {
   const auto held = hold_baselines(file);
-  return read_file(file, kMostResults, ReadFrom::kFilesAndPipes)
+  return read_file(file, kMaxResultsBytes, ReadFrom::kFilesAndPipes)
       .and_then([&](const std::string& bytes) {
         if (!are_experiments(bytes))
           return parse_result_set(bytes, file, std::move(name), incomplete);

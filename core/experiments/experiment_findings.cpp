@@ -15,7 +15,7 @@ namespace instr {
 
 namespace {
 
-constexpr std::size_t kLongestText = 100;  // in a cell
+constexpr std::size_t kMaxTextLength = 100;  // in a cell
 
 const TableCell kNothing{"-", Tone::kDim};
 
@@ -32,7 +32,7 @@ GridRow row_of(const ExperimentRecord& record, std::vector<TableCell> cells) {
 
 TableCell speedup_cell(const AgainstEager& one) {
   if (!one.speedup) return kNothing;
-  const bool is_slower = one.speedup->ratio < kLeastSpeedup && !one.speedup->is_same();
+  const bool is_slower = one.speedup->ratio < kMinSpeedup && !one.speedup->is_same();
   return {to_string(*one.speedup), is_slower ? Tone::kWarning : Tone::kPlain};
 }
 
@@ -52,7 +52,7 @@ bool is_failed(const AgainstEager& one) {
 std::string failure_reason(const ExperimentRecord& record) {
   const std::string& reason =
       record.state == ExperimentState::kFailed ? record.reason : record.code_reason;
-  return shorten_end(printable(reason), kLongestText);
+  return shorten_end(printable(reason), kMaxTextLength);
 }
 
 std::map<std::string, std::uint64_t> unlowered_by(const ExperimentRecord& record) {
@@ -63,7 +63,7 @@ std::map<std::string, std::uint64_t> unlowered_by(const ExperimentRecord& record
 std::string names_of(const std::map<std::string, std::uint64_t>& counts) {
   std::vector<std::string> names;
   for (const auto& [name, count] : counts) names.push_back(name);
-  return shorten_end(printable(fmt::format("{}", fmt::join(names, ", "))), kLongestText);
+  return shorten_end(printable(fmt::format("{}", fmt::join(names, ", "))), kMaxTextLength);
 }
 
 // A kind of finding.
@@ -89,25 +89,25 @@ Kind kind_unlowered() {
 }
 
 std::vector<Kind> kinds() {
-  return {{fmt::format("slower than {}x", kLeastSpeedup),
+  return {{fmt::format("slower than {}x", kMinSpeedup),
            {"speed-up"},
            [](const AgainstEager& one) -> std::optional<double> {
              const auto& found = one.speedup;
-             if (!found || found->is_same() || found->ratio >= kLeastSpeedup) return std::nullopt;
+             if (!found || found->is_same() || found->ratio >= kMinSpeedup) return std::nullopt;
              return 1 / found->ratio;
            },
            [](const AgainstEager& one) { return std::vector{speedup_cell(one)}; }},
-          {fmt::format("compiled longer than {} s", kMostCompileTime),
+          {fmt::format("compiled longer than {} s", kMaxCompileTime),
            {"compile time"},
            [](const AgainstEager& one) -> std::optional<double> {
-             if (one.compile_time.value_or(0) <= kMostCompileTime) return std::nullopt;
+             if (one.compile_time.value_or(0) <= kMaxCompileTime) return std::nullopt;
              return one.compile_time;
            },
            [](const AgainstEager& one) { return std::vector{seconds_cell(one.compile_time)}; }},
-          {fmt::format("more memory than 1/{} of eager's", kLeastMemoryRatio),
+          {fmt::format("more memory than 1/{} of eager's", kMinMemoryRatio),
            {"memory saved"},
            [](const AgainstEager& one) -> std::optional<double> {
-             if (one.memory_ratio.value_or(1) >= kLeastMemoryRatio) return std::nullopt;
+             if (one.memory_ratio.value_or(1) >= kMinMemoryRatio) return std::nullopt;
              return 1 / *one.memory_ratio;
            },
            [](const AgainstEager& one) { return std::vector{memory_cell(one)}; }},
@@ -134,13 +134,13 @@ Findings findings_of(const Kind& kind, const std::vector<AgainstEager>& all) {
                    [](const auto& left, const auto& right) { return left.first > right.first; });
   Findings findings{kind.title, {}};
   for (const std::string& column : kind.columns) findings.grid.columns.push_back({column});
-  for (std::size_t i = 0; i < std::min(found.size(), kMostFindings); ++i) {
+  for (std::size_t i = 0; i < std::min(found.size(), kMaxFindings); ++i) {
     const AgainstEager& one = *found[i].second;
     GridRow row = row_of(*one.record, kind.cells(one));
     findings.grid.groups.push_back({row.full_name, {std::move(row)}});
   }
-  if (found.size() > kMostFindings) {
-    findings.grid.footnotes.push_back(fmt::format("and {} more", found.size() - kMostFindings));
+  if (found.size() > kMaxFindings) {
+    findings.grid.footnotes.push_back(fmt::format("and {} more", found.size() - kMaxFindings));
   }
   return findings;
 }

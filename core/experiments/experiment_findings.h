@@ -11,10 +11,10 @@
 namespace instr {
 
 // Beyond these, an experiment is listed.
-inline constexpr double kLeastSpeedup = 0.95;
-inline constexpr double kMostCompileTime = 120;   // seconds
-inline constexpr double kLeastMemoryRatio = 0.9;  // eager's peak over its own
-inline constexpr std::size_t kMostFindings = 20;  // of a kind; of more, the worst and their number
+inline constexpr double kMinSpeedup = 0.95;
+inline constexpr double kMaxCompileTime = 120;   // seconds
+inline constexpr double kMinMemoryRatio = 0.9;   // eager's peak over its own
+inline constexpr std::size_t kMaxFindings = 20;  // of a kind; of more, the worst and their number
 
 struct Findings {
   std::string title;  // "slower than 0.95x"

@@ -59,8 +59,8 @@ std::vector<OperatorTime> parse_operators(const Json& line) {
 }
 
 constexpr double kNanosecond = 1e-9;
-constexpr std::size_t kMostOperators = 10;  // in a line; --dump=profile has all
-const std::string kBehindKind = ": ";       // in a failed one's reason
+constexpr std::size_t kMaxOperators = 10;  // in a line; --dump=profile has all
+const std::string kBehindKind = ": ";      // in a failed one's reason
 
 // The names and factors, in a line, of an experiment's metrics.
 struct MetricName {
@@ -103,8 +103,8 @@ Json model_json(const Variant& variant) {
 Json experiment_json(const ExperimentRecord& record) {
   const Variant& variant = record.variant;
   Json json;
-  json["accelerator"] = variant.device;
-  json["accelerator_model"] = record.setting.accelerator_model;
+  json["device"] = variant.device;
+  json["device_model"] = record.setting.device_model;
   json["backend"] = value_on("backend", variant);
   json["test"] = value_on("test", variant);
   const std::string batch = value_on("batch_size", variant);
@@ -137,7 +137,7 @@ void take_times(const Measurement& measurement, ExperimentRecord& record) {
     auto found = counted.metrics.find(metric);
     if (found != counted.metrics.end()) record.metrics[name] = found->second * factor;
   }
-  if (!is_script(measurement.variant.runtime)) return;
+  if (!is_script(measurement.variant.backend)) return;
   // The time to start beyond one run at the final speed.
   for (const auto& [until, compiling] :
        {std::pair{"ready_time", "compile_time"}, {"warm_ready_time", "warm_compile_time"}}) {
@@ -168,9 +168,9 @@ std::optional<T> value_at(const Json& json, const char* pointer) {
 }  // namespace
 
 Selection with_eager(Selection selection) {
-  auto& runtimes = selection.runtimes;
-  bool has_eager = std::find(runtimes.begin(), runtimes.end(), Runtime::kEager) != runtimes.end();
-  if (!runtimes.empty() && !has_eager) runtimes.insert(runtimes.begin(), Runtime::kEager);
+  auto& backends = selection.backends;
+  bool has_eager = std::find(backends.begin(), backends.end(), Backend::kEager) != backends.end();
+  if (!backends.empty() && !has_eager) backends.insert(backends.begin(), Backend::kEager);
   return selection;
 }
 
@@ -192,7 +192,7 @@ ExperimentRecord record_of(const Measurement& measurement, const ExperimentSetti
     const auto& counted = std::get<Counted>(measurement.outcome);
     record.compiler = counted.compiler;
     record.operators = counted.operators;
-    record.operators.resize(std::min(record.operators.size(), kMostOperators));
+    record.operators.resize(std::min(record.operators.size(), kMaxOperators));
   }
   if (measurement.verification) {
     record.code = measurement.verification->code;
@@ -223,7 +223,7 @@ Measurement measurement_of(const ExperimentRecord& record) {
   counted.compiler = record.compiler;
   counted.operators = record.operators;
   measurement.outcome = std::move(counted);
-  if (record.variant.runtime == Runtime::kEager) measurement.verification.reset();
+  if (record.variant.backend == Backend::kEager) measurement.verification.reset();
   return measurement;
 }
 
@@ -233,7 +233,7 @@ Json to_json(const ExperimentRecord& record) {
   Json json;
   json["model"] = model_json(record.variant);
   json["experiment"] = experiment_json(record);
-  json["repeat"] = record.setting.repeat;
+  json["repetitions"] = record.setting.repetitions;
   json["iterations_per_run"] = record.iterations;
   json["metrics"] = metrics_json(record);
   if (record.compiler) add_compiler(json, *record.compiler);
@@ -256,23 +256,23 @@ Expected<ExperimentRecord> parse_experiment(std::string_view line) {
   TRY_ASSIGN(const Json json, parse_json(line));
   auto key = value_at<std::string>(json, "/key");
   auto state = value_at<std::string>(json, "/state");
-  auto repeat = value_at<int>(json, "/repeat");
+  auto repetitions = value_at<int>(json, "/repetitions");
   auto code =
       verification_code_from(value_at<std::string>(json, "/verification_code").value_or(""));
   const auto* known = std::find_if(std::begin(kStates), std::end(kStates),
                                    [&](const auto& one) { return state == one.second; });
-  if (!key || !repeat || !code || known == std::end(kStates)) {
+  if (!key || !repetitions || !code || known == std::end(kStates)) {
     return fail("this line is not the result of an experiment");
   }
   ExperimentRecord record;
   record.variant = variant_of_key(*key);
   record.variant.where.file = value_at<std::string>(json, "/model/suite_name").value_or("");
-  record.setting.repeat = *repeat;
+  record.setting.repetitions = *repetitions;
   int requested = value_at<int>(json, "/asked_iterations").value_or(0);
   if (requested != 0) record.setting.iterations_per_run = requested;
   record.setting.libtorch = value_at<std::string>(json, "/libtorch_version").value_or("");
-  record.setting.accelerator_model =
-      value_at<std::string>(json, "/experiment/accelerator_model").value_or("");
+  record.setting.device_model =
+      value_at<std::string>(json, "/experiment/device_model").value_or("");
   record.state = known->first;
   record.reason = value_at<std::string>(json, "/reason").value_or("");
   if (record.state == ExperimentState::kFailed) {

@@ -21,10 +21,10 @@ Selection with_eager(Selection selection);
 
 // How a line was measured, so that a run does not resume a file measured in another way.
 struct ExperimentSetting {
-  int repeat = 0;                         // timed runs
+  int repetitions = 0;                    // timed runs
   std::optional<int> iterations_per_run;  // absent: as many as fill a run's minimum time
   std::string libtorch;                   // its version
-  std::string accelerator_model;          // "Intel(R) Xeon(R) ..."
+  std::string device_model;               // "Intel(R) Xeon(R) ..."
 
   bool operator==(const ExperimentSetting&) const = default;
 };

@@ -65,7 +65,7 @@ Expected<Task> task_of(const ExperimentRun& run, const std::vector<Variant>& all
     if (one.key == *run.only) {
       const fs::path folder = parts_of(run.results);
       const fs::path file = folder / (file_name_of(one.key) + kPartEnding);
-      return make_output_folder(folder, "name another place with --output or --output-dirname")
+      return make_output_folder(folder, "name another place with --output or --output-dir")
           .map([&] {
             return Task{{one}, file};
           });

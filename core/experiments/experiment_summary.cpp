@@ -66,15 +66,15 @@ void add(const AgainstEager& one, Collected& to) {
 }
 
 // Besides the number of threads, which is not in the order of its text.
-constexpr const char* kGroupAxes[] = {"accelerator", "test", "dtype", "shapes"};
+constexpr const char* kGroupAxes[] = {"device", "test", "dtype", "shapes"};
 
-using SummaryKey = std::tuple<ExperimentGroup, Language, Runtime>;
+using SummaryKey = std::tuple<ExperimentGroup, Language, Backend>;
 
 SummaryKey summary_key(const ExperimentRecord& record) {
   const Variant& variant = record.variant;
   ExperimentGroup group{suite_of(record), {}, variant.threads};
   for (const char* axis : kGroupAxes) group.values.push_back(value_on(axis, variant));
-  return {std::move(group), variant.language, variant.runtime};
+  return {std::move(group), variant.language, variant.backend};
 }
 
 // How often each is the fastest.
@@ -142,7 +142,7 @@ std::vector<TableCell> cells_of(const ExperimentSummary& one) {
   const TableCell none{"-", Tone::kDim};
   const TableCell measured = share_cell(one.measured, one.requested);
   const TableCell fastest{format_count(static_cast<double>(one.fastest))};
-  if (one.backend == Runtime::kEager) return {measured, none, none, fastest, none, none, none};
+  if (one.backend == Backend::kEager) return {measured, none, none, fastest, none, none, none};
   const std::string codes = not_passed_text(one);
   return {measured,
           share_cell(one.passed, one.requested),

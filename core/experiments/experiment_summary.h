@@ -24,7 +24,7 @@ struct AgainstEager {
   std::optional<double> memory_ratio;  // eager's peak over its own
   std::optional<double> compile_time;  // seconds
 
-  bool is_eager() const { return record->variant.runtime == Runtime::kEager; }
+  bool is_eager() const { return record->variant.backend == Backend::kEager; }
   bool has_passed() const;  // measured, and right: only then are its figures worth something
 };
 
@@ -48,7 +48,7 @@ struct ExperimentGroup {
 struct ExperimentSummary {
   ExperimentGroup group;
   Language language = Language::kCpp;
-  Runtime backend = Runtime::kEager;
+  Backend backend = Backend::kEager;
   std::size_t requested = 0;  // experiments that were not skipped
   std::size_t measured = 0;   // of these
   std::size_t passed = 0;     // of these measured and verified as PASS
@@ -62,7 +62,7 @@ struct ExperimentSummary {
   std::map<std::string, std::size_t> not_passed;
 };
 
-// By group, language and backend, in the order of kRuntimes.
+// By group, language and backend, in the order of kBackends.
 std::vector<ExperimentSummary> summarize_experiments(const std::vector<ExperimentRecord>& records);
 
 // A row for each, below what its group differs in from others; to be printed as a table or as

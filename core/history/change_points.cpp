@@ -27,7 +27,7 @@ double mean_within(double sum, double count) {
 }
 
 // The best split of these values; `first` counts from their begin.
-Split best_split(std::span<const double> values, std::size_t least) {
+Split best_split(std::span<const double> values, std::size_t min) {
   double left = 0;     // between pairs of values before the split
   double right = 0;    // after it
   double between = 0;  // one of each
@@ -35,13 +35,13 @@ Split best_split(std::span<const double> values, std::size_t least) {
     right += distance(values[i], values.subspan(i + 1));
   }
   Split best;
-  for (std::size_t at = 0; at + least < values.size(); ++at) {
+  for (std::size_t at = 0; at + min < values.size(); ++at) {
     const double to_left = distance(values[at], values.first(at));
     const double to_right = distance(values[at], values.subspan(at + 1));
     left += to_left;
     right -= to_right;
     between += to_right - to_left;
-    if (at + 1 < least) continue;
+    if (at + 1 < min) continue;
     const auto before = static_cast<double>(at + 1);
     const auto after = static_cast<double>(values.size()) - before;
     const double energy =
@@ -82,7 +82,7 @@ class Divisions {
     Split best;
     for (std::size_t i = 0; i + 1 < ends_.size(); ++i) {
       const auto segment = std::span(values).subspan(ends_[i], ends_[i + 1] - ends_[i]);
-      const Split split = best_split(segment, options_.least);
+      const Split split = best_split(segment, options_.min);
       if (split.size > best.size) best = {ends_[i] + split.first, split.size};
     }
     return best;

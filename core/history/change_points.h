@@ -16,8 +16,8 @@ struct ChangePoint {
 };
 
 struct ChangePointOptions {
-  std::size_t least = 5;  // values between two changes, and before and after them: never from one
-  double level = 0.01;    // of significance
+  std::size_t min = 5;  // values between two changes, and before and after them: never from one
+  double level = 0.01;  // of significance
   std::size_t permutations = 999;
 };
 

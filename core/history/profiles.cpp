@@ -13,7 +13,7 @@ namespace instr {
 
 namespace {
 
-constexpr std::size_t kMostBytes = std::size_t{128} << 20;
+constexpr std::size_t kMaxBytes = std::size_t{128} << 20;
 
 std::string packed(const nlohmann::ordered_json& json) {
   auto member = gzip_member(to_line(json));
@@ -23,7 +23,7 @@ std::string packed(const nlohmann::ordered_json& json) {
 
 // Empty if it is damaged.
 std::string unpacked_text(const std::string& bytes) {
-  return gunzip_member(bytes, 0, kMostBytes).value_or(GzipMember()).text;
+  return gunzip_member(bytes, 0, kMaxBytes).value_or(GzipMember()).text;
 }
 
 // Null if it is damaged.

@@ -67,7 +67,7 @@ class RunWriter {
   StepsTable steps_;
 };
 
-constexpr std::size_t kMostListed = 5;
+constexpr std::size_t kMaxListed = 5;
 
 RunWriter::RunWriter(const SqlDatabase& database, OnContradiction on_contradiction)
     : database_(database),
@@ -206,13 +206,13 @@ Expected<void> RunWriter::add_exact(const HistoryRun& run, const RunValue& value
 Expected<void> RunWriter::check_contradictions(const HistoryRun& run) {
   const std::vector<std::string> found = std::exchange(contradictions_, {});
   if (found.empty() || on_contradiction_ == OnContradiction::kReplace) return {};
-  const auto listed = static_cast<std::ptrdiff_t>(std::min(found.size(), kMostListed));
+  const auto listed = static_cast<std::ptrdiff_t>(std::min(found.size(), kMaxListed));
   return fail(fmt::format("commit {} is recorded with other counts, measured alike, so one of the "
                           "two was of other code:\n  {}{}",
                           short_hash(run.commit.hash),
                           fmt::join(found.begin(), found.begin() + listed, "\n  "),
-                          found.size() > kMostListed
-                              ? fmt::format("\n  and {} more", found.size() - kMostListed)
+                          found.size() > kMaxListed
+                              ? fmt::format("\n  and {} more", found.size() - kMaxListed)
                               : ""),
               "name the right commit with --commit, or take the new ones with --replace");
 }

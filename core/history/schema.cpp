@@ -140,6 +140,23 @@ Expected<void> check_kind(const SqlDatabase& database) {
       "use the instr_bench that wrote it, or a newer one"});
 }
 
+// Renames what earlier schemas named otherwise.
+void upgrade(const fs::path& file) {
+  SqlDatabase database(file, SqlAccess::kWrite);
+  SqlTransaction transaction(database);
+  database.run("UPDATE series SET metric = 'instructions' WHERE metric = 'ir'");
+  database.run(fmt::format("PRAGMA user_version = {}", kHistorySchema).c_str());
+  transaction.commit();
+}
+
+bool is_outdated(const fs::path& file) {
+  std::error_code error;
+  if (!fs::exists(file, error)) return false;
+  const SqlDatabase database(file, SqlAccess::kRead);
+  return database.integer("PRAGMA application_id") == kHistoryId &&
+         database.integer("PRAGMA user_version") == kHistorySchema - 1;
+}
+
 Expected<void> find_or_make_folder(const fs::path& file, SqlAccess access) {
   std::error_code error;
   if (fs::exists(file, error)) return {};
@@ -160,6 +177,7 @@ fs::path usual_history() { return project_folder() / "history.db"; }
 Expected<SqlDatabase> open_history(const fs::path& file, SqlAccess access) {
   TRY(find_or_make_folder(file, access));
   return sql_stage([&]() -> Expected<SqlDatabase> {
+    if (is_outdated(file)) upgrade(file);
     SqlDatabase database(file, access);
     const bool is_empty = database.integer("SELECT count(*) FROM sqlite_schema") == 0;
     if (is_empty && access == SqlAccess::kCreate) create(database);

@@ -9,7 +9,7 @@ namespace instr {
 
 // "inst": tells a history from other SQLite databases.
 inline constexpr int kHistoryId = 0x696e7374;
-inline constexpr int kHistorySchema = 1;
+inline constexpr int kHistorySchema = 2;
 
 // `.instr_bench/history.db` of the project.
 std::filesystem::path usual_history();

@@ -36,7 +36,7 @@ std::string reason_of(std::string text, const Variant& variant) {
     if (!is_needless) line += is_space ? ' ' : c;
   }
   while (line.ends_with(' ') || line.ends_with('-')) line.pop_back();
-  return shorten_end(printable(line), kLongestReason);
+  return shorten_end(printable(line), kMaxReasonLength);
 }
 
 std::string place_of(const std::string& file, int line, const Variant& variant) {

@@ -11,7 +11,7 @@
 namespace instr {
 
 // The most columns of a reason: it stays a line.
-inline constexpr std::size_t kLongestReason = 300;
+inline constexpr std::size_t kMaxReasonLength = 300;
 
 // Places in the variant's texts are those of its TOML file. What is malformed is left out.
 CompilerReport compiler_report_of(std::string_view json, const Variant& variant);

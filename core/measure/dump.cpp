@@ -85,10 +85,10 @@ std::string operator_table(const std::vector<OperatorTime>& times) {
   double sum = 0;
   for (const OperatorTime& time : times) sum += static_cast<double>(time.self);
   Table table{.columns = {{.heading = "operator", .align = Align::kLeft},
-                          {.heading = "calls", .least = 6},
-                          {.heading = "self", .least = 10},
-                          {.heading = "share", .least = 6},
-                          {.heading = "total", .least = 10},
+                          {.heading = "calls", .min = 6},
+                          {.heading = "self", .min = 10},
+                          {.heading = "share", .min = 6},
+                          {.heading = "total", .min = 10},
                           {.align = Align::kLeft}},
               .headings = Headings::kPlain};
   for (const OperatorTime& time : times) {
@@ -133,7 +133,7 @@ Expected<void> write_dump(const fs::path& folder, const DumpParts& parts, const 
   fs::create_directories(folder, problem);
   if (problem) {
     return fail(fmt::format("cannot make the folder {}: {}", folder.string(), problem.message()),
-                "name another one with --dump-folder");
+                "name another one with --dump-dir");
   }
   const auto calls = parse_calls(inspected.get("events"));
   Expected<void> written;

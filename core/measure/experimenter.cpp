@@ -67,7 +67,7 @@ Measurement Experiment::run() {
 // Of a compiler that keeps what it made: starts with nothing kept, so that all after this find the
 // same.
 std::optional<Outcome> Experiment::start() {
-  if (!is_compiled(variant_.runtime)) return std::nullopt;
+  if (!is_compiled(variant_.backend)) return std::nullopt;
   auto folder = PrivateFolder::make();
   if (!folder) return Failure{FailureKind::kWorkerLost, to_string(folder.error())};
   cache_ = *std::move(folder);

@@ -96,14 +96,14 @@ std::vector<Suspect> suspects_of(const std::string& part, const Variant& variant
   const auto add = [&suspects](const char* what, const auto& text) {
     if (text) suspects.push_back({what, first_place(*text)});
   };
-  if (is_script(variant.runtime) && part == "statement") {
-    if (variant.runtime == Runtime::kAoti) add("the package", variant.package);
+  if (is_script(variant.backend) && part == "statement") {
+    if (variant.backend == Backend::kAoti) add("the package", variant.package);
     if (suspects.empty()) add("the TorchScript text", variant.torchscript);
     return suspects;
   }
   // With backward, the statement has had a trial before it is measured.
   const bool had_trial =
-      variant.autograd == Autograd::kForwardBackward && !is_script(variant.runtime);
+      variant.autograd == Autograd::kForwardBackward && !is_script(variant.backend);
   if (part == "statement" || had_trial) add("the statement", variant.stmt);
   if (part == "statement" && !suspects.empty()) return suspects;
   add("the module", variant.module);

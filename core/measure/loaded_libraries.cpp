@@ -48,7 +48,7 @@ std::vector<MappedFile> mapped_files(std::string_view maps) {
 }
 
 std::string maps_of(pid_t process) {
-  return read_file("/proc/" + std::to_string(process) + "/maps", kMostText).value_or("");
+  return read_file("/proc/" + std::to_string(process) + "/maps", kMaxTextBytes).value_or("");
 }
 
 fs::path folder_of(const std::vector<MappedFile>& libraries, bool is_it(const MappedFile&)) {

@@ -29,8 +29,8 @@ namespace instr {
 
 namespace {
 
-constexpr int kMostEntryCost = 64;         // instructions, on top of the empty loop's
-constexpr std::size_t kLongestName = 180;  // file systems allow 255 bytes
+constexpr int kMaxEntryCost = 64;            // instructions, on top of the empty loop's
+constexpr std::size_t kMaxNameLength = 180;  // file systems allow 255 bytes
 
 std::optional<std::uint64_t> number(const wire::Message& reply, const char* name) {
   std::string text = reply.get(name);
@@ -57,9 +57,9 @@ struct NetCost {
   // The cost of entering a block differs by an instruction or two between snippets, depending on
   // the registers that they use. A block of twice the iterations also has it only once.
   std::uint64_t entry(std::uint64_t total) const {
-    std::uint64_t found = 2 * total - doubled;  // far beyond kMostEntryCost if it is negative
+    std::uint64_t found = 2 * total - doubled;  // far beyond kMaxEntryCost if it is negative
     // For a single expensive iteration no double is counted, unless something is simulated.
-    bool is_entry = iterations > 1 && doubled != 0 && found <= loop_entry + kMostEntryCost;
+    bool is_entry = iterations > 1 && doubled != 0 && found <= loop_entry + kMaxEntryCost;
     // Anything beyond is not entry cost: later iterations differed from earlier ones.
     return is_entry ? found : loop_entry;
   }
@@ -138,7 +138,7 @@ std::optional<Failure> check_profile(const Profile& profile, std::uint64_t ir,
     held += static_cast<double>(total_of(profile, access));
   }
   bool is_simulated = totals.size() > 1;
-  if (std::abs(held - counted) <= (is_simulated ? kMostEntryCost : 0)) return std::nullopt;
+  if (std::abs(held - counted) <= (is_simulated ? kMaxEntryCost : 0)) return std::nullopt;
   return Failure{FailureKind::kNoProfile,
                  fmt::format("the profile holds {:.0f} instructions{}, but {:.0f} were counted",
                              held, is_simulated ? " and accesses" : "", counted)};
@@ -225,7 +225,7 @@ Outcome timed_of(const wire::Message& reply, const Variant& variant) {
     bool is_there = reply.fields.contains(name);
     if (is_there) timed.metrics[name] = std::strtod(reply.get(name).c_str(), nullptr);
   }
-  if (facts_of(variant.runtime).packages != nullptr) timed.metrics.erase("peak_bytes");
+  if (facts_of(variant.backend).packages != nullptr) timed.metrics.erase("peak_bytes");
   timed.timing = std::move(timing);
   if (auto said = reply.fields.find("compiler"); said != reply.fields.end()) {
     timed.compiler = compiler_report_of(said->second, variant);
@@ -243,7 +243,7 @@ std::uint32_t short_hash(const std::string& text) {  // FNV-1a
 }  // namespace
 
 bool is_gated(const Variant& variant) {
-  return variant.threads == 1 && !is_compiled(variant.runtime);
+  return variant.threads == 1 && !is_compiled(variant.backend);
 }
 
 std::uint64_t total_of(const Profile& profile, std::string_view event) {
@@ -347,13 +347,13 @@ Outcome outcome_of(const wire::Message& reply, const Variant& variant, const Pro
   counted.iterations = *iterations;
   counted.warmup = number(reply, "warmup").value_or(0);
   NetCost net{*iterations, number(reply, "double_ir").value_or(0), *loop, *loop_entry};
-  counted.first_block_ir = net(*first);
-  counted.second_block_ir = net(*second);
-  if (counted.second_block_ir < 0) return negative(counted.second_block_ir);
+  counted.first_block_instructions = net(*first);
+  counted.second_block_instructions = net(*second);
+  if (counted.second_block_instructions < 0) return negative(counted.second_block_instructions);
   counted.steady = *first == *second && reply.get("steady") == "1";
   counted.changes_state = reply.get("changes_state") == "1";
   counted.gated = is_gated(variant);
-  counted.metrics[kInstructions] = counted.second_block_ir;
+  counted.metrics[kInstructions] = counted.second_block_instructions;
   const auto of_loop = [&reply](const char* field) { return number(reply, field).value_or(0); };
   for (const auto& [metric, field, loop_field] :
        {std::tuple{"allocs", "allocs_2", "loop_allocs"},
@@ -373,10 +373,10 @@ Outcome outcome_of(const wire::Message& reply, const Variant& variant, const Pro
         variant.threads == 1 ? check_profile(*profile, *second, reply) : std::nullopt;
     if (failure) return *failure;
     counted.functions =
-        net_functions_of(*profile, *iterations, *second, counted.second_block_ir, reply);
+        net_functions_of(*profile, *iterations, *second, counted.second_block_instructions, reply);
     if (paths == ProfilePaths::kSeparate) {
       counted.call_tree = std::make_shared<const CallTree>(
-          call_tree(*profile, *iterations, counted.second_block_ir));
+          call_tree(*profile, *iterations, counted.second_block_instructions));
     }
   }
   return counted;
@@ -399,8 +399,8 @@ std::string profile_file_name(const std::string& key) {
 
 std::string file_name_of(const std::string& key) {
   std::string name;
-  bool is_plain = key.size() <= kLongestName;
-  for (char c : key.substr(0, kLongestName)) {
+  bool is_plain = key.size() <= kMaxNameLength;
+  for (char c : key.substr(0, kMaxNameLength)) {
     bool is_kept = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
                    c == '_' || c == '=' || c == '+' || c == '-';
     name += is_kept ? c : c == '/' ? '.' : '_';

@@ -33,7 +33,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::size_t kLongestText = 400;
+constexpr std::size_t kMaxTextLength = 400;
 
 // In the cache, plain and beside its precompiled form.
 bool is_support_header(const std::string& file) {
@@ -57,7 +57,7 @@ std::vector<std::string> lines_in(const std::string& file) {
   const auto source = SourceText::read(file);
   if (!source) return lines;
   for (const std::string& line : lines_of(source->text())) {
-    lines.emplace_back(trim(line, " \t\r").substr(0, kLongestText));
+    lines.emplace_back(trim(line, " \t\r").substr(0, kMaxTextLength));
   }
   return lines;
 }
@@ -128,10 +128,10 @@ wire::Message Measurer::request_for(const CompiledVariant& compiled) const {
 
 std::optional<Failure> Measurer::too_long_for_paths(const Variant& variant) const {
   const auto iterations = static_cast<std::uint64_t>(variant.iterations.value_or(1));
-  if (!options_.call_paths || iterations <= kMostTreeIterations) return std::nullopt;
+  if (!options_.call_paths || iterations <= kMaxTreeIterations) return std::nullopt;
   return Failure{FailureKind::kDefinitionError,
                  fmt::format("call paths are of at most {} iterations, and it has {}",
-                             kMostTreeIterations, iterations)};
+                             kMaxTreeIterations, iterations)};
 }
 
 std::chrono::milliseconds Measurer::load_patience(const Variant& variant) const {

@@ -22,8 +22,8 @@ std::optional<std::size_t> choose(const std::vector<Candidate>& candidates, doub
 }
 
 std::uint64_t default_memory_limit(std::uint64_t physical_bytes, int jobs) {
-  constexpr std::uint64_t kMost = std::uint64_t{8} << 30;
-  return std::min(kMost, physical_bytes / 4 * 3 / static_cast<std::uint64_t>(std::max(jobs, 1)));
+  constexpr std::uint64_t kMax = std::uint64_t{8} << 30;
+  return std::min(kMax, physical_bytes / 4 * 3 / static_cast<std::uint64_t>(std::max(jobs, 1)));
 }
 
 std::uint64_t memory_limit_here(int jobs) {

@@ -23,7 +23,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Variants of one side that differ only in their runtime.
+// Variants of one side that differ only in their backend.
 using Group = std::vector<CompiledVariant>;
 
 // The last cores that this process may use: others tend to use the first ones.
@@ -66,7 +66,7 @@ wire::Message request_for(const char* verb, const Group& group, const TimerOptio
        {"wants_events", options.wants_operators ? "1" : "0"},
        {"timeout_ms", std::to_string(limit_of(group, options.timeout_s).count())}}};
   const bool compiles = std::any_of(
-      group.begin(), group.end(), [](const auto& one) { return is_compiled(one.variant.runtime); });
+      group.begin(), group.end(), [](const auto& one) { return is_compiled(one.variant.backend); });
   if (compiles) add_to(request, options.compiler);
   return request;
 }
@@ -213,7 +213,7 @@ void GroupTimer::report() {
   }
 }
 
-// Groups of variants to compare with each other, of all sides: all but the runtime is the same.
+// Groups of variants to compare with each other, of all sides: all but the backend is the same.
 std::vector<std::vector<GroupTimer>> timers_of(const std::vector<TimedSide>& sides) {
   using Identity = std::tuple<std::string, std::vector<std::pair<std::string, std::string>>,
                               Autograd, int, std::string>;

@@ -1,5 +1,5 @@
 // Times compiled variants in native workers, one group at a time with nothing else running:
-// variants that differ only in their runtime are timed alternately in one process, so that they can
+// variants that differ only in their backend are timed alternately in one process, so that they can
 // be compared.
 #pragma once
 

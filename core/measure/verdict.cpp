@@ -30,7 +30,7 @@ constexpr TypeTolerance kTolerances[] = {
     {"QInt32", 1.3e-6, 1e-5}};
 
 // How many times eager's error a candidate may have against a double-precision reference.
-constexpr double kMostOfEagersError = 2;
+constexpr double kMaxEagerErrorRatio = 2;
 
 const TypeTolerance& tolerance_for(std::string_view type) {
   return *std::find_if(std::begin(kTolerances), std::end(kTolerances),
@@ -39,7 +39,7 @@ const TypeTolerance& tolerance_for(std::string_view type) {
 
 // That rule for the root mean square; there is more noise in some.
 struct NoiseRule {
-  double most_of_eagers_error;
+  double max_eager_error_ratio;
   double absolute;  // of the tolerance
 };
 constexpr NoiseRule kNoiseRule{3, 0.1};
@@ -67,14 +67,14 @@ struct Opinion {
 
 Opinion bad(std::string reason) { return {false, 0, std::move(reason)}; }
 
-Opinion by_cosine(const wire::Message& item, double least) {
+Opinion by_cosine(const wire::Message& item, double min) {
   double cosine = field_number(item, "cosine");
   double difference = field_number(item, "difference");
-  if (cosine >= least) {
+  if (cosine >= min) {
     return {true, difference, fmt::format("cosine similarity {}", shown(cosine))};
   }
   return bad(
-      fmt::format("cosine similarity {}, at least {} is required", shown(cosine), shown(least)));
+      fmt::format("cosine similarity {}, at least {} is required", shown(cosine), shown(min)));
 }
 
 std::string excess_reason(const wire::Message& item) {
@@ -92,10 +92,10 @@ std::string excess_reason(const wire::Message& item) {
 Opinion by_reference(const wire::Message& item) {
   double error = field_number(item, "reference_error");
   double eager_error = field_number(item, "eager_reference_error");
-  double most = kMostOfEagersError * eager_error + field_number(item, "atol");
+  double max = kMaxEagerErrorRatio * eager_error + field_number(item, "atol");
   std::string errors = fmt::format("error against a float64 reference {:.3g}, eager's is {:.3g}",
                                    error, eager_error);
-  if (std::isfinite(error) && std::isfinite(eager_error) && error <= most) {
+  if (std::isfinite(error) && std::isfinite(eager_error) && error <= max) {
     return {true, field_number(item, "difference"), errors};
   }
   return bad(std::isfinite(error) ? excess_reason(item) + "; " + errors : excess_reason(item));
@@ -113,7 +113,7 @@ Opinion by_mean_square(const wire::Message& item, double tolerance) {
   const bool is_noisy = type == "Half" || type == "BFloat16" ||
                         field_number(item, "count") < kFewValues || is_of_pixels(item) ||
                         tolerance >= kLargeTolerance;
-  const double factor = is_noisy ? kNoiseRule.most_of_eagers_error : kMostOfEagersError;
+  const double factor = is_noisy ? kNoiseRule.max_eager_error_ratio : kMaxEagerErrorRatio;
   const double error = field_number(item, "reference_rmse");
   const double eager_error = field_number(item, "eager_reference_rmse");
   const std::string errors =

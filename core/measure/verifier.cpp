@@ -47,9 +47,9 @@ wire::Message request_for(const CompiledVariant& candidate, const CompiledVarian
                          {"allowed", allowed_differences(variant)},
                          {"memory_limit", std::to_string(options.memory_limit)},
                          {"timeout_ms", std::to_string(limit.count())}}};
-  if (is_compiled(variant.runtime)) add_to(request, options.compiler);
+  if (is_compiled(variant.backend)) add_to(request, options.compiler);
   // The first backward(), which is eager's, prepares for the devices that there are by then.
-  if (facts_of(variant.runtime).is_on_xla) request.fields["compiler_logs"] += " xla";
+  if (facts_of(variant.backend).is_on_xla) request.fields["compiler_logs"] += " xla";
   return request;
 }
 

@@ -78,7 +78,7 @@ std::string warm_address(const std::string& word) {
 }
 
 std::vector<std::string> warm_addresses() {
-  std::istringstream lines(read_file("/proc/net/unix", kMostText).value_or(""));
+  std::istringstream lines(read_file("/proc/net/unix", kMaxTextBytes).value_or(""));
   std::vector<std::string> found;
   for (std::string line; std::getline(lines, line);) {
     const auto at = line.find("@" + name_of_all());

@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr std::chrono::milliseconds kRetryInterval{20};
-constexpr int kMostLooks = 250;  // for an old one to leave its address
+constexpr int kMaxLooks = 250;  // for an old one to leave its address
 constexpr int kMaxStartAttempts = 2;
 constexpr std::chrono::seconds kPatience{10};  // for what takes no time
 
@@ -41,7 +41,7 @@ Expected<void> start_at(const std::string& address, const std::string& word) {
 Expected<Link> find_or_start(const std::string& word) {
   const std::string address = warm_address(word);
   Expected<void> started;
-  for (int i = 0; i < kMostLooks; ++i) {
+  for (int i = 0; i < kMaxLooks; ++i) {
     if (auto link = connect_to(address)) return *std::move(link);
     started = start_at(address, word);
     if (!started)

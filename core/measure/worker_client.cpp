@@ -32,7 +32,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::size_t kLongestMessage = std::size_t{16} << 20;
+constexpr std::size_t kMaxMessageLength = std::size_t{16} << 20;
 // Paths of so many calls, and so many levels of recursion; what is deeper is counted as the last.
 constexpr auto kCallPathOptions =
     std::to_array<const char*>({"--separate-callers=200", "--separate-recs=10"});
@@ -235,7 +235,7 @@ Reply Link::receive(const Patience& patience) {
       if (!message) return tl::unexpected(Loss::kGarbled);
       return *std::move(message);
     }
-    if (received_.size() > kLongestMessage) return tl::unexpected(Loss::kGarbled);
+    if (received_.size() > kMaxMessageLength) return tl::unexpected(Loss::kGarbled);
     looked_at = received_.size();
     auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now()).count();
     if (left <= 0) {

@@ -10,7 +10,7 @@ namespace instr {
 namespace {
 
 constexpr int kStartAttempts = 2;
-constexpr int kMostLosses = 4;
+constexpr int kMaxLosses = 4;
 
 class OwnRoot : public ZygoteSource {
  public:
@@ -40,9 +40,9 @@ Expected<wire::Message> check_hello(const wire::Message& hello) {
 }
 
 WarmUp zygote_of(const Variant& variant) {
-  if (is_compiled(variant.runtime)) return WarmUp::kCompiler;
+  if (is_compiled(variant.backend)) return WarmUp::kCompiler;
   if (variant.language == Language::kPython) return WarmUp::kPython;
-  return is_script(variant.runtime) ? WarmUp::kTorchScript : WarmUp::kEager;
+  return is_script(variant.backend) ? WarmUp::kTorchScript : WarmUp::kEager;
 }
 
 Expected<WorkerOptions> options_for(Language language, WorkerOptions options,
@@ -211,7 +211,7 @@ void ZygotePool::lost(WarmUp which, const std::shared_ptr<WorkerProcess>& zygote
   Slot& target = slot(which);
   if (target.zygote != zygote || target.state != State::kReady) return;
   old = std::exchange(target.zygote, nullptr);
-  if (++target.losses < kMostLosses) return start(which);
+  if (++target.losses < kMaxLosses) return start(which);
   std::string what = "the worker was lost, again and again";
   if (auto log = old->log_since(0); !log.empty()) what += "\n" + log;
   target.state = State::kFailed;

@@ -20,7 +20,7 @@ struct CallNode {
 };
 
 // So that no sum of two trees overflows: of a block, which takes hours beyond that.
-inline constexpr std::uint64_t kMostTreeIterations = std::uint64_t{1} << 24;
+inline constexpr std::uint64_t kMaxTreeIterations = std::uint64_t{1} << 24;
 
 // Whole numbers, so that all sums are exact. The first node is the root: the statement, whose total
 // is the count. Parents come before their children.

@@ -27,10 +27,10 @@ constexpr std::string_view kGenerated = "instr_";
 constexpr std::string_view kUnitNamespace = "instr_unit_";
 constexpr std::string_view kSnippet = "instr_snippet_";
 constexpr std::size_t kHashSize = 32;
-constexpr std::size_t kLeastWidth = 20;
+constexpr std::size_t kMinWidth = 20;
 constexpr std::size_t kKeepAll = static_cast<std::size_t>(-1);
 // Longer ones are never shown whole, and each nested bracket is scanned again.
-constexpr std::size_t kLongestName = 20000;
+constexpr std::size_t kMaxNameLength = 20000;
 
 bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 
@@ -148,7 +148,7 @@ std::string_view without_return_type(std::string_view text) {
 bool is_cpp(std::string_view name) { return name.find_first_of("(<:") != std::string_view::npos; }
 
 std::string plain_name(std::string_view name, std::size_t depth) {
-  if (!is_cpp(name) || name.size() > kLongestName) return std::string(name);
+  if (!is_cpp(name) || name.size() > kMaxNameLength) return std::string(name);
   std::string text = reduced(name, depth);
   text.resize(trim_end(text, " ").size());
   std::string_view without = without_return_type(text);
@@ -157,7 +157,7 @@ std::string plain_name(std::string_view name, std::size_t depth) {
 
 // Profiles hold some names that their writer could not demangle.
 std::string demangled(const std::string& name) {
-  if (!name.starts_with("_Z") || name.size() > kLongestName) return name;
+  if (!name.starts_with("_Z") || name.size() > kMaxNameLength) return name;
   int status = 0;
   std::unique_ptr<char, void (*)(void*)> text(
       abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status), std::free);
@@ -336,7 +336,7 @@ std::vector<std::string> short_function_names(const std::vector<std::string>& na
   std::vector<std::string> safe;
   for (const std::string& name : names) safe.push_back(printable(demangled(name)));
   if (width == 0) return safe;
-  width = std::max(width, kLeastWidth);
+  width = std::max(width, kMinWidth);
   std::vector<std::string> out;
   std::map<std::string, std::vector<std::size_t>> by_text;
   for (const std::string& name : safe) {

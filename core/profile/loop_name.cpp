@@ -20,10 +20,10 @@ std::string greatest_root(const std::vector<ProfileFunction>& functions) {
     totals[one.path.empty() ? std::string_view(one.function) : root_of(one.path)] += one.self[0];
   }
   std::string greatest;
-  std::uint64_t most = 0;
+  std::uint64_t max = 0;
   for (const ProfileFunction& one : functions) {
-    if (!one.path.empty() || totals[one.function] <= most) continue;
-    most = totals[one.function];
+    if (!one.path.empty() || totals[one.function] <= max) continue;
+    max = totals[one.function];
     greatest = one.function;
   }
   return greatest;

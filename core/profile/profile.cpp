@@ -16,7 +16,7 @@ namespace instr {
 namespace {
 
 constexpr std::size_t kMaxEvents = 64;
-constexpr std::uint64_t kMostLines = 100'000'000;  // of a file
+constexpr std::uint64_t kMaxLines = 100'000'000;  // of a file
 constexpr std::string_view kUnknown = "???";
 constexpr std::string_view kBlanks = " \t\r";
 
@@ -233,7 +233,7 @@ class Parser {
     if (callee.line != 0) return;
     for (const Position& one : positions_) {
       const auto here = position(next_word(positions), one.last);
-      if (!one.is_line || here.value_or(0) > kMostLines) continue;
+      if (!one.is_line || here.value_or(0) > kMaxLines) continue;
       callee.file = callee_file_.value_or(file_);
       callee.line = static_cast<int>(here.value_or(0));
     }
@@ -260,7 +260,7 @@ class Parser {
   // `costs` is checked where it is added up.
   void add_line(std::uint64_t source_line, std::string_view costs, bool is_inclusive) {
     const std::uint64_t cost = number(next_word(costs)).value_or(0);
-    if (source_line > kMostLines) source_line = 0;
+    if (source_line > kMaxLines) source_line = 0;
     const std::size_t function = current();
     const LineKey key{function, file_, source_line};
     auto [entry, is_new] = line_slots_.try_emplace(key, profile_.lines.size());
@@ -376,7 +376,7 @@ Expected<Profile> parse_profile(std::string_view text, const std::string& name, 
 
 Expected<Profile> read_profile(const std::filesystem::path& path, ProfilePaths paths,
                                ProfileLines lines) {
-  return read_file(path, kMostResults).and_then([&](const std::string& text) {
+  return read_file(path, kMaxResultsBytes).and_then([&](const std::string& text) {
     return parse_profile(text, path.string(), paths, lines);
   });
 }

@@ -10,7 +10,7 @@ namespace instr {
 
 namespace {
 
-using Backend = std::pair<Language, Runtime>;
+using LanguageBackend = std::pair<Language, Backend>;
 
 double wall_median(const Measurement& measurement) {
   return median(timing_of_working(measurement)->of(kWall));
@@ -29,18 +29,18 @@ std::optional<double> median_of(const std::vector<double>& values) {
 
 const Measurement* eager_among(const std::vector<const Measurement*>& alternatives) {
   for (const Measurement* one : alternatives) {
-    if (one->variant.runtime == Runtime::kEager && timing_of_working(*one) != nullptr) return one;
+    if (one->variant.backend == Backend::kEager && timing_of_working(*one) != nullptr) return one;
   }
   return nullptr;
 }
 
 void add_benchmark(const std::vector<const Measurement*>& alternatives,
-                   std::map<Backend, BackendSummary>& summaries,
-                   std::map<Backend, Figures>& figures) {
+                   std::map<LanguageBackend, BackendSummary>& summaries,
+                   std::map<LanguageBackend, Figures>& figures) {
   const Measurement* eager = eager_among(alternatives);
   const Measurement* fastest = fastest_of(alternatives);
   for (const Measurement* one : alternatives) {
-    const Backend backend{one->variant.language, one->variant.runtime};
+    const LanguageBackend backend{one->variant.language, one->variant.backend};
     BackendSummary& summary = summaries[backend];
     Figures& known = figures[backend];
     ++summary.requested;
@@ -101,15 +101,15 @@ const Measurement* fastest_of(const std::vector<const Measurement*>& alternative
     if (one != nullptr && timing_of_working(*one) != nullptr) working.push_back(one);
   }
   if (working.size() < 2) return nullptr;
-  const Measurement* least = *std::min_element(
+  const Measurement* min = *std::min_element(
       working.begin(), working.end(),
       [](const auto* left, const auto* right) { return wall_median(*left) < wall_median(*right); });
   auto is_as_fast = [&](const Measurement* one) {
-    auto ratio = speedup(timing_of_working(*one)->of(kWall), timing_of_working(*least)->of(kWall));
-    return one == least || (ratio && ratio->is_same());
+    auto ratio = speedup(timing_of_working(*one)->of(kWall), timing_of_working(*min)->of(kWall));
+    return one == min || (ratio && ratio->is_same());
   };
   std::stable_sort(working.begin(), working.end(), [](const auto* left, const auto* right) {
-    return left->variant.runtime < right->variant.runtime;
+    return left->variant.backend < right->variant.backend;
   });
   return *std::find_if(working.begin(), working.end(), is_as_fast);
 }
@@ -119,15 +119,15 @@ std::vector<BackendSummary> summarize_backends(const std::vector<Measurement>& m
   for (const Measurement& one : measurements) {
     benchmarks[benchmark_of(one.variant)].push_back(&one);
   }
-  std::map<Backend, BackendSummary> summaries;
-  std::map<Backend, Figures> figures;
+  std::map<LanguageBackend, BackendSummary> summaries;
+  std::map<LanguageBackend, Figures> figures;
   for (const auto& [benchmark, alternatives] : benchmarks) {
     add_benchmark(alternatives, summaries, figures);
   }
   std::vector<BackendSummary> all;
   std::map<Language, std::size_t> timed;
   for (auto& [backend, summary] : summaries) {
-    std::tie(summary.language, summary.runtime) = backend;
+    std::tie(summary.language, summary.backend) = backend;
     summary.speedup = geometric_mean(figures[backend].speedups);
     summary.memory_saved = geometric_mean(figures[backend].memory_ratios);
     summary.first_result = median_of(figures[backend].first_results);

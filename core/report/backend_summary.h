@@ -1,4 +1,4 @@
-// The summary of a run over several runtimes: how many benchmarks each works for, how often it is
+// The summary of a run over several backends: how many benchmarks each works for, how often it is
 // the fastest, how much faster than eager it is overall, and how long it takes to start. Pure.
 #pragma once
 
@@ -13,7 +13,7 @@
 
 namespace instr {
 
-// What runs by one runtime or another: label, parameters, autograd, threads, device, language.
+// What runs by one backend or another: label, parameters, autograd, threads, device, language.
 using Benchmark = std::tuple<std::string, std::vector<std::pair<std::string, std::string>>,
                              Autograd, int, std::string, Language>;
 
@@ -21,10 +21,10 @@ Benchmark benchmark_of(const Variant& variant);
 
 struct BackendSummary {
   Language language = Language::kCpp;
-  Runtime runtime = Runtime::kEager;
+  Backend backend = Backend::kEager;
   std::size_t requested = 0;  // benchmarks
   std::size_t works = 0;      // of these: timed and, if verified, correct
-  std::size_t fastest = 0;    // fastest_of() those that more than one runtime works for
+  std::size_t fastest = 0;    // fastest_of() those that more than one backend works for
   // Geometric mean of the speed-ups over eager; where both work.
   std::optional<double> speedup;
   // Geometric mean of eager's peak of live bytes over this one's; where both were measured and
@@ -35,7 +35,7 @@ struct BackendSummary {
   std::optional<double> ready;
 };
 
-// The runtimes that were requested, by language and in the order of kRuntimes. Empty if there is
+// The backends that were requested, by language and in the order of kBackends. Empty if there is
 // nothing to compare: fewer than two of each language were timed.
 std::vector<BackendSummary> summarize_backends(const std::vector<Measurement>& measurements);
 
@@ -55,7 +55,7 @@ std::optional<double> peak_of_working(const Measurement& measurement);
 std::optional<double> times_better(double of_eager, double of_this);
 
 // The one with the least median wall time; of those that differ from it by no more than chance the
-// first in the order of kRuntimes: a plainer one is not given up for nothing. Null if fewer than
+// first in the order of kBackends: a plainer one is not given up for nothing. Null if fewer than
 // two work.
 const Measurement* fastest_of(const std::vector<const Measurement*>& alternatives);
 

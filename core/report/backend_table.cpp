@@ -1,4 +1,4 @@
-// The summary of a run by runtime, as a grid for the table and for Markdown.
+// The summary of a run by backend, as a grid for the table and for Markdown.
 #include <fmt/format.h>
 
 #include "core/base/format.h"
@@ -21,7 +21,7 @@ TableCell works_cell(const BackendSummary& summary) {
 
 TableCell ratio_cell(const BackendSummary& summary, const std::optional<double>& to_eager) {
   if (!to_eager) return {"-", Tone::kDim};
-  bool is_eager = summary.runtime == Runtime::kEager;
+  bool is_eager = summary.backend == Backend::kEager;
   return {fmt::format("{:.2f}x", *to_eager), is_eager ? Tone::kDim : Tone::kPlain};
 }
 
@@ -45,7 +45,7 @@ Grid make_backend_grid(const std::vector<Measurement>& measurements) {
     }
   }
   for (const BackendSummary& one : summaries) {
-    std::string name = column_name(one.language, one.runtime, Autograd::kForward);
+    std::string name = column_name(one.language, one.backend, Autograd::kForward);
     TableCell fastest{format_count(static_cast<double>(one.fastest))};
     GridRow row{name, name, {works_cell(one), fastest, ratio_cell(one, one.speedup)}};
     if (has_memory) row.cells.push_back(ratio_cell(one, one.memory_saved));

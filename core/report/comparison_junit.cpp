@@ -10,7 +10,7 @@ namespace instr {
 
 namespace {
 
-// Runtime, autograd, threads and device.
+// Backend, autograd, threads and device.
 constexpr int kPartsBehindParameters = 4;
 
 // The part of a key before the parameters ("n=64") and the last four parts; all of a key without

@@ -12,7 +12,7 @@ namespace instr {
 
 namespace {
 
-constexpr std::size_t kLeastBytes = 2000;
+constexpr std::size_t kMinBytes = 2000;
 // For the notes at the end on what was left out.
 constexpr std::size_t kReserve = 700;
 constexpr std::size_t kKeyWidth = 160;  // columns; longer keys lose their middle
@@ -50,8 +50,8 @@ class Budget {
   // A block of pieces between `head` and `tail`, in at most `most` bytes. Returns how many of the
   // pieces did not fit; one that is too large does not keep others out.
   std::size_t add_block(const std::string& head, const std::vector<std::string>& pieces,
-                        const std::string& tail, std::size_t most) {
-    std::size_t space = std::min(left_, most);
+                        const std::string& tail, std::size_t max) {
+    std::size_t space = std::min(left_, max);
     std::string block = head;
     std::size_t left_out = 0;
     for (const std::string& piece : pieces) {
@@ -169,7 +169,7 @@ Pieces pieces_of(const Comparison& comparison, const CompareMarkdownOptions& opt
   const auto changes = same_changes(
       comparison, [](const ComparedRow& row) { return places_markdown(*row.attribution); });
   for (const SameChange& change : changes) {
-    if (pieces.attributions.size() == options.most_attributions) {
+    if (pieces.attributions.size() == options.max_attributions) {
       pieces.attributions_left_out += change.rows.size();
       continue;
     }
@@ -197,19 +197,19 @@ std::string benchmarks(const std::vector<std::string>& pieces) {
   return format_plural(pieces.size(), "benchmark");
 }
 
-std::string note(const std::vector<std::string>& left_out, std::size_t most_bytes) {
+std::string note(const std::vector<std::string>& left_out, std::size_t max_bytes) {
   if (left_out.empty()) return "";
   return fmt::format(
       "\nLeft out, to stay within {} characters: {}. The results files are complete.\n",
-      format_count(static_cast<double>(most_bytes)), fmt::join(left_out, ", "));
+      format_count(static_cast<double>(max_bytes)), fmt::join(left_out, ", "));
 }
 
 }  // namespace
 
 std::string compare_markdown(const Comparison& comparison, const CompareMarkdownOptions& options) {
-  std::size_t most = std::max(options.most_bytes, kLeastBytes);
+  std::size_t max = std::max(options.max_bytes, kMinBytes);
   Pieces pieces = pieces_of(comparison, options);
-  Budget budget(most - kReserve);
+  Budget budget(max - kReserve);
   budget.add(head_of(comparison));
   std::vector<std::string> left_out;
   auto add = [&](const std::string& head, const std::vector<std::string>& all, const char* tail,
@@ -235,7 +235,7 @@ std::string compare_markdown(const Comparison& comparison, const CompareMarkdown
   add(folded("Changes within the limits (" + benchmarks(pieces.changes) + ")") + kTableHead,
       pieces.changes, kFoldEnd, budget.left(), "changes within the limits");
   std::string out = std::move(budget).text();
-  return out + note(left_out, most);
+  return out + note(left_out, max);
 }
 
 }  // namespace instr

@@ -25,12 +25,12 @@ constexpr std::size_t kReasonLines = 3;
 
 // `text` as lines of at most `width` columns: longer words are cut.
 std::string indented(const std::string& text, std::size_t indent, std::size_t width,
-                     std::size_t most_lines) {
+                     std::size_t max_lines) {
   std::size_t space = width > indent ? width - indent : width;
   std::vector<std::string> lines = wrap(text, space);
   std::string out;
-  for (std::size_t i = 0; i < std::min(lines.size(), most_lines); ++i) {
-    bool more = i + 1 == most_lines && lines.size() > most_lines;
+  for (std::size_t i = 0; i < std::min(lines.size(), max_lines); ++i) {
+    bool more = i + 1 == max_lines && lines.size() > max_lines;
     std::string line = lines[i] + (more ? " …" : "");
     out += std::string(indent, ' ') + (space == 0 ? line : shorten_end(line, space)) + "\n";
   }
@@ -64,7 +64,7 @@ Table columns_of(const std::vector<Shown>& rows, std::size_t width, bool show_ke
                           {.heading = "change"},
                           {},
                           {.heading = "result", .align = Align::kLeft}},
-              .least_name = show_keys ? std::string::npos : kMinKeyWidth};
+              .min_name = show_keys ? std::string::npos : kMinKeyWidth};
   for (const Shown& row : rows) {
     for (const CompareLine& line : row.lines) {
       table.lines.push_back({.cells = {{line.name},
@@ -135,7 +135,7 @@ std::string functions_text(const Attribution& attribution, std::size_t width) {
   const PartColumns columns = part_columns(attribution, width);
   Table table{.columns = {{},
                           {.align = Align::kLeft},
-                          {.align = Align::kLeft, .least = columns.object},
+                          {.align = Align::kLeft, .min = columns.object},
                           {.align = Align::kLeft}},
               .headings = Headings::kNone};
   for (const AttributionLine& line : attribution_lines(attribution, columns.function)) {
@@ -185,7 +185,7 @@ std::string attributions_text(const Comparison& comparison, const CompareTableOp
   const auto changes =
       same_changes(comparison, [width](const ComparedRow& row) { return places_text(row, width); });
   for (const SameChange& change : changes) {
-    if (shown == options.most_attributions) {
+    if (shown == options.max_attributions) {
       left_out += change.rows.size();
       continue;
     }
@@ -259,7 +259,7 @@ TableLine line_of(const LineChange& change, std::size_t width) {
 }
 
 // Returns the lines that changed most, in their original order.
-std::vector<const LineChange*> most_changed(const std::vector<LineChange>& lines) {
+std::vector<const LineChange*> max_changed(const std::vector<LineChange>& lines) {
   std::vector<const LineChange*> shown;
   for (const LineChange& one : lines) shown.push_back(&one);
   if (shown.size() <= kMaxShownLines) return shown;
@@ -285,7 +285,7 @@ std::string lines_text(const LineChanges& changes, std::size_t width) {
                           {.heading = "line", .align = Align::kLeft},
                           {.heading = "  source", .align = Align::kLeft}},
               .headings = Headings::kPlain};
-  const auto shown = most_changed(changes.lines);
+  const auto shown = max_changed(changes.lines);
   double others = 0;
   for (const LineChange& one : changes.lines) others += one.change();
   for (const LineChange* one : shown) {

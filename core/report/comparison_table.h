@@ -13,9 +13,9 @@ namespace instr {
 struct CompareTableOptions {
   int width = 0;  // columns of the terminal; 0: no limit
   bool color = false;
-  bool show_same = false;              // also rows without a difference
-  bool show_keys = false;              // keys are never shortened
-  std::size_t most_attributions = 20;  // rows whose functions are shown, most important first
+  bool show_same = false;             // also rows without a difference
+  bool show_keys = false;             // keys are never shortened
+  std::size_t max_attributions = 20;  // rows whose functions are shown, most important first
 };
 
 // Every row that is not the same, with each metric that changed; the functions in which the first
@@ -38,8 +38,8 @@ std::string lines_text(const LineChanges& changes, std::size_t width);
 struct CompareMarkdownOptions {
   // GitHub allows 65,536 characters in a comment and GitLab more; the rest is for the caller's own
   // text. At least 2,000.
-  std::size_t most_bytes = 60000;
-  std::size_t most_attributions = 50;
+  std::size_t max_bytes = 60000;
+  std::size_t max_attributions = 50;
 };
 
 // Printable text of at most so many columns as code, in which an "@name" does not mention anybody.

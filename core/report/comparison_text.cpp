@@ -131,7 +131,7 @@ std::string call_text(const CallChange& change, const std::string& caller,
 
 }  // namespace
 
-std::string heading_of(const std::string& metric) { return printable(public_name(metric)); }
+std::string heading_of(const std::string& metric) { return printable(metric); }
 
 std::string format_change(double change) {
   int decimals = decimals_of(change);

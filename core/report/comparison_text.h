@@ -12,7 +12,7 @@
 
 namespace instr {
 
-// The metric's public name, printable: "instructions" for "ir".
+// The metric's public name, printable: "instructions" for "instructions".
 std::string heading_of(const std::string& metric);
 
 // "+1,234", "-12.5", "+0.017", "0"; "-" if not finite.

@@ -62,7 +62,7 @@ enum class ExplainOrder { kSelf, kInclusive };
 
 struct ExplainOptions {
   ExplainOrder order = ExplainOrder::kSelf;  // of a table
-  std::size_t most_functions = 25;           // of a table
+  std::size_t max_functions = 25;            // of a table
   int width = 0;                             // columns; 0: no limit
   bool color = false;
 };

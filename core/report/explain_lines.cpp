@@ -46,7 +46,7 @@ std::vector<const LineCost*> in_order(const LineCosts& costs, ExplainOrder order
 std::vector<Row> rows_of(double total, const LineCosts& costs, const ExplainOptions& options) {
   const auto share = [total](double part) { return share_text(part, total); };
   const auto lines = in_order(costs, options.order);
-  const std::size_t shown = std::min(options.most_functions, lines.size());
+  const std::size_t shown = std::min(options.max_functions, lines.size());
   std::vector<Row> rows;
   for (std::size_t i = 0; i < shown; ++i) {
     const double self = costs.per_iteration(lines[i]->self);

@@ -17,7 +17,7 @@ namespace instr {
 namespace {
 
 constexpr std::size_t kWithCallers = 5;    // functions
-constexpr std::size_t kMostCallers = 3;    // of each
+constexpr std::size_t kMaxCallers = 3;     // of each
 constexpr std::size_t kMinNameWidth = 30;  // columns that names keep beside what can be left out
 constexpr std::size_t kNameBesideObject = 44;
 constexpr const char* kUnknown = "-";
@@ -71,10 +71,10 @@ void add_rest(Section& section, const Explanation& explanation, double sum, std:
 }
 
 // Of a results file: the third number is the share of all functions up to this one.
-Section self_section(const Explanation& explanation, std::size_t most) {
+Section self_section(const Explanation& explanation, std::size_t max) {
   Section section{"", {"self", kShare, kSoFar, "calls"}};
   double sum = 0;
-  const std::size_t shown = std::min(most, explanation.functions.size());
+  const std::size_t shown = std::min(max, explanation.functions.size());
   for (std::size_t i = 0; i < shown; ++i) {
     const ExplainedFunction& one = explanation.functions[i];
     sum += one.self;
@@ -88,10 +88,10 @@ Section self_section(const Explanation& explanation, std::size_t most) {
 
 // Where calls are known, `functions` being the explanation's in the order that is shown.
 Section cost_section(const Explanation& explanation,
-                     const std::vector<ExplainedFunction>& functions, std::size_t most) {
+                     const std::vector<ExplainedFunction>& functions, std::size_t max) {
   Section section{"", {"self", kShare, "inclusive", kShare, "calls"}};
   double sum = 0;
-  const std::size_t shown = std::min(most, functions.size());
+  const std::size_t shown = std::min(max, functions.size());
   for (std::size_t i = 0; i < shown; ++i) {
     const ExplainedFunction& one = functions[i];
     sum += one.self;
@@ -110,7 +110,7 @@ void add_caller(Section& section, FunctionLine line) {
   section.lines.push_back(std::move(line));
 }
 
-void add_callers(Section& section, const ExplainedFunction& function, std::size_t most) {
+void add_callers(Section& section, const ExplainedFunction& function, std::size_t max) {
   const auto whole = function.inclusive;
   auto numbers = [whole](const Caller& one) {
     return std::vector{format_count(one.ir), whole ? share_text(one.ir, *whole) : kUnknown,
@@ -121,46 +121,46 @@ void add_callers(Section& section, const ExplainedFunction& function, std::size_
   Caller others;
   for (std::size_t i = 0; i < function.callers.size(); ++i) {
     const Caller& caller = function.callers[i];
-    if (i < most) {
+    if (i < max) {
       add_caller(section, line_of(caller.code, numbers(caller)));
     } else {
       others.ir += caller.ir;
       others.calls += caller.calls;
     }
   }
-  if (function.callers.size() <= most) return;
-  FunctionLine line{format_plural(function.callers.size() - most, "other"), "", numbers(others)};
+  if (function.callers.size() <= max) return;
+  FunctionLine line{format_plural(function.callers.size() - max, "other"), "", numbers(others)};
   if (!whole) line.numbers[0] = kUnknown;  // one's calls may be made in another's
   line.is_function = false;
   add_caller(section, std::move(line));
 }
 
 Section callers_section(const Explanation& explanation,
-                        const std::vector<ExplainedFunction>& functions, std::size_t most) {
+                        const std::vector<ExplainedFunction>& functions, std::size_t max) {
   Section section{"callers, with their share of the function's inclusive cost:",
                   {"inclusive", kShare, "calls"}};
   const bool is_all = explanation.is_of_callers;
-  std::size_t left = is_all ? most : std::min(most, kWithCallers);
+  std::size_t left = is_all ? max : std::min(max, kWithCallers);
   for (const ExplainedFunction& one : functions) {
     if (left == 0) break;
     if (one.callers.empty()) continue;
-    add_callers(section, one, is_all ? most : kMostCallers);
+    add_callers(section, one, is_all ? max : kMaxCallers);
     --left;
   }
   return section;
 }
 
 std::vector<Section> sections_of(const Explanation& explanation, const ExplainOptions& options) {
-  const std::size_t most = options.most_functions;
-  if (!explanation.has_calls) return {self_section(explanation, most)};
+  const std::size_t max = options.max_functions;
+  if (!explanation.has_calls) return {self_section(explanation, max)};
   std::vector<ExplainedFunction> functions = explanation.functions;
   if (options.order == ExplainOrder::kInclusive) {
     std::stable_sort(functions.begin(), functions.end(), [](const auto& left, const auto& right) {
       return left.inclusive.value_or(0) > right.inclusive.value_or(0);
     });
   }
-  Section callers = callers_section(explanation, functions, most);
-  std::vector<Section> sections{cost_section(explanation, functions, most)};
+  Section callers = callers_section(explanation, functions, max);
+  std::vector<Section> sections{cost_section(explanation, functions, max)};
   if (!callers.lines.empty()) sections.push_back(std::move(callers));
   for (Section& section : sections) section.where = explanation.where;
   return sections;

@@ -140,7 +140,7 @@ Expected<Listing> steps_listing(const SqlDatabase& database, const std::vector<R
       ListingRow row = row_of(step);
       const auto attribution = showing.with_functions ? functions.of(step) : std::nullopt;
       if (attribution) row.more = to_line(attribution_json(*attribution));
-      if (attribution && ++shown <= showing.most_functions) {
+      if (attribution && ++shown <= showing.max_functions) {
         row.lines = lines_of(functions_text(*attribution, showing.width));
       }
       listing.rows.push_back(std::move(row));
@@ -192,9 +192,9 @@ std::vector<std::string> break_lines(const std::vector<SeriesBreak>& breaks) {
 
 namespace {
 
-constexpr std::size_t kMostFunctions = 10;       // steps at a commit whose functions are listed
+constexpr std::size_t kMaxFunctions = 10;        // steps at a commit whose functions are listed
 constexpr std::size_t kMaxSubjectColumns = 100;  // columns
-constexpr std::size_t kMostNamed = 5;            // benchmarks in a command
+constexpr std::size_t kMaxNamed = 5;             // benchmarks in a command
 
 using RecordedSteps = std::vector<RecordedStep>;
 
@@ -220,17 +220,17 @@ std::string title_of(const RecordedSteps& steps, const std::vector<RecordedSteps
   const auto weight = [](const RecordedStep& step) {
     return std::pair(step.series.metric == kInstructions, step.after / *step.before);
   };
-  const auto most = std::max_element(
-      steps.begin(), steps.end(), [&weight](const RecordedStep& left, const RecordedStep& right) {
-        return weight(left) < weight(right);
-      });
+  const auto max = std::max_element(steps.begin(), steps.end(),
+                                    [&weight](const RecordedStep& left, const RecordedStep& right) {
+                                      return weight(left) < weight(right);
+                                    });
   const std::size_t others = keys_of(steps).size() - 1;
   const std::string more = others == 0 ? "" : fmt::format(" and {} more", others);
   const Commit& commit = by_commit.front().front().commit;
   const std::string rest = by_commit.size() == 1
                                ? " (" + printable(commit.subject) + ")"
                                : " and " + format_plural(by_commit.size() - 1, "other commit");
-  return change_text(*most) + more + ", since " + short_hash(commit.hash) + rest;
+  return change_text(*max) + more + ", since " + short_hash(commit.hash) + rest;
 }
 
 std::string table_of(const SqlDatabase& database, const RecordedSteps& steps) {
@@ -249,7 +249,7 @@ std::string functions_of(const SqlDatabase& database, const RecordedSteps& steps
   std::string text;
   std::size_t listed = 0;
   for (const RecordedStep& step : steps) {
-    if (listed == kMostFunctions) break;
+    if (listed == kMaxFunctions) break;
     const auto attribution = functions.of(step);
     if (!attribution) continue;
     text += attribution_markdown({step.series.key}, *attribution);
@@ -264,7 +264,7 @@ std::string commands_of(const RecordedSteps& steps, const std::vector<std::strin
   std::string words;
   for (const std::string& option : options) words += " " + shell_word(printable(option));
   std::string names;
-  for (std::size_t i = 0; i < std::min(keys.size(), kMostNamed); ++i) {
+  for (std::size_t i = 0; i < std::min(keys.size(), kMaxNamed); ++i) {
     words += " --filter=" + shell_word(printable(keys[i]));
     names += " " + shell_word(printable(keys[i]));
   }

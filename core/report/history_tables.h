@@ -21,7 +21,7 @@ Listing series_listing(const std::vector<SeriesSummary>& series);
 // for people, of the first ones, in lines of at most `width` columns (0: any).
 struct StepsShowing {
   bool with_functions = true;
-  std::size_t most_functions = 20;  // steps for people
+  std::size_t max_functions = 20;  // steps for people
   std::size_t width = 0;
 };
 Expected<Listing> steps_listing(const SqlDatabase& database, const std::vector<RecordedStep>& steps,

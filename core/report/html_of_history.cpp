@@ -13,7 +13,7 @@ namespace instr {
 
 namespace {
 
-constexpr std::size_t kMostTrees = 200;
+constexpr std::size_t kMaxTrees = 200;
 
 class HistoryReportBuilder {
  public:
@@ -69,7 +69,7 @@ class HistoryReportBuilder {
 
   // `steps` are in the order of commits. Only the newest have theirs, as a page cannot hold many.
   void add_trees(StepFunctions& functions, const std::vector<RecordedStep>& steps) {
-    for (auto step = steps.rbegin(); step != steps.rend() && trees_.size() < kMostTrees; ++step) {
+    for (auto step = steps.rbegin(); step != steps.rend() && trees_.size() < kMaxTrees; ++step) {
       auto trees = functions.trees_of(*step);
       if (trees) trees_[{step->series.id, step->commit_id}] = std::move(trees);
     }

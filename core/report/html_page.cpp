@@ -24,7 +24,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kMaxRowName = 60;  // columns of a function's name
 // Of flame graphs in a page, the newest first: it has to be there at once.
-constexpr std::size_t kMostFlames = std::size_t{8} << 20;
+constexpr std::size_t kMaxFlames = std::size_t{8} << 20;
 
 // What tables are filtered and grouped by.
 struct Facet {
@@ -96,7 +96,7 @@ class Writer {
     for (const auto& [series, change] : all) {
       const std::string text = to_line(flame_json(*change->trees, series->key));
       bytes += text.size();
-      if (bytes > kMostFlames) return;
+      if (bytes > kMaxFlames) return;
       flame_numbers_[change] = flames_.size();
       flames_.push_back(text);
     }

@@ -43,7 +43,7 @@ Json to_json(const Variant& variant) {
   Json json{{"key", variant.key}, {"label", variant.label}, {"params", Json::object()}};
   for (const auto& [name, value] : variant.params) json["params"][name] = value;
   json["language"] = to_string(variant.language);
-  json["runtime"] = to_string(variant.runtime);
+  json["backend"] = to_string(variant.backend);
   json["autograd"] = to_string(variant.autograd);
   json["threads"] = variant.threads;
   json["device"] = variant.device;
@@ -64,7 +64,7 @@ std::string list_json(const std::vector<Variant>& variants) {
 }
 
 std::string list_csv(const std::vector<Variant>& variants) {
-  std::string text = csv_line({"key", "label", "params", "language", "runtime", "autograd",
+  std::string text = csv_line({"key", "label", "params", "language", "backend", "autograd",
                                "threads", "device", "tags", "description", "file", "line"});
   for (const Variant& variant : variants) {
     std::string params;
@@ -74,7 +74,7 @@ std::string list_csv(const std::vector<Variant>& variants) {
     std::string tags;
     for (const std::string& tag : variant.tags) tags += (tags.empty() ? "" : " ") + tag;
     text += csv_line({variant.key, variant.label, params, to_string(variant.language),
-                      to_string(variant.runtime), to_string(variant.autograd),
+                      to_string(variant.backend), to_string(variant.autograd),
                       std::to_string(variant.threads), variant.device, tags, variant.description,
                       variant.where.file, std::to_string(variant.where.line)});
   }
@@ -102,7 +102,7 @@ std::string list_summary(const std::vector<Variant>& variants) {
 }
 
 std::string dry_run_text(const std::vector<PlannedVariant>& variants, bool color) {
-  Table table{.columns = {{.align = Align::kLeft, .least = 7}, {.align = Align::kLeft}},
+  Table table{.columns = {{.align = Align::kLeft, .min = 7}, {.align = Align::kLeft}},
               .headings = Headings::kNone};
   std::array<std::size_t, kSteps> counts{};
   for (const PlannedVariant& planned : variants) {

@@ -16,15 +16,15 @@ namespace instr {
 namespace {
 
 // Beyond these nobody finds one in the picture.
-constexpr std::size_t kMostBenchmarks = 100;
+constexpr std::size_t kMaxBenchmarks = 100;
 constexpr std::size_t kMaxSeries = 40;
 
 struct Cluster {
   const Measurement* eager = nullptr;
-  std::map<Runtime, const Measurement*> timed;
+  std::map<Backend, const Measurement*> timed;
 };
 
-// What eager and another runtime work for.
+// What eager and another backend work for.
 std::vector<Cluster> clusters_of(const std::vector<Measurement>& measurements) {
   std::map<Benchmark, std::size_t> places;
   std::vector<Cluster> all;
@@ -33,8 +33,8 @@ std::vector<Cluster> clusters_of(const std::vector<Measurement>& measurements) {
     auto [place, is_new] = places.emplace(benchmark_of(one.variant), all.size());
     if (is_new) all.emplace_back();
     Cluster& cluster = all[place->second];
-    if (one.variant.runtime == Runtime::kEager) cluster.eager = &one;
-    cluster.timed[one.variant.runtime] = &one;
+    if (one.variant.backend == Backend::kEager) cluster.eager = &one;
+    cluster.timed[one.variant.backend] = &one;
   }
   std::erase_if(all,
                 [](const Cluster& one) { return one.eager == nullptr || one.timed.size() < 2; });
@@ -45,10 +45,10 @@ std::vector<Cluster> clusters_of(const std::vector<Measurement>& measurements) {
 }
 
 // NOLINTNEXTLINE(performance-unnecessary-value-param): its values are moved from.
-std::vector<Series> take_series(std::map<Runtime, std::vector<ChartPoint>> points) {
+std::vector<Series> take_series(std::map<Backend, std::vector<ChartPoint>> points) {
   std::vector<Series> all;
-  for (auto& [runtime, some] : points) {
-    all.push_back(series_of(runtime));
+  for (auto& [backend, some] : points) {
+    all.push_back(series_of(backend));
     all.back().points = std::move(some);
   }
   return all;
@@ -73,8 +73,8 @@ void add_ends(std::vector<double>& values, double value, const std::optional<Spr
 
 double best_of(const Cluster& cluster) {
   double best = 0;
-  for (const auto& [runtime, one] : cluster.timed) {
-    if (runtime == Runtime::kEager) continue;
+  for (const auto& [backend, one] : cluster.timed) {
+    if (backend == Backend::kEager) continue;
     best = std::max(best, *wall_of(*cluster.eager) / *wall_of(*one));
   }
   return best;
@@ -93,16 +93,16 @@ Chart speedup_chart(const std::vector<Measurement>& measurements, bool is_sorted
   Chart chart;
   chart.title = "Speed-up over eager";
   chart.subtitle = names.common_to_benchmarks();
-  std::map<Runtime, std::vector<ChartPoint>> points;
+  std::map<Backend, std::vector<ChartPoint>> points;
   std::vector<double> speedups{1};
   double place = 0;  // in bars; half of one is left free on either side of a cluster
   for (const Cluster& cluster : clusters) {
     double bars = static_cast<double>(cluster.timed.size() - 1);
     chart.groups.push_back({place + (bars + 1) / 2, names.of_benchmark(cluster.eager->variant)});
-    for (const auto& [runtime, one] : cluster.timed) {
-      if (runtime == Runtime::kEager) continue;
-      points[runtime].push_back(bar_of(*cluster.eager, *one, place += 1));
-      add_ends(speedups, points[runtime].back().x, points[runtime].back().spread);
+    for (const auto& [backend, one] : cluster.timed) {
+      if (backend == Backend::kEager) continue;
+      points[backend].push_back(bar_of(*cluster.eager, *one, place += 1));
+      add_ends(speedups, points[backend].back().x, points[backend].back().spread);
     }
     place += 1;
   }
@@ -112,18 +112,18 @@ Chart speedup_chart(const std::vector<Measurement>& measurements, bool is_sorted
   return chart;
 }
 
-// For each runtime the share of benchmarks that are at least so many times as fast as eager: a
+// For each backend the share of benchmarks that are at least so many times as fast as eager: a
 // line that falls from the slowest to the fastest of them.
 Chart distribution_chart(const std::vector<Measurement>& measurements) {
-  std::map<Runtime, std::vector<double>> speedups;
+  std::map<Backend, std::vector<double>> speedups;
   std::vector<double> all{1};
   std::vector<const Measurement*> drawn;
   for (const Cluster& cluster : clusters_of(measurements)) {
     drawn.push_back(cluster.eager);
-    for (const auto& [runtime, one] : cluster.timed) {
-      if (runtime == Runtime::kEager) continue;
-      speedups[runtime].push_back(*wall_of(*cluster.eager) / *wall_of(*one));
-      all.push_back(speedups[runtime].back());
+    for (const auto& [backend, one] : cluster.timed) {
+      if (backend == Backend::kEager) continue;
+      speedups[backend].push_back(*wall_of(*cluster.eager) / *wall_of(*one));
+      all.push_back(speedups[backend].back());
     }
   }
   Chart chart;
@@ -132,13 +132,13 @@ Chart distribution_chart(const std::vector<Measurement>& measurements) {
   chart.subtitle = VariantNames(drawn).common_to_benchmarks();
   chart.x = value_axis("Times as fast as eager, or more", AxisUnit::kRatio, all);
   chart.y = bar_axis("Share of benchmarks (%)", AxisUnit::kNumber, {0, 100});
-  std::map<Runtime, std::vector<ChartPoint>> points;
-  if (!speedups.empty()) points[Runtime::kEager] = {{1, 0}, {1, 100}};
-  for (auto& [runtime, some] : speedups) {
+  std::map<Backend, std::vector<ChartPoint>> points;
+  if (!speedups.empty()) points[Backend::kEager] = {{1, 0}, {1, 100}};
+  for (auto& [backend, some] : speedups) {
     std::sort(some.begin(), some.end());
     const auto count = static_cast<double>(some.size());
     for (std::size_t i = 0; i < some.size(); ++i) {
-      points[runtime].push_back({some[i], 100 * (count - static_cast<double>(i)) / count});
+      points[backend].push_back({some[i], 100 * (count - static_cast<double>(i)) / count});
     }
   }
   chart.series = take_series(std::move(points));
@@ -155,7 +155,7 @@ Chart memory_chart(const std::vector<Measurement>& measurements) {
     return stands_before(left->variant, right->variant);
   });
   const VariantNames names(drawn);
-  std::map<Runtime, std::vector<ChartPoint>> points;
+  std::map<Backend, std::vector<ChartPoint>> points;
   std::vector<double> memories;
   std::vector<double> walls;
   for (const Measurement* one : drawn) {
@@ -163,7 +163,7 @@ Chart memory_chart(const std::vector<Measurement>& measurements) {
                            names.of_benchmark(one->variant)};
     memories.push_back(point.x);
     add_ends(walls, point.y, point.spread);
-    points[one->variant.runtime].push_back(point);
+    points[one->variant.backend].push_back(point);
   }
   Chart chart;
   chart.kind = ChartKind::kMemory;
@@ -198,13 +198,13 @@ Error nothing_for(ChartKind kind, const std::string& metric) {
     case ChartKind::kMemory:
       return {{},
               "nothing has both a wall time and a peak of memory",
-              "measure them: instr_bench --metrics=ir,wall --output=FILE"};
+              "measure them: instr_bench --metrics=instructions,wall --output=FILE"};
     case ChartKind::kSpeedup:
     case ChartKind::kDistribution: break;
   }
   return {{},
-          "nothing was timed with both eager and another runtime",
-          "measure it: instr_bench --metrics=ir,wall --runtime=all --output=FILE"};
+          "nothing was timed with both eager and another backend",
+          "measure it: instr_bench --metrics=instructions,wall --backend=all --output=FILE"};
 }
 
 Expected<Chart> nothing_to_draw(const std::vector<ChartKind>& kinds, const std::string& metric) {
@@ -219,12 +219,12 @@ Expected<Chart> nothing_to_draw(const std::vector<ChartKind>& kinds, const std::
 Expected<Chart> readable(Chart chart) {
   std::size_t lines = chart.kind == ChartKind::kGrowth ? chart.series.size() : 0;
   std::size_t benchmarks = chart.groups.size();
-  if (lines <= kMaxSeries && benchmarks <= kMostBenchmarks) return chart;
+  if (lines <= kMaxSeries && benchmarks <= kMaxBenchmarks) return chart;
   std::string what =
       lines > 0 ? format_plural(lines, "line") : format_plural(benchmarks, "benchmark");
   const std::string other = lines > 0 ? "" : ", or draw --kind=distribution";
   return fail("a picture of " + what + " cannot be read",
-              "choose some with --filter=REGEX or --runtime=LIST" + other);
+              "choose some with --filter=REGEX or --backend=LIST" + other);
 }
 
 Expected<Chart> finished(Chart chart, const std::vector<Measurement>& measurements) {

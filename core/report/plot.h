@@ -1,4 +1,4 @@
-// Pictures of results: how much faster than eager each runtime is, for each benchmark and for how
+// Pictures of results: how much faster than eager each backend is, for each benchmark and for how
 // many, how a metric grows with a parameter, what latency goes with how much memory. Results to a
 // value, and that to a script for gnuplot, which draws it.
 #pragma once
@@ -51,7 +51,7 @@ struct ChartPoint {
 
 struct Series {
   std::string name;
-  std::size_t look = 0;  // its colour and mark; a runtime has the same one in every picture
+  std::size_t look = 0;  // its colour and mark; a backend has the same one in every picture
   std::vector<ChartPoint> points;
 };
 

@@ -9,22 +9,22 @@ namespace instr {
 
 namespace {
 
-constexpr double kLeast = 1e-30;
-constexpr double kMost = 1e30;
+constexpr double kMin = 1e-30;
+constexpr double kMax = 1e30;
 constexpr double kLinearSpan = 8;   // beyond it the small ones lie all at the bottom
 constexpr double kFewPowers = 200;  // a span in which powers of ten are too few ticks
 
 struct Extremes {
-  double least = 0;
-  double most = 0;
+  double min = 0;
+  double max = 0;
 
-  bool are_far_apart() const { return least > 0 && most / least > kLinearSpan; }
+  bool are_far_apart() const { return min > 0 && max / min > kLinearSpan; }
 };
 
 Extremes extremes_of(const std::vector<double>& values) {
   if (values.empty()) return {};
-  auto [least, most] = std::minmax_element(values.begin(), values.end());
-  return {*least, *most};
+  auto [min, max] = std::minmax_element(values.begin(), values.end());
+  return {*min, *max};
 }
 
 bool has_few_powers(const Axis& axis) { return axis.to / axis.from <= kFewPowers; }
@@ -55,25 +55,25 @@ std::string logarithmic_lines(char axis, const Axis& of) {
 
 }  // namespace
 
-bool is_drawable(double value) { return value == 0 || (value >= kLeast && value <= kMost); }
+bool is_drawable(double value) { return value == 0 || (value >= kMin && value <= kMax); }
 
 Axis value_axis(std::string title, AxisUnit unit, const std::vector<double>& values) {
   Extremes extremes = extremes_of(values);
   if (!extremes.are_far_apart()) return bar_axis(std::move(title), unit, values);
-  return {std::move(title), unit, true, extremes.least / 1.5, extremes.most * 1.5};
+  return {std::move(title), unit, true, extremes.min / 1.5, extremes.max * 1.5};
 }
 
 Axis bar_axis(std::string title, AxisUnit unit, const std::vector<double>& values) {
-  double most = extremes_of(values).most;
-  return {std::move(title), unit, false, 0, most > 0 ? most * 1.1 : 1};
+  double max = extremes_of(values).max;
+  return {std::move(title), unit, false, 0, max > 0 ? max * 1.1 : 1};
 }
 
 Axis parameter_axis(std::string title, const std::vector<double>& values) {
   Extremes extremes = extremes_of(values);
   Axis axis{std::move(title), AxisUnit::kParameter, extremes.are_far_apart(), 0, 0};
-  double around = 0.05 * (extremes.most - extremes.least);
-  axis.from = axis.is_logarithmic ? extremes.least / 1.3 : extremes.least - around;
-  axis.to = axis.is_logarithmic ? extremes.most * 1.3 : extremes.most + around;
+  double around = 0.05 * (extremes.max - extremes.min);
+  axis.from = axis.is_logarithmic ? extremes.min / 1.3 : extremes.min - around;
+  axis.to = axis.is_logarithmic ? extremes.max * 1.3 : extremes.max + around;
   return axis;
 }
 

@@ -56,7 +56,7 @@ struct GrowthLine {
 // What has more than one point.
 std::vector<GrowthLine> lines_by(const std::string& by, const Measured& measured,
                                  const std::string& metric) {
-  std::map<std::pair<Benchmark, Runtime>, std::size_t> places;
+  std::map<std::pair<Benchmark, Backend>, std::size_t> places;
   std::vector<GrowthLine> lines;
   for (const Measurement* one : measured) {
     auto number = parameter_of(one->variant, by);
@@ -65,7 +65,7 @@ std::vector<GrowthLine> lines_by(const std::string& by, const Measured& measured
     std::erase_if(std::get<1>(rest),
                   [&by](const auto& parameter) { return parameter.first == by; });
     auto [place, is_new] =
-        places.try_emplace({std::move(rest), one->variant.runtime}, lines.size());
+        places.try_emplace({std::move(rest), one->variant.backend}, lines.size());
     if (is_new) lines.push_back({one, {}});
     lines[place->second].points[*number] = {*number, *metric_of(*one, metric),
                                             spread_of(*one, metric)};

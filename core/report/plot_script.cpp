@@ -25,8 +25,8 @@ constexpr const char* kColours[] = {"#000000", "#0072B2", "#56B4E9", "#009E73",
 constexpr int kMarks[] = {7, 5, 9, 13, 11, 6, 4, 8};
 constexpr std::size_t kDashes = 4;
 
-constexpr std::size_t kLongestName = 60;  // columns
-constexpr double kColumn = 7.5;           // what one takes at most, in the font below
+constexpr std::size_t kMaxNameLength = 60;  // columns
+constexpr double kColumn = 7.5;             // what one takes at most, in the font below
 constexpr double kBar = 13;
 constexpr double kEntry = 20;  // of the legend: what has no room gnuplot leaves out
 constexpr double kTop = 64;
@@ -45,10 +45,10 @@ bool is_harmless(char c) {
 // stand there by their number, so that it has nothing to expand and the text no end of its own.
 // (Between single quotes only the quote would have a meaning; but a text that begins with one
 // gnuplot takes for an empty text and a command.)
-std::string quoted(const std::string& text, std::size_t most = kLongestName) {
+std::string quoted(const std::string& text, std::size_t max = kMaxNameLength) {
   std::string out = "\"";
   bool after_number = false;
-  for (char c : shorten_middle(printable_xml(text), most)) {
+  for (char c : shorten_middle(printable_xml(text), max)) {
     // A digit behind a number would be taken for one of its digits.
     bool is_digit = '0' <= c && c <= '9';
     bool is_plain = is_harmless(c) || (is_digit && !after_number);
@@ -89,7 +89,8 @@ std::string data_blocks(const Chart& chart) {
 }
 
 double width_of(const std::string& name) {
-  return kColumn * static_cast<double>(std::min(display_width(printable_xml(name)), kLongestName));
+  return kColumn *
+         static_cast<double>(std::min(display_width(printable_xml(name)), kMaxNameLength));
 }
 
 struct Layout {
@@ -128,8 +129,8 @@ std::string quoted_subtitle(const Chart& chart) {
                                    ? "whiskers: 95% interval"
                                    : "whiskers: middle half of the repetitions";
   if (chart.subtitle.empty()) return quoted(whiskers);
-  return quoted(shorten_middle(printable_xml(chart.subtitle), kLongestName) + "; " + whiskers,
-                2 * kLongestName);
+  return quoted(shorten_middle(printable_xml(chart.subtitle), kMaxNameLength) + "; " + whiskers,
+                2 * kMaxNameLength);
 }
 
 std::string frame(const Chart& chart, const Layout& layout) {
@@ -210,7 +211,7 @@ std::string lines(const Chart& chart) {
   return text + "\n";
 }
 
-// Of each runtime its mark. gnuplot's own would have an entry for each point.
+// Of each backend its mark. gnuplot's own would have an entry for each point.
 std::string mark_legend(const Chart& chart, const Layout& layout) {
   std::string text = "unset key\n";
   double down = kTop + kEntry / 2;

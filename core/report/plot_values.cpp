@@ -46,13 +46,13 @@ bool stands_before(const Variant& left, const Variant& right, const std::string&
       if (name != but) params.emplace_back(name, number_from(text).value_or(0), text);
     }
     return std::tuple(variant.label, std::move(params), variant.autograd, variant.threads,
-                      variant.device, variant.language, variant.runtime);
+                      variant.device, variant.language, variant.backend);
   };
   return sortable(left) < sortable(right);
 }
 
-Series series_of(Runtime runtime) {
-  return {facts_of(runtime).title, static_cast<std::size_t>(runtime), {}};
+Series series_of(Backend backend) {
+  return {facts_of(backend).title, static_cast<std::size_t>(backend), {}};
 }
 
 VariantNames::VariantNames(const std::vector<const Measurement*>& drawn) {
@@ -84,7 +84,7 @@ std::string VariantNames::common_to_benchmarks() const { return common(1); }
 
 VariantNames::Facets VariantNames::facets_of(const Variant& variant) {
   auto threads = static_cast<std::size_t>(std::max(variant.threads, 0));
-  return {series_of(variant.runtime).name, to_string(variant.autograd),
+  return {series_of(variant.backend).name, to_string(variant.autograd),
           format_plural(threads, "thread"), variant.device,
           variant.language == Language::kCpp ? "" : facts_of(variant.language).title};
 }

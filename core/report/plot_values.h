@@ -28,24 +28,24 @@ std::optional<double> number_from(const std::string& text);
 // these, without the one that a line goes through.
 bool stands_before(const Variant& left, const Variant& right, const std::string& but = "");
 
-// A series of the runtime, without points.
-Series series_of(Runtime runtime);
+// A series of the backend, without points.
+Series series_of(Backend backend);
 
 // Of variants, without what all of those that are drawn have in common: that is said once.
 class VariantNames {
  public:
   explicit VariantNames(const std::vector<const Measurement*>& drawn);
 
-  // With the runtime, but without the parameter `but`: a line goes through its values.
+  // With the backend, but without the parameter `but`: a line goes through its values.
   std::string of_line(const Variant& variant, const std::string& but) const;
-  // Without the runtime: it has a colour.
+  // Without the backend: it has a colour.
   std::string of_benchmark(const Variant& variant) const;
 
   std::string common_to_lines() const;
   std::string common_to_benchmarks() const;
 
  private:
-  // Runtime, autograd, threads, device, language; empty: C++.
+  // Backend, autograd, threads, device, language; empty: C++.
   using Facets = std::array<std::string, 5>;
   static Facets facets_of(const Variant& variant);
   std::string differing(const Variant& variant, std::size_t first) const;

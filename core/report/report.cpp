@@ -52,7 +52,7 @@ std::vector<std::string> csv_fields(const Measurement& measurement,
   Json json = to_json(measurement);
   std::vector<std::string> fields{field(json, "key"), field(json, "label"),
                                   params_of(measurement.variant)};
-  for (const char* name : {"language", "runtime", "autograd", "threads", "device", "outcome"}) {
+  for (const char* name : {"language", "backend", "autograd", "threads", "device", "outcome"}) {
     fields.push_back(field(json, name));
   }
   Json values = json.value("metrics", Json::object());
@@ -101,12 +101,12 @@ std::string report_jsonl(const std::vector<Measurement>& measurements,
 
 std::string report_csv(const std::vector<Measurement>& measurements, const ReportOptions&) {
   std::vector<std::string> metrics = metric_names(measurements);
-  std::vector<std::string> names{"key",      "label",   "params", "language", "runtime",
+  std::vector<std::string> names{"key",      "label",   "params", "language", "backend",
                                  "autograd", "threads", "device", "outcome"};
   names.insert(names.end(), metrics.begin(), metrics.end());
   for (const char* name :
-       {"iterations", "steady", "first_block_ir", "second_block_ir", "gated", "seconds",
-        "failure_kind", "message", "verification", "verification_reason"}) {
+       {"iterations", "steady", "first_block_instructions", "second_block_instructions", "gated",
+        "seconds", "failure_kind", "message", "verification", "verification_reason"}) {
     names.emplace_back(name);
   }
   std::string out = csv_line(names);

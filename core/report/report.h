@@ -59,9 +59,10 @@ std::string report_junit(const std::vector<Measurement>& measurements,
                          const ReportOptions& options);
 
 // Google Benchmark's JSON, as its tools/compare.py reads it: real_time and cpu_time are the metrics
-// "wall" and "cpu", every other metric ("ir" too) is a user counter, and the fingerprint is in the
-// context. A benchmark that was not timed has times of 0 s, a failed one also error_occurred and
-// error_message. Skipped ones are left out: compare.py has no geometric mean if a time is 0.
+// "wall" and "cpu", every other metric ("instructions" too) is a user counter, and the fingerprint
+// is in the context. A benchmark that was not timed has times of 0 s, a failed one also
+// error_occurred and error_message. Skipped ones are left out: compare.py has no geometric mean if
+// a time is 0.
 std::string report_gbench(const std::vector<Measurement>& measurements,
                           const ReportOptions& options);
 

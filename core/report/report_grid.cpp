@@ -21,24 +21,24 @@ namespace instr {
 
 namespace {
 
-constexpr std::size_t kAutogradSlots = 2;  // of each runtime
-constexpr std::size_t kLanguageSlots = kRuntimes.size() * kAutogradSlots;
+constexpr std::size_t kAutogradSlots = 2;  // of each backend
+constexpr std::size_t kLanguageSlots = kBackends.size() * kAutogradSlots;
 constexpr std::size_t kSlots = kLanguages.size() * kLanguageSlots;
 
 std::string slot_name(std::size_t slot) {
   const std::size_t in_language = slot % kLanguageSlots;
   return column_name(kLanguages[slot / kLanguageSlots].language,
-                     kRuntimes[in_language / kAutogradSlots].runtime,
+                     kBackends[in_language / kAutogradSlots].backend,
                      slot % kAutogradSlots == 0 ? Autograd::kForward : Autograd::kForwardBackward);
 }
 
 std::size_t slot_of(const Variant& variant) {
   return static_cast<std::size_t>(variant.language) * kLanguageSlots +
-         static_cast<std::size_t>(variant.runtime) * kAutogradSlots +
+         static_cast<std::size_t>(variant.backend) * kAutogradSlots +
          (variant.autograd == Autograd::kForwardBackward ? 1 : 0);
 }
 
-// What a row is made of: the variants that differ in language, runtime and autograd alone.
+// What a row is made of: the variants that differ in language, backend and autograd alone.
 struct Bench {
   VariantName name;  // of the first of them
   std::array<const Measurement*, kSlots> slots{};
@@ -116,7 +116,7 @@ TableCell wall_cell(const Bench& bench, std::size_t slot) {
   return {time + "  " + to_string(*found), found->ratio > 1 ? Tone::kGood : Tone::kWarning};
 }
 
-// The runtime of one language that is the fastest for a benchmark's forward, or else for all of it.
+// The backend of one language that is the fastest for a benchmark's forward, or else for all of it.
 std::string fastest_in(const Bench& bench, std::size_t language) {
   for (std::size_t autograd = 0; autograd < kAutogradSlots; ++autograd) {
     std::vector<const Measurement*> alternatives;
@@ -174,7 +174,7 @@ struct Plan {
   std::vector<std::string> metrics;  // the others
   std::vector<std::size_t> owners;   // the slots of a row that these are shown of
   bool has_counts = false;
-  bool names_fastest = false;  // there is more than one runtime to choose from
+  bool names_fastest = false;  // there is more than one backend to choose from
 
   bool shows(const char* metric) const {
     return std::find(panels.begin(), panels.end(), find_metric(metric)) != panels.end();
@@ -228,11 +228,11 @@ Plan plan_of(const std::vector<Bench>& benches, const ReportOptions& options) {
   }
   plan.slots = slots_of(benches);
   plan.owners = plan.panels.empty() ? plan.slots : first_slots_of(benches);
-  std::set<std::size_t> runtimes;
+  std::set<std::size_t> backends;
   for (const std::size_t slot : plan.slots) {
-    runtimes.insert(slot % kLanguageSlots / kAutogradSlots);
+    backends.insert(slot % kLanguageSlots / kAutogradSlots);
   }
-  plan.names_fastest = plan.shows(kWall) && runtimes.size() > 1;
+  plan.names_fastest = plan.shows(kWall) && backends.size() > 1;
   return plan;
 }
 

@@ -54,7 +54,7 @@ Grid make_tall_grid(const std::vector<Measurement>& measurements, const ReportOp
 // The kind of the tables' values: "instructions", "times" or both.
 std::string shown_values(const ReportOptions& options);
 
-// A row for each runtime: how many benchmarks it works for, in how many it is the fastest, how much
+// A row for each backend: how many benchmarks it works for, in how many it is the fastest, how much
 // faster than eager (geometric mean), how long it takes to start. No columns if fewer than two were
 // timed.
 Grid make_backend_grid(const std::vector<Measurement>& measurements);

@@ -79,7 +79,7 @@ std::string report_markdown(const std::vector<Measurement>& measurements,
   shown.front() = static_cast<char>(std::toupper(shown.front()));
   std::string out = shown + " per iteration:\n\n" + markdown_of(grid, "benchmark");
   Grid backends = make_backend_grid(measurements);
-  if (!backends.columns.empty()) out += "\n" + markdown_of(backends, "runtime");
+  if (!backends.columns.empty()) out += "\n" + markdown_of(backends, "backend");
   for (const std::string& note : grid.footnotes) out += "\n" + markdown_text(note) + "\n";
   if (!summary.unsteady.empty()) out += "\nNot steady:\n\n";
   for (const std::string& line : summary.unsteady) out += "- " + markdown_text(line) + "\n";

@@ -108,9 +108,8 @@ std::string bencher_name(const std::string& key) {
 
 // Lower-case letters, digits and single dashes between them: "alloc_bytes" -> "alloc-bytes".
 std::string bencher_slug(const std::string& metric) {
-  const std::string name = public_name(metric);
   std::string slug;
-  for (char c : name) {
+  for (char c : metric) {
     bool is_capital = c >= 'A' && c <= 'Z';
     bool is_plain = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
     if (is_plain || is_capital) {
@@ -154,7 +153,7 @@ Json entry_of(const std::string& key, const std::string& metric, double value,
   entry["name"] = cell(metric == kInstructions ? key : key + " " + metric);
   entry["unit"] = cell(unit_of(metric));
   entry["value"] = json_number(value);
-  double apart = std::fabs(counted.second_block_ir - counted.first_block_ir);
+  double apart = std::fabs(counted.second_block_instructions - counted.first_block_instructions);
   if (metric == kInstructions && !counted.steady && std::isfinite(apart)) {
     entry["range"] = "± " + to_line(json_number(apart));
   }
@@ -212,7 +211,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// "ir=5357", one per line, then further facts needed to read the figures.
+// "instructions=5357", one per line, then further facts needed to read the figures.
 std::string figures_text(const Json& measured) {
   std::string text;
   auto line = [&text](const std::string& name, const Json& value) {
@@ -224,8 +223,8 @@ std::string figures_text(const Json& measured) {
     line("iterations", measured["iterations"]);
     line("steady", measured["steady"]);
     if (measured["steady"] == false) {
-      line("first_block_ir", measured["blocks"][0]);
-      line("second_block_ir", measured["blocks"][1]);
+      line("first_block_instructions", measured["blocks"][0]);
+      line("second_block_instructions", measured["blocks"][1]);
     }
     if (measured["gated"] == false) line("gated", false);
   }

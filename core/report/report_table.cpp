@@ -110,10 +110,10 @@ std::string stacked_table(const Grid& grid, const std::string& title, std::size_
 
 // `text` in lines of at most `width` columns, all indented.
 std::string message_lines(const std::string& text, std::size_t indent, std::size_t width,
-                          std::size_t most_lines) {
+                          std::size_t max_lines) {
   std::size_t space = width > indent ? width - indent : 0;
   std::vector<std::string> lines = wrap(text, space);
-  std::size_t shown = lines.size() > most_lines ? most_lines - 1 : lines.size();
+  std::size_t shown = lines.size() > max_lines ? max_lines - 1 : lines.size();
   std::string out;
   for (std::size_t i = 0; i < shown; ++i) {
     out += lines[i].empty() ? "\n" : spaces(indent) + lines[i] + "\n";
@@ -181,11 +181,11 @@ std::string grid_text(const std::vector<Measurement>& measurements, const Report
                        shown_values(options) + " per iteration, by variant:", width, options.color);
 }
 
-// The summary of a run by runtime.
+// The summary of a run by backend.
 std::string backends_text(const std::vector<Measurement>& measurements, std::size_t width,
                           bool color) {
   Grid grid = make_backend_grid(measurements);
-  return grid.columns.empty() ? "" : "\n" + table_of(grid, "by runtime:", width, color);
+  return grid.columns.empty() ? "" : "\n" + table_of(grid, "by backend:", width, color);
 }
 
 std::string dim_lines(const std::string& text, std::size_t width, bool color) {

@@ -140,7 +140,7 @@ std::shared_ptr<const CallTree> call_tree_from(std::string_view text, const Name
   JsonReader reader;
   const auto json = reader.read(text);
   const auto iterations = json ? member_as<std::uint64_t>(*json, "iterations") : std::nullopt;
-  if (!iterations || *iterations == 0 || *iterations > kMostTreeIterations) return nullptr;
+  if (!iterations || *iterations == 0 || *iterations > kMaxTreeIterations) return nullptr;
   auto tree = std::make_shared<CallTree>();
   tree->iterations = *iterations;
   Known known;

@@ -157,7 +157,7 @@ void join_libraries(std::vector<FieldDifference>& differences, const Fingerprint
 }
 
 // Another release of a system has all its libraries replaced, hundreds for its own LibTorch.
-constexpr std::size_t kMostLibrariesListed = 10;
+constexpr std::size_t kMaxLibrariesListed = 10;
 
 // Libraries come last: first those that most snippets run in, at the end those of only one side.
 int place_in_list(const FieldDifference& difference) {
@@ -272,12 +272,12 @@ std::vector<std::string> lines_of(const std::vector<FieldDifference>& difference
   std::vector<std::string> lines;
   std::size_t libraries = 0;
   for (const FieldDifference& difference : listed) {
-    if (is_library_field(difference.name) && ++libraries > kMostLibrariesListed) continue;
+    if (is_library_field(difference.name) && ++libraries > kMaxLibrariesListed) continue;
     lines.push_back(to_string(difference));
   }
-  if (libraries > kMostLibrariesListed) {
+  if (libraries > kMaxLibrariesListed) {
     lines.push_back(
-        "other libraries that differ: " + std::to_string(libraries - kMostLibrariesListed) +
+        "other libraries that differ: " + std::to_string(libraries - kMaxLibrariesListed) +
         ", all named in the results files");
   }
   return lines;

@@ -39,7 +39,7 @@ class FunctionsSum {
   double total() const { return total_; }
   bool is_empty() const { return functions_ == 0; }
 
-  // Whether `ir` is the total, up to the rounding of such a sum.
+  // Whether `instructions` is the total, up to the rounding of such a sum.
   bool is(double ir) const;
 
  private:

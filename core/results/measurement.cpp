@@ -40,30 +40,30 @@ Kind kind_of(const Measurement& one) {
 }  // namespace
 
 std::string unsteady_counts(const Counted& counted) {
-  const std::string last = format_count(counted.second_block_ir);
-  if (counted.first_block_ir == counted.second_block_ir) {
+  const std::string last = format_count(counted.second_block_instructions);
+  if (counted.first_block_instructions == counted.second_block_instructions) {
     return last + ", but not again in another process";
   }
-  return format_count(counted.first_block_ir) + ", then " + last;
+  return format_count(counted.first_block_instructions) + ", then " + last;
 }
 
 std::string busy_note(const std::vector<Measurement>& measurements) {
   std::size_t timed = 0;
   std::size_t disturbed = 0;
-  double most = 0;
+  double max = 0;
   for (const Measurement& measurement : measurements) {
     const auto* one = std::get_if<Counted>(&measurement.outcome);
     if (one == nullptr || !one->timing) continue;
     const double others = one->timing->others.value_or(0);
     ++timed;
     if (others > kBusyCores) ++disturbed;
-    most = std::max(most, others);
+    max = std::max(max, others);
   }
   if (disturbed == 0) return "";
   return fmt::format(
       "busy machine: during {} of {} timings other processes used up to {:.1f} cores; times are "
       "longer and vary more",
-      disturbed, timed, most);
+      disturbed, timed, max);
 }
 
 const char* to_string(FailureKind kind) {

@@ -109,8 +109,8 @@ struct Counted {
   bool changes_state = false;
   // Instructions per iteration in two blocks: the last two, or the last one and the one that
   // differs most from it; equal if steady.
-  double first_block_ir = 0;
-  double second_block_ir = 0;
+  double first_block_instructions = 0;
+  double second_block_instructions = 0;
   bool gated = true;                    // false: kWhyNotGated
   std::vector<FunctionCost> functions;  // sorted by cost, highest first
   // If each path of calls was counted by itself.

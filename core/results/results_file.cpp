@@ -41,7 +41,8 @@ struct OutcomeWriter {
     json["warmup"] = counted.warmup;
     json["steady"] = counted.steady;
     if (counted.changes_state) json["changes_state"] = true;
-    json["blocks"] = {json_number(counted.first_block_ir), json_number(counted.second_block_ir)};
+    json["blocks"] = {json_number(counted.first_block_instructions),
+                      json_number(counted.second_block_instructions)};
     json["gated"] = counted.gated;
     if (counted.profile) json["profile"] = counted.profile->string();
   }
@@ -108,7 +109,7 @@ Json to_json(const Measurement& measurement) {
   json["params"] = Json::object();
   for (const auto& [name, value] : variant.params) json["params"][name] = value;
   json["language"] = to_string(variant.language);
-  json["runtime"] = to_string(variant.runtime);
+  json["backend"] = to_string(variant.backend);
   json["autograd"] = to_string(variant.autograd);
   json["threads"] = variant.threads;
   json["device"] = variant.device;
@@ -125,9 +126,9 @@ Json to_json(const Measurement& measurement) {
 }
 
 Json json_number(double value) {
-  constexpr double kLargestExact = 9007199254740992.0;  // 2^53
+  constexpr double kMaxExact = 9007199254740992.0;  // 2^53
   if (!std::isfinite(value)) return nullptr;
-  if (value == std::trunc(value) && std::fabs(value) <= kLargestExact) {
+  if (value == std::trunc(value) && std::fabs(value) <= kMaxExact) {
     return static_cast<std::int64_t>(value);
   }
   return value;

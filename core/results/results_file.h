@@ -23,7 +23,7 @@
 
 namespace instr {
 
-inline constexpr int kResultsSchema = 2;
+inline constexpr int kResultsSchema = 3;
 
 struct ResultsHeader {
   int schema = kResultsSchema;

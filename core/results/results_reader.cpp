@@ -21,14 +21,14 @@ namespace {
 constexpr const char* kMeasureAgain = "measure again";
 
 // Bytes, far beyond any real line: parsed JSON takes many times its text's size.
-constexpr std::size_t kLongestLine = std::size_t{4} << 20;
+constexpr std::size_t kMaxLineLength = std::size_t{4} << 20;
 
 // Bytes. Most lines are longer, so that their number is known roughly in advance.
 constexpr std::size_t kShortLine = 256;
 
 // The error has no place or advice.
 Expected<JsonValue> parse_object(JsonReader& reader, std::string_view line) {
-  if (line.size() > kLongestLine) return fail("this line is longer than 4 MiB");
+  if (line.size() > kMaxLineLength) return fail("this line is longer than 4 MiB");
   return reader.read(line).and_then([](JsonValue json) -> Expected<JsonValue> {
     if (!json.is_object()) return fail("this line is not a JSON object");
     return json;
@@ -46,10 +46,10 @@ std::string shown(JsonValue value) {
 }
 
 // Far beyond what is ever written, and below what a line may hold: a lost one is written too.
-constexpr std::size_t kMostMetrics = 128;
+constexpr std::size_t kMaxMetrics = 128;
 
 // Beyond any real count: a day of a fast core is some 1e15 instructions.
-constexpr double kMostCount = 1e18;
+constexpr double kMaxCount = 1e18;
 
 // Why a metric's value is not a count; nothing if it is one.
 std::optional<std::string> fault_of(JsonValue value) {
@@ -57,7 +57,7 @@ std::optional<std::string> fault_of(JsonValue value) {
   const auto number = value_as<double>(value);
   if (!number) return "it is not a number";
   if (*number < 0) return "it is negative";
-  if (!(*number <= kMostCount)) return "it is beyond 1e18";
+  if (!(*number <= kMaxCount)) return "it is beyond 1e18";
   return std::nullopt;
 }
 
@@ -104,19 +104,19 @@ void set_blocks(Counted& counted, JsonValue json) {
   const auto blocks = items_of(json, "blocks");
   const auto ir = counted.metrics.find(kInstructions);
   if (blocks.size() == 2) {
-    counted.first_block_ir = value_as<double>(blocks[0]).value_or(0);
-    counted.second_block_ir = value_as<double>(blocks[1]).value_or(0);
+    counted.first_block_instructions = value_as<double>(blocks[0]).value_or(0);
+    counted.second_block_instructions = value_as<double>(blocks[1]).value_or(0);
   } else if (!member(json, "blocks") && ir != counted.metrics.end()) {
     // A line without blocks cannot contradict them.
-    counted.first_block_ir = counted.second_block_ir = ir->second;
+    counted.first_block_instructions = counted.second_block_instructions = ir->second;
   }
 }
 
 // `where`: the file and its line.
 Expected<Counted> counted_from(const std::string& key, JsonValue json, const std::string& where) {
   const auto metrics = members_of(json, "metrics");
-  if (metrics.size() > kMostMetrics) {
-    return fail(fmt::format("`{}` has more than {} metrics", printable(key), kMostMetrics));
+  if (metrics.size() > kMaxMetrics) {
+    return fail(fmt::format("`{}` has more than {} metrics", printable(key), kMaxMetrics));
   }
   Counted counted;
   for (const auto& [name, value] : metrics) {
@@ -164,8 +164,8 @@ std::optional<Verification> verification_from(JsonValue json) {
 Expected<void> check_blocks(const std::string& key, const Counted& counted) {
   auto ir = counted.metrics.find(kInstructions);
   if (ir == counted.metrics.end()) return {};
-  double first = counted.first_block_ir;
-  double second = counted.second_block_ir;
+  double first = counted.first_block_instructions;
+  double second = counted.second_block_instructions;
   if (ir->second == second && (first == second || !counted.steady)) return {};
   return fail(fmt::format(
       "`{}` has {} instructions, {}, and its blocks have {} and {}: it was edited", printable(key),
@@ -180,7 +180,7 @@ Variant variant_from(JsonValue json) {
     variant.params.emplace_back(name, shown(value));
   }
   variant.language = language_from(text_or(json, "language")).value_or(Language::kCpp);
-  variant.runtime = runtime_from(text_or(json, "runtime")).value_or(Runtime::kEager);
+  variant.backend = backend_from(text_or(json, "backend")).value_or(Backend::kEager);
   if (text_or(json, "autograd") == to_string(Autograd::kForwardBackward)) {
     variant.autograd = Autograd::kForwardBackward;
   }
@@ -337,7 +337,7 @@ Expected<Results> parse_results(std::string_view bytes, const std::string& name,
     if (is_blank(line)) continue;
     if (results.is_complete) return malformed("a line after the end of the results");
     auto json = parse_object(reader, line);
-    if (!json && is_cut && bytes.empty() && line.size() <= kLongestLine) break;
+    if (!json && is_cut && bytes.empty() && line.size() <= kMaxLineLength) break;
     if (!json) return malformed(json.error().what);
     if (!is_as_sealed(line)) return malformed(kChanged);
     if (const auto counted = measurements_at_end(*json)) {
@@ -361,7 +361,7 @@ Expected<Results> parse_results(std::string_view bytes, const std::string& name,
 }
 
 Expected<Results> read_results(const fs::path& file, Incomplete incomplete) {
-  return read_file(file, kMostResults, ReadFrom::kFilesAndPipes)
+  return read_file(file, kMaxResultsBytes, ReadFrom::kFilesAndPipes)
       .and_then([&](const std::string& bytes) {
         return parse_results(bytes, file.string(), incomplete);
       });

@@ -40,7 +40,7 @@ Json pair_of(const Json& element) {
   return pair;
 }
 
-// The names of these facts, of languages or runtimes.
+// The names of these facts, of languages or backends.
 template <class Facts>
 Json names_in(const Facts& facts) {
   Json names = Json::array();
@@ -185,7 +185,7 @@ Json measurement() {
        table_of(text())},
       {"language", "The language of the snippet; cpp if it is absent.", names_in(kLanguages),
        Presence::kSometimes},
-      {"runtime", "The runtime that ran it.", names_in(kRuntimes)},
+      {"backend", "The backend that ran it.", names_in(kBackends)},
       {"autograd", "Forward only, or also backward.", names_up_to(Autograd::kForwardBackward)},
       {"threads", "The number of LibTorch's threads.", at_least("integer", 1)},
       {"device", "The device on which it ran.", text()},

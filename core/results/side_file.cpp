@@ -231,7 +231,7 @@ Expected<std::shared_ptr<SideFile>> read_side_file(const fs::path& file, const S
   const fs::path real = fs::canonical(file, error);
   const fs::path path = side_path(error ? file : real, kind);
   if (!fs::exists(path, error)) return nullptr;
-  return read_file(path, kMostResults).map([&](std::string&& bytes) {
+  return read_file(path, kMaxResultsBytes).map([&](std::string&& bytes) {
     return std::make_shared<SideFile>(kind, std::move(bytes), path.string(), SideLimits{});
   });
 }

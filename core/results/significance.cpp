@@ -94,10 +94,10 @@ bool can_differ(std::size_t before, std::size_t after) {
   return rank_test(low, high) <= kSameAbove;
 }
 
-std::size_t least_repetitions() {
-  std::size_t least = 1;
-  while (!can_differ(least, least)) ++least;
-  return least;
+std::size_t min_repetitions() {
+  std::size_t min = 1;
+  while (!can_differ(min, min)) ++min;
+  return min;
 }
 
 std::optional<std::pair<double, double>> ratio_interval(const std::vector<double>& before,
@@ -106,15 +106,15 @@ std::optional<std::pair<double, double>> ratio_interval(const std::vector<double
   const auto m = static_cast<double>(after.size());
   // rank_test() without ties: that many ratios below a value, or fewer, reject it.
   const double z = boost::math::quantile(boost::math::normal(), 0.975);
-  const double least = std::ceil(n * m / 2 - z * std::sqrt(n * m / 12 * (n + m + 1)) - 0.5);
-  if (n == 0 || m == 0 || least < 1) return std::nullopt;
+  const double min = std::ceil(n * m / 2 - z * std::sqrt(n * m / 12 * (n + m + 1)) - 0.5);
+  if (n == 0 || m == 0 || min < 1) return std::nullopt;
   if (*std::min_element(after.begin(), after.end()) <= 0) return std::nullopt;
   std::vector<double> ratios;
   for (double was : before) {
     for (double is : after) ratios.push_back(was / is);
   }
   std::sort(ratios.begin(), ratios.end());
-  const auto place = static_cast<std::size_t>(least) - 1;
+  const auto place = static_cast<std::size_t>(min) - 1;
   return std::pair(ratios[place], ratios[ratios.size() - 1 - place]);
 }
 

@@ -49,7 +49,7 @@ void add_times(std::map<std::string, double>& metrics, const Timing& timing) {
   for (const Metric& metric : kMetrics) {
     const std::vector<double>& values = timing.of(metric.name);
     if (values.empty()) continue;
-    metrics[metric.name] = metric.statistic == Statistic::kLeast
+    metrics[metric.name] = metric.statistic == Statistic::kMin
                                ? *std::min_element(values.begin(), values.end())
                                : median(values);
   }

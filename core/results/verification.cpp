@@ -42,17 +42,17 @@ std::vector<std::string> verification_code_names() {
   return names;
 }
 
-bool is_candidate(const Variant& variant) { return variant.runtime != Runtime::kEager; }
+bool is_candidate(const Variant& variant) { return variant.backend != Backend::kEager; }
 
 Variant eager_of(const Variant& candidate) {
   Variant eager = candidate;
-  eager.runtime = Runtime::kEager;
+  eager.backend = Backend::kEager;
   std::string end =
       fmt::format("/{}/t{}/{}", to_string(candidate.autograd), candidate.threads, candidate.device);
-  std::string runtime = std::string("/") + to_string(candidate.runtime) + end;
-  if (eager.key.ends_with(runtime)) {
-    eager.key.resize(eager.key.size() - runtime.size());
-    eager.key += std::string("/") + to_string(Runtime::kEager) + end;
+  std::string backend = std::string("/") + to_string(candidate.backend) + end;
+  if (eager.key.ends_with(backend)) {
+    eager.key.resize(eager.key.size() - backend.size());
+    eager.key += std::string("/") + to_string(Backend::kEager) + end;
   }
   return eager;
 }

@@ -14,9 +14,9 @@
 
 namespace instr {
 
-inline constexpr int kMostJobs = 4096;  // each is a thread
-inline constexpr int kMostRepetitions = 1'000'000;
-inline constexpr int kMostBatch = 1'000'000;
+inline constexpr int kMaxJobs = 4096;  // each is a thread
+inline constexpr int kMaxRepetitions = 1'000'000;
+inline constexpr int kMaxBatch = 1'000'000;
 
 enum class Isolation { kFork, kProcess };
 
@@ -51,7 +51,7 @@ struct MeasureConfig {
   bool follows_calls = false;  // of an interpreter
   bool call_paths = false;     // each path of calls by itself, in call trees and kept profiles
   bool wants_lines = false;    // the costs of source lines, too
-  bool verify = false;         // the other runtimes against eager
+  bool verify = false;         // the other backends against eager
   Simulation simulation = {};
   // CPU seconds per variant; absent: the definition's, or the usual.
   std::optional<double> timeout = {};

@@ -147,7 +147,7 @@ Expected<void> check_limits_apply(const ResultSet& before, const ResultSet& afte
   for (const auto& [metric, limit] : limits) {
     if (has_metric(before, metric) || has_metric(after, metric)) continue;
     return fail(fmt::format("there is a limit for {}, but no result has it", metric),
-                fmt::format("measure both with --metrics=ir,{}", metric));
+                fmt::format("measure both with --metrics=instructions,{}", metric));
   }
   return {};
 }

@@ -14,7 +14,7 @@ namespace instr {
 namespace {
 
 std::string cpu_model() {
-  std::istringstream lines(read_file("/proc/cpuinfo", kMostText).value_or(""));
+  std::istringstream lines(read_file("/proc/cpuinfo", kMaxTextBytes).value_or(""));
   for (std::string line; std::getline(lines, line);) {
     if (!line.starts_with("model name")) continue;
     std::size_t colon = line.find(": ");

@@ -28,13 +28,13 @@ SessionEvents events_of(Progress& progress, Recorder& recorder) {
 }
 
 // The usual ones, and further ones that are requested.
-std::vector<Runtime> runtimes_for(const Selection& selection) {
-  std::vector<Runtime> runtimes = kUsualRuntimes;
-  for (Runtime runtime : selection.runtimes) {
-    bool is_there = std::find(runtimes.begin(), runtimes.end(), runtime) != runtimes.end();
-    if (!is_there) runtimes.push_back(runtime);
+std::vector<Backend> backends_for(const Selection& selection) {
+  std::vector<Backend> backends = kUsualBackends;
+  for (Backend backend : selection.backends) {
+    bool is_there = std::find(backends.begin(), backends.end(), backend) != backends.end();
+    if (!is_there) backends.push_back(backend);
   }
-  return runtimes;
+  return backends;
 }
 
 // What is done with each variant.
@@ -77,7 +77,7 @@ Expected<void> make_folders(const MeasureConfig& config) {
     made = make_output_folder(*config.keep_profiles, "name another one with --keep-profiles");
   }
   if (made && !config.dump.empty()) {
-    made = make_output_folder(config.dump_folder, "name another one with --dump-folder");
+    made = make_output_folder(config.dump_folder, "name another one with --dump-dir");
   }
   return made;
 }
@@ -92,7 +92,7 @@ std::vector<std::filesystem::path> definition_paths(const PlanConfig& config) {
 tl::expected<std::vector<Variant>, Errors> plan(const PlanConfig& config) {
   TRY_ASSIGN(auto definitions, load_definitions(definition_paths(config)));
   auto variants =
-      expand(with_axes(std::move(definitions), config.axes), runtimes_for(config.selection));
+      expand(with_axes(std::move(definitions), config.axes), backends_for(config.selection));
   if (!variants) return variants;
   TRY_ASSIGN(auto selected, without(std::move(*variants), config.axes.left_out)
                                 .and_then([&](std::vector<Variant>&& rest) {

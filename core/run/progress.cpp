@@ -23,7 +23,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds kBetweenDraws{100};
 // A shorter piece of a key says nothing.
-constexpr std::size_t kLeastText = 8;
+constexpr std::size_t kMinText = 8;
 constexpr std::size_t kLineWidth = 100;  // of a pipe
 constexpr const char* kErase = "\r\x1b[K";
 
@@ -63,7 +63,7 @@ std::string progress_line(const ProgressView& view, std::size_t width, bool colo
       view.running.size() > 1 ? fmt::format(" +{}", view.running.size() - 1) : std::string();
   std::string what = printable(view.running.empty() ? view.phase : view.running[0]);
   std::size_t taken = display_width(head) + 2 + more.size();
-  if (what.empty() || taken + std::min(kLeastText, display_width(what)) > width) return head;
+  if (what.empty() || taken + std::min(kMinText, display_width(what)) > width) return head;
   return head + "  " + styled(shorten_middle(what, width - taken), Style::kDim, color) + more;
 }
 

@@ -57,7 +57,7 @@ std::set<std::string> imported_by(const std::vector<Variant>& variants) {
   std::set<std::string> imports;
   for (const Variant& variant : variants) {
     if (!is_in_python(variant)) continue;
-    if (is_compiled(variant.runtime)) imports.insert(to_string(WarmUp::kCompiler));
+    if (is_compiled(variant.backend)) imports.insert(to_string(WarmUp::kCompiler));
     for (const std::string& text : variant.packages) {
       std::string module = parse_package(text).value_or(PackageRequirement{}).name;
       std::replace(module.begin(), module.end(), '-', '_');
@@ -68,7 +68,7 @@ std::set<std::string> imported_by(const std::vector<Variant>& variants) {
 }
 
 bool is_countable(const Variant& variant) {
-  return variant.device != "cuda" && facts_of(variant.runtime).packages == nullptr;
+  return variant.device != "cuda" && facts_of(variant.backend).packages == nullptr;
 }
 
 // What determines whether a variant can be measured.
@@ -184,18 +184,18 @@ Expected<std::string> find_valgrind() {
 // Where it would have to run.
 std::optional<std::string> unusable_device(const Variant& variant, const Means& means) {
   if (is_countable(variant)) return std::nullopt;
-  const RuntimeFacts& runtime = facts_of(variant.runtime);
+  const BackendFacts& backend = facts_of(variant.backend);
   const LibTorch& libtorch = means.libtorch;
   if (variant.device != "cuda") {
     if (means.wants_times) return std::nullopt;
-    return fmt::format("the runtime {} is not counted: --metrics=wall times it", runtime.name);
+    return fmt::format("the backend {} is not counted: --metrics=wall times it", backend.name);
   }
   if (!libtorch.has_cuda) return "this LibTorch is built without CUDA";
-  if (runtime.cuda_header != nullptr && !libtorch.cuda_headers) {
+  if (backend.cuda_header != nullptr && !libtorch.cuda_headers) {
     return fmt::format(
-        "the runtime {} needs the headers of CUDA's toolkit: name its folder by "
+        "the backend {} needs the headers of CUDA's toolkit: name its folder by "
         "CUDA_HOME",
-        runtime.name);
+        backend.name);
   }
   if (!means.wants_times)
     return "instructions are counted on the CPU only: --metrics=wall times it";
@@ -210,22 +210,22 @@ std::optional<std::string> unsupported_reason(const Variant& variant, const Mean
     if (!met) return to_string(met.error());
     if (!*met) return "needs LibTorch " + *variant.libtorch + ", this is " + libtorch.version;
   }
-  const RuntimeFacts& runtime = facts_of(variant.runtime);
-  if (runtime.libtorch != nullptr &&
-      !satisfies(libtorch.version, runtime.libtorch).value_or(true)) {
-    return fmt::format("the runtime {} needs LibTorch {}, this is {}", runtime.name,
-                       runtime.libtorch, libtorch.version);
+  const BackendFacts& backend = facts_of(variant.backend);
+  if (backend.libtorch != nullptr &&
+      !satisfies(libtorch.version, backend.libtorch).value_or(true)) {
+    return fmt::format("the backend {} needs LibTorch {}, this is {}", backend.name,
+                       backend.libtorch, libtorch.version);
   }
   if (is_in_python(variant)) {
-    if (auto lacking = lacking_package(**python, packages_of(variant.runtime))) {
-      return fmt::format("the runtime {} {}", runtime.name, *lacking);
+    if (auto lacking = lacking_package(**python, packages_of(variant.backend))) {
+      return fmt::format("the backend {} {}", backend.name, *lacking);
     }
     if (auto lacking = lacking_package(**python, variant.packages)) return lacking;
   }
   const bool is_made_before =
-      runtime.body == Body::kPackage || runtime.body == Body::kCapturedScript;
+      backend.body == Body::kPackage || backend.body == Body::kCapturedScript;
   if (is_made_before && is_autocast(variant)) {
-    return fmt::format("the runtime {} runs what was made without autocast", runtime.name);
+    return fmt::format("the backend {} runs what was made without autocast", backend.name);
   }
   return unusable_device(variant, means);
 }

@@ -1,4 +1,4 @@
-// An AOTInductor package, made by the Python that the LibTorch under test belongs to, as a runtime
+// An AOTInductor package, made by the Python that the LibTorch under test belongs to, as a backend
 // beside the others; and the messages if there is none, or if LibTorch is too old for it.
 #include "tests/e2e/tested_program.h"
 #include "tests/labels.h"
@@ -38,7 +38,7 @@ class Backends : public ::testing::Test {
 
   Records measure(std::vector<std::string> options) const {
     for (const char* option :
-         {"--runtime=eager,torchscript,aoti", "--repetitions=3", "--min-time=0.001"}) {
+         {"--backend=eager,torchscript,aoti", "--repetitions=3", "--min-time=0.001"}) {
       options.emplace_back(option);
     }
     options.push_back("--definitions=" + file("d.toml"));

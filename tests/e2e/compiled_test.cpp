@@ -38,7 +38,7 @@ class Compiled : public ::testing::Test {
     more.insert(more.begin(),
                 {"experiment", "--definitions=" + (folder_.path() / "d.toml").string(),
                  "--output=" + (folder_.path() / "r.jsonl").string(), "--min-time=0.001",
-                 "--repeat=2", "--test=eval"});
+                 "--repetitions=2", "--test=eval"});
     const CommandResult result = run(std::move(more));
     Records records;
     for (const std::string& line : split_lines(text_of(folder_.path() / "r.jsonl"))) {
@@ -80,9 +80,8 @@ TEST_F(Compiled, ReportsWhatItCouldNotCompile) {
 // The second start finds what the first one compiled.
 TEST_F(Compiled, IsCompiledColdAndWarm) {
   const std::string dumps = (folder_.path() / "dumps").string();
-  const Records records =
-      experiment({"--backend=inductor", "--filter=sleeps", "--collect-counters",
-                  "--dump=graph,code,breaks,profile", "--dump-folder=" + dumps});
+  const Records records = experiment({"--backend=inductor", "--filter=sleeps", "--collect-counters",
+                                      "--dump=graph,code,breaks,profile", "--dump-dir=" + dumps});
   const nlohmann::json& one = records.at("sleeps/py/inductor/forward/t1/cpu");
   ASSERT_EQ(one.at("state"), "measured") << one;
   EXPECT_EQ(one.at("verification_code"), "PASS");

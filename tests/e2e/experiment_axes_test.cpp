@@ -76,7 +76,7 @@ stmt = "auto x = torch::rand({4});"
 // As a scheduler would: each in a shell, several at a time.
 TEST_F(ExperimentAxes, PrintedCommandsRunOneEachAndTheWholeTakesThemIn) {
   write(file("d.toml"), kTwo);
-  const std::string folder = "--output-dirname=" + file("out");
+  const std::string folder = "--output-dir=" + file("out");
   const auto all = words({"--backend=torchscript", "--threads=1", folder, "--verbose"});
   auto asking = all;
   asking.push_back("--print-commands");

@@ -11,7 +11,7 @@ class ExperimentFixture : public ::testing::Test {
 
   std::vector<std::string> words(std::vector<std::string> more) const {
     more.insert(more.begin(), {"experiment", "--definitions=" + file("d.toml"), "--min-time=0.001",
-                               "--repeat=3"});
+                               "--repetitions=3"});
     return more;
   }
 

@@ -176,8 +176,8 @@ TEST_F(Experiment, TakesAFileAndListsWithoutMeasuring) {
 
 TEST_F(Experiment, WritesDumps) {
   auto ended = run({"--definitions=" + file("d.toml"), "--filter=relu.*/forward/", "--metrics=wall",
-                    "--min-time=0.001", "--dump=graph,profile,trace", "--runtime=eager,fused",
-                    "--dump-folder=" + file("dump")});
+                    "--min-time=0.001", "--dump=graph,profile,trace", "--backend=eager,fused",
+                    "--dump-dir=" + file("dump")});
   EXPECT_EQ(ended.exit_code, 0) << ended.errors;
   fs::path fused = folder_.path() / "dump" / "relu.batch_size=4.fused.forward.t1.cpu";
   EXPECT_HAS(text_of(fused / "graph.before.txt"), "aten::relu");
@@ -204,7 +204,7 @@ for (int i = 0; i < 20000; ++i) { RECORD_FUNCTION(name, std::vector<c10::IValue>
 """
 )toml");
   auto ended = run({"--definitions=" + file("d.toml"), "--metrics=wall", "--min-time=0.001",
-                    "--repetitions=2", "--dump=profile", "--dump-folder=" + file("dump")});
+                    "--repetitions=2", "--dump=profile", "--dump-dir=" + file("dump")});
   EXPECT_HAS(ended.errors, "its answer is longer than");
   EXPECT_FALSE(fs::exists(file("dump") + "/long.eager.forward.t1.cpu"));
 }

@@ -151,7 +151,7 @@ TEST_F(Files, OutputGoesNowhereElse) {
             "bench.toml: expected counts are in a CSV file"},
            {run + "--keep-profiles=bench.toml/profiles",
             "bench.toml/profiles: cannot make this folder"},
-           {run + "--dump=graph --dump-folder=/proc/none", "/proc/none: cannot make this folder"},
+           {run + "--dump=graph --dump-dir=/proc/none", "/proc/none: cannot make this folder"},
            {"$P ab --compiler=a --compiler=b --definitions=bench.toml --output=before.jsonl",
             "before.jsonl: cannot "},
            {"$P merge before.jsonl --output=bench.toml", "bench.toml: " + other},

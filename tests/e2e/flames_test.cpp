@@ -31,7 +31,7 @@ TEST_F(Flames, HaveTheExactChangeOfEachPath) {
   ASSERT_EQ(plain.exit_code, 0) << plain.errors;
   auto before = run({"--definitions=quick.toml", "--call-paths", "--save=main"});
   ASSERT_EQ(before.exit_code, 0) << before.errors;
-  auto same = run({"compare", "plain.jsonl", "main", "--limit=ir=+0"});
+  auto same = run({"compare", "plain.jsonl", "main", "--limit=instructions=+0"});
   EXPECT_EQ(same.exit_code, 0) << same.output;  // counted alike
   EXPECT_HAS(same.output, "3 same");
 
@@ -45,7 +45,7 @@ TEST_F(Flames, HaveTheExactChangeOfEachPath) {
   std::map<std::string, double> changes;
   const auto comparison = nlohmann::json::parse(compared.output);
   for (const auto& row : comparison["rows"]) {
-    const double change = row["metrics"]["ir"]["change"];
+    const double change = row["metrics"]["instructions"]["change"];
     if (change != 0) changes[row["key"]] = change;
   }
   ASSERT_EQ(changes.size(), 2U) << compared.output;

@@ -62,7 +62,7 @@ TEST_F(HistoryOfALibrary, HasOneStepAtTheCommitThatMadeItSlower) {
     EXPECT_EQ(step.at("key"), "squares/eager/forward/t1/cpu");
     EXPECT_EQ(step.at("subject"), "fewer lines");
   }
-  EXPECT_EQ(found.at(0).at("metric"), "ir");
+  EXPECT_EQ(found.at(0).at("metric"), "instructions");
   EXPECT_GT(found.at(0).at("change"), 0);
   EXPECT_EQ(found.at(0).at("attribution").at("difference"), found.at(0).at("change"));
 
@@ -73,7 +73,7 @@ TEST_F(HistoryOfALibrary, HasOneStepAtTheCommitThatMadeItSlower) {
   auto lie = run({"history", "add", "last.jsonl", "--commit=HEAD~1", "--trust-commit"});
   EXPECT_EQ(lie.exit_code, 2);
   EXPECT_HAS(lie.errors, "recorded with other counts");
-  auto shown = run({"history", "show", "squares/eager/forward/t1/cpu", "--metrics=ir"});
+  auto shown = run({"history", "show", "squares/eager/forward/t1/cpu", "--metrics=instructions"});
   EXPECT_EQ(shown.exit_code, 0) << shown.errors;
   EXPECT_HAS(shown.output, "malloc");
 }
@@ -100,7 +100,7 @@ TEST_F(HistoryOfALibrary, IsFilledByBisection) {
   auto accepted = run({"accept", "squares/eager/forward/t1/cpu", "--reason=it is shorter"});
   EXPECT_EQ(accepted.exit_code, 0) << accepted.errors;
   const std::string line = split_lines(text_of(file(".instr_bench/accepted.csv"))).at(1);
-  EXPECT_TRUE(line.starts_with("squares/eager/forward/t1/cpu,ir,")) << line;
+  EXPECT_TRUE(line.starts_with("squares/eager/forward/t1/cpu,instructions,")) << line;
   EXPECT_HAS(line, found[0].at("commit").get<std::string>().substr(0, 12));
 }
 

@@ -50,7 +50,7 @@ TEST(Interruption, CtrlCKeepsFinishedResultsAndLeavesNoProcess) {
   auto records = read_results(results, false);
   for (int n : {1, 2, 3, 4}) {
     auto& record = records.at("quick/n=" + std::to_string(n) + "/eager/forward/t1/cpu");
-    EXPECT_EQ(record.at("metrics").at("ir"), n);
+    EXPECT_EQ(record.at("metrics").at("instructions"), n);
   }
   EXPECT_TRUE(stray_processes().empty());
   // Finished results are there, and do not pass for complete.
@@ -96,7 +96,7 @@ stmt = 'asm volatile(".rept {n}\n nop\n .endr");'
   for (int n = 1; n <= 8; ++n) {
     auto& record = records.at("n/n=" + std::to_string(n) + "/eager/forward/t1/cpu");
     ASSERT_EQ(record.at("outcome"), "counted") << record.dump(2);
-    EXPECT_EQ(record.at("metrics").at("ir"), n);
+    EXPECT_EQ(record.at("metrics").at("instructions"), n);
   }
   EXPECT_TRUE(stray_processes().empty());
 }

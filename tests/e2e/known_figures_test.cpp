@@ -21,7 +21,7 @@ class KnownFigures : public ::testing::Test {
   static void SetUpTestSuite() {
     folder_ = new TemporaryFolder;
     result_ = run({"--definitions=" + fixture("known.toml").string(),
-                   "--runtime=eager,torchscript,frozen,optimized",
+                   "--backend=eager,torchscript,frozen,optimized",
                    "--output=" + (folder_->path() / "first.jsonl").string(),
                    "--keep-profiles=" + (folder_->path() / "profiles").string()});
     records_ = read_results(folder_->path() / "first.jsonl");
@@ -62,8 +62,8 @@ TEST_F(KnownFigures, ExitsWithZeroAndCountsAll) {
 }
 
 TEST_F(KnownFigures, NopsAreCountedExactly) {
-  EXPECT_EQ(metric("known/nops/n=100/eager/forward/t1/cpu", "ir"), 100);
-  EXPECT_EQ(metric("known/nops/n=200/eager/forward/t1/cpu", "ir"), 200);
+  EXPECT_EQ(metric("known/nops/n=100/eager/forward/t1/cpu", "instructions"), 100);
+  EXPECT_EQ(metric("known/nops/n=200/eager/forward/t1/cpu", "instructions"), 200);
 }
 
 TEST_F(KnownFigures, AllocationsAreCountedExactly) {
@@ -79,30 +79,30 @@ TEST_F(KnownFigures, AllocationsAreCountedExactly) {
 }
 
 TEST_F(KnownFigures, WorkGrowsLinearly) {
-  double one = metric("known/linear/n=100/eager/forward/t1/cpu", "ir");
-  double two = metric("known/linear/n=200/eager/forward/t1/cpu", "ir");
-  double three = metric("known/linear/n=300/eager/forward/t1/cpu", "ir");
+  double one = metric("known/linear/n=100/eager/forward/t1/cpu", "instructions");
+  double two = metric("known/linear/n=200/eager/forward/t1/cpu", "instructions");
+  double three = metric("known/linear/n=300/eager/forward/t1/cpu", "instructions");
   EXPECT_GE(two - one, 100);  // a nop and at least nothing else for each turn
   EXPECT_EQ(two - one, three - two);
 }
 
 TEST_F(KnownFigures, BackwardCostsMoreThanForwardAndScriptIsThere) {
-  for (const std::string runtime : {"eager", "torchscript"}) {
-    std::string base = "known/product/n=8/" + runtime;
-    EXPECT_GT(metric(base + "/forward_backward/t1/cpu", "ir"),
-              metric(base + "/forward/t1/cpu", "ir"));
+  for (const std::string backend : {"eager", "torchscript"}) {
+    std::string base = "known/product/n=8/" + backend;
+    EXPECT_GT(metric(base + "/forward_backward/t1/cpu", "instructions"),
+              metric(base + "/forward/t1/cpu", "instructions"));
   }
 }
 
-TEST_F(KnownFigures, ARuntimeAloneCountsTheSame) {
+TEST_F(KnownFigures, ABackendAloneCountsTheSame) {
   const std::string key = "known/product/n=8/frozen/forward/t1/cpu";
-  auto alone = run({"--definitions=" + fixture("known.toml").string(), "--runtime=frozen",
+  auto alone = run({"--definitions=" + fixture("known.toml").string(), "--backend=frozen",
                     "--filter=" + key, "--format=json"});
   ASSERT_EQ(alone.exit_code, 0) << alone.errors;
   const auto counted = nlohmann::json::parse(alone.output).at("measurements");
   ASSERT_EQ(counted.size(), 1u);
   EXPECT_EQ(counted[0].at("key"), key);
-  EXPECT_EQ(counted[0].at("metrics").at("ir").get<double>(), metric(key, "ir"));
+  EXPECT_EQ(counted[0].at("metrics").at("instructions").get<double>(), metric(key, "instructions"));
 }
 
 TEST(Doctor, FindsAllInOrderAndCountsTheCanary) {
@@ -116,7 +116,7 @@ TEST(Doctor, FindsAllInOrderAndCountsTheCanary) {
 
 TEST_F(KnownFigures, ASecondRunFromTheCacheGivesTheSame) {
   auto again = run({"--definitions=" + fixture("known.toml").string(), "--jobs=1",
-                    "--runtime=eager,torchscript,frozen,optimized",
+                    "--backend=eager,torchscript,frozen,optimized",
                     "--output=" + (folder_->path() / "second.jsonl").string()});
   ASSERT_EQ(again.exit_code, 0) << again.errors;
   auto second = read_results(folder_->path() / "second.jsonl");
@@ -127,7 +127,7 @@ TEST_F(KnownFigures, ASecondRunFromTheCacheGivesTheSame) {
 }
 
 TEST_F(KnownFigures, AFreshValgrindForEachVariantGivesTheSame) {
-  auto again = run({"--definitions=" + fixture("known.toml").string(), "--runtime=eager,frozen",
+  auto again = run({"--definitions=" + fixture("known.toml").string(), "--backend=eager,frozen",
                     "--filter=allocations/k=7|product/n=8/frozen/forward/",
                     "--output=" + (folder_->path() / "process.jsonl").string()},
                    {"INSTR_TEST_ISOLATION=process"});
@@ -207,7 +207,7 @@ class InclusiveCosts : public ::testing::Test {
       const auto [begin, end] = costs.equal_range(name);
       if (begin == end || one["inclusive"].is_null()) continue;
       compared[name] = one;
-      EXPECT_LE(one["inclusive"], json["ir"]) << name;
+      EXPECT_LE(one["inclusive"], json["instructions"]) << name;
       const double block = one["inclusive"].get<double>() * json["iterations"].get<double>();
       EXPECT_TRUE(std::any_of(
           begin, end, [block](const auto& known) { return std::abs(known.second - block) < 0.5; }))
@@ -244,11 +244,11 @@ TEST_P(FlameGraph, HasTheCountAndTheSelfCostsOfThePlainProfile) {
   command.push_back("--flame=" + graph.string());
   auto explained = run(command);
   EXPECT_EQ(explained.exit_code, 0) << explained.errors;
-  EXPECT_EQ(nlohmann::json::parse(explained.output)["ir"], plain["ir"]);
+  EXPECT_EQ(nlohmann::json::parse(explained.output)["instructions"], plain["instructions"]);
   const auto costs = folded(graph);
   double sum = 0;
   for (const auto& [name, cost] : costs) sum += cost;
-  EXPECT_NEAR(sum, plain["ir"].get<double>(), 1e-6);
+  EXPECT_NEAR(sum, plain["instructions"].get<double>(), 1e-6);
   std::map<std::string, double> self;
   for (const auto& one : plain["functions"]) self[one["function"]] += one["self"].get<double>();
   std::size_t compared = 0;
@@ -290,7 +290,7 @@ TEST_F(KnownFigures, FunctionsAddUpToTheCount) {
     auto costs = value_of(functions(key));
     double sum = 0;
     for (const FunctionCost& cost : costs) sum += cost.ir;
-    EXPECT_NEAR(sum, metric(key, "ir"), 1e-6) << key;
+    EXPECT_NEAR(sum, metric(key, "instructions"), 1e-6) << key;
   }
 }
 

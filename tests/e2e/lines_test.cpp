@@ -74,7 +74,7 @@ TEST_F(Lines, HaveTheirExactCosts) {
   const auto plain = json_of({"explain", kKey, "--definitions=nops.toml"});
   const auto by_line =
       json_of({"explain", kKey, "--definitions=nops.toml", "--lines", "--flame=nops.html"});
-  EXPECT_EQ(by_line["ir"], plain["ir"]);
+  EXPECT_EQ(by_line["instructions"], plain["instructions"]);
   const auto& lines = by_line["lines"];
   EXPECT_HAS(text_of(file("nops.html")), R"("place":"nops.cpp:5")");
   // The return is not on that line.
@@ -89,7 +89,7 @@ TEST_F(Lines, HaveTheirExactCosts) {
   const auto statement = line_of(lines, "nops.toml", 12);
   EXPECT_EQ(statement["text"], "both();");
   EXPECT_GE(statement["inclusive"].get<double>(), 242);
-  EXPECT_LE(statement["inclusive"].get<double>(), plain["ir"].get<double>());
+  EXPECT_LE(statement["inclusive"].get<double>(), plain["instructions"].get<double>());
 }
 
 // The compiled snippet is in the cache, and its lines are elsewhere by then.
@@ -121,7 +121,7 @@ TEST_F(Lines, ThatChangedAreShownBesideEachOther) {
   EXPECT_EQ(lines["changes"][1]["after"]["line"], 7);
   double sum = 0;
   for (const auto& one : lines["changes"]) sum += one["change"].get<double>();
-  EXPECT_EQ(sum, rows[0]["metrics"]["ir"]["change"].get<double>());
+  EXPECT_EQ(sum, rows[0]["metrics"]["instructions"]["change"].get<double>());
 
   auto kept = run({"explain", kKey, "main", "--lines"});
   EXPECT_HAS(kept.output, "nops.cpp:3") << kept.errors;
@@ -132,7 +132,7 @@ TEST_F(Lines, ThatChangedAreShownBesideEachOther) {
   auto without = run({"compare", "plain.jsonl", "b.jsonl", "--lines"});
   EXPECT_EQ(without.exit_code, 2);
   EXPECT_HAS(without.errors, "plain.jsonl: these results have no costs of lines");
-  auto same = run({"compare", "plain.jsonl", "b.jsonl", "--limit=ir=+0"});
+  auto same = run({"compare", "plain.jsonl", "b.jsonl", "--limit=instructions=+0"});
   EXPECT_EQ(same.exit_code, 0) << same.output;  // counted alike
 }
 

@@ -37,11 +37,11 @@ TEST_F(MergeCheck, FailsForTheFunctionThatGotSlowerAndPassesOnceItIsFixed) {
   // A change that makes it slower cannot also allow that.
   write_slower_code();
   write(file("quick.toml"), replaced(kDefinitions, "label = \"squares\"",
-                                     "label = \"squares\"\nlimit = { ir = \"none\" }"));
+                                     "label = \"squares\"\nlimit = { instructions = \"none\" }"));
   auto slower = run({"--definitions=quick.toml", "--baseline=main", "--output=slower.jsonl"});
   EXPECT_EQ(slower.exit_code, 3) << slower.output << slower.errors;
   EXPECT_HAS(slower.output, "squares/eager/forward/t1/cpu");
-  EXPECT_HAS(slower.output, "the limit of ir is changed from 0.5% to none (0.5% holds)");
+  EXPECT_HAS(slower.output, "the limit of instructions is changed from 0.5% to none (0.5% holds)");
   EXPECT_HAS(slower.output, "slower, fails");
   // Growing takes 1, 2, 4 ... 128 elements: eight allocations where there was one.
   EXPECT_HAS(slower.output, "+7");
@@ -59,7 +59,7 @@ TEST_F(MergeCheck, FailsForTheFunctionThatGotSlowerAndPassesOnceItIsFixed) {
   auto compared = run({"compare", "main", "slower.jsonl"});
   EXPECT_EQ(compared.exit_code, 3);
   EXPECT_EQ(compared.output, slower.output);
-  auto allowed = run({"compare", "main", "slower.jsonl", "--limit=ir=1000%|allocs=+7",
+  auto allowed = run({"compare", "main", "slower.jsonl", "--limit=instructions=1000%|allocs=+7",
                       "--limit=alloc_bytes=1000%|peak_bytes=1000%"});
   EXPECT_EQ(allowed.exit_code, 0) << allowed.output;
   auto explained = run({"explain", "squares/eager/forward/t1/cpu", "slower.jsonl"});
@@ -136,7 +136,7 @@ setup = "long length = 0; volatile long sum = 0;"
 stmt = "for (long i = 0; i < length; ++i) sum = sum + i; ++length;"
 )");
   auto grown = run({"--definitions=quick.toml", "--filter=scaled|grows", "--output=a.jsonl",
-                    "--metrics=ir,cache"});
+                    "--metrics=instructions,cache"});
   ASSERT_EQ(grown.exit_code, 0) << grown.errors;
   // The same code again, which never was steady, does not fail.
   auto unsteady = run({"compare", "a.jsonl", "a.jsonl"});
@@ -174,7 +174,8 @@ TEST_F(MergeCheck, ShardsMergedAreTheRunWithoutShards) {
   EXPECT_HAS(missing.errors, "missing: shard 2/2");
   auto merged = run({"merge", parts[0], parts[1], "--output=merged.jsonl"});
   EXPECT_EQ(merged.exit_code, 0) << merged.errors;
-  auto compared = run({"compare", "main", "merged.jsonl", "--limit=ir=+0", "--forbid-new"});
+  auto compared =
+      run({"compare", "main", "merged.jsonl", "--limit=instructions=+0", "--forbid-new"});
   EXPECT_EQ(compared.exit_code, 0) << compared.output;
   EXPECT_HAS(compared.output, "2 same");
 }

@@ -113,7 +113,9 @@ double metric(const Records& records, const std::string& key, const char* name) 
   return record->second.at("metrics").at(name).get<double>();
 }
 
-double count(const Records& records, const std::string& key) { return metric(records, key, "ir"); }
+double count(const Records& records, const std::string& key) {
+  return metric(records, key, "instructions");
+}
 
 TEST_F(Python, IsCountedToTheInstructionAndAlwaysAlike) {
   compile_nops();
@@ -388,7 +390,7 @@ py_stmt = "all_of_them()"
   EXPECT_NEAR(value("the snippet", "inclusive"), sum, rounding);
   EXPECT_NEAR(value("all_of_them", "inclusive"), sum - value("the snippet", "self"), rounding);
   // Following a call costs more than making it without, but not much.
-  const double count = explanation.at("ir");
+  const double count = explanation.at("instructions");
   EXPECT_GT(sum, count);
   EXPECT_LT(sum, 1.5 * count);
   EXPECT_EQ(functions["many"].at("object"), (folder_.path() / "all.toml").string() + ":7:1");
@@ -459,7 +461,7 @@ TEST_F(Python, IsTimedAndVerifiedAsCppIs) {
   const CommandResult result =
       run({"--definitions=" + (folder_.path() / "all.toml").string(), "--format=json", "--quiet",
            "--metrics=wall,first_result,ready,graphs,graph_breaks", "--verify", "--repetitions=3",
-           "--min-time=0.001", "--runtime=eager,torchscript,aot_eager,tvm",
+           "--min-time=0.001", "--backend=eager,torchscript,aot_eager,tvm",
            "--exclude=gradient/py/.*/forward/"});
   EXPECT_EQ(result.exit_code, 1) << result.errors << result.output;
   const auto report = nlohmann::json::parse(result.output);
@@ -482,8 +484,8 @@ TEST_F(Python, IsTimedAndVerifiedAsCppIs) {
   };
   EXPECT_EQ(code_of("wrong/py/torchscript/forward"), "FAIL");
   EXPECT_EQ(code_of("registers/py/aot_eager/forward"), "PASS");
-  for (const std::string runtime : {"torchscript", "aot_eager"}) {
-    const std::string gradient = "gradient/py/" + runtime + "/forward_backward";
+  for (const std::string backend : {"torchscript", "aot_eager"}) {
+    const std::string gradient = "gradient/py/" + backend + "/forward_backward";
     EXPECT_EQ(code_of(gradient), "PASS");
     const auto& metrics = records.at(gradient + "/t1/cpu").at("metrics");
     EXPECT_GT(metrics.at("ready").get<double>(), metrics.at("wall").get<double>());

@@ -8,7 +8,7 @@ namespace {
 
 constexpr const char* kLimits = R"([[limit]]
 keys = "."
-hard = { ir = "+0", allocs = "+0", alloc_bytes = "+0", peak_bytes = "+0" }
+hard = { instructions = "+0", allocs = "+0", alloc_bytes = "+0", peak_bytes = "+0" }
 )";
 
 std::string source_file(const std::string& name) { return INSTR_SOURCE_DIR "/" + name; }

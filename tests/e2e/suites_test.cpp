@@ -53,7 +53,7 @@ TEST(SuitesOfModels, AreTrainedAndEvaluatedWithTheirPackagesOrSkipped) {
   const std::string output = (folder.path() / "r.jsonl").string();
   write(folder.path() / "d.toml", kModels);
   const CommandResult result =
-      run({"experiment", "--definitions=" + (folder.path() / "d.toml").string(), "--repeat=2",
+      run({"experiment", "--definitions=" + (folder.path() / "d.toml").string(), "--repetitions=2",
            "--iterations-per-run=1", "--backend=aot_eager", "--output=" + output});
   EXPECT_EQ(result.exit_code, 0) << result.errors << result.output;
   std::map<std::string, std::string> outcomes;

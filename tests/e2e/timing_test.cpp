@@ -74,7 +74,7 @@ TEST_F(Timing, IsOfTheLoopAloneAndAtLeastWhatItSleeps) {
             sleeps.at("metrics").at("wall").get<double>());
   EXPECT_EQ(sleeps.at("times").at("iterations"), 3);
   EXPECT_EQ(sleeps.at("times").at("wall").size(), 5u);
-  EXPECT_FALSE(sleeps.at("metrics").contains("ir"));
+  EXPECT_FALSE(sleeps.at("metrics").contains("instructions"));
   EXPECT_EQ(records.at("set up once" + kPlain).at("outcome"), "timed");
   EXPECT_EQ(records.at("sleeps/torchscript/forward/t1/cpu").at("outcome"), "timed");
   EXPECT_TRUE(stray_processes().empty());
@@ -86,7 +86,7 @@ TEST_F(Timing, OtherProcessesThatKeepTheMachineBusyAreReported) {
     }
   });
   auto result =
-      time({"--metrics=wall", "--filter=sleeps", "--runtime=eager", "--output=" + file("r.jsonl")});
+      time({"--metrics=wall", "--filter=sleeps", "--backend=eager", "--output=" + file("r.jsonl")});
   ASSERT_EQ(result.exit_code, 0) << result.errors;
   const auto record = read_results(file("r.jsonl")).at("sleeps" + kPlain);
   EXPECT_GT(record.at("times").at("others").get<double>(), 0.2);
@@ -96,7 +96,7 @@ TEST_F(Timing, OtherProcessesThatKeepTheMachineBusyAreReported) {
 // Eager has nothing to prepare; a script is compiled before its first result, and more than once
 // after.
 TEST_F(Timing, ReportsTheTimeToStart) {
-  auto result = time({"--metrics=wall,first_result,ready", "--filter=sleeps", "--runtime=all",
+  auto result = time({"--metrics=wall,first_result,ready", "--filter=sleeps", "--backend=all",
                       "--output=" + file("r.jsonl")});
   ASSERT_EQ(result.exit_code, 0) << result.errors;
   auto records = read_results(file("r.jsonl"));
@@ -150,13 +150,13 @@ TEST_F(Timing, AMissingDeviceIsSkippedWithTheReason) {
 }
 
 TEST_F(Timing, CoexistsWithCounts) {
-  auto result = time({"--metrics=ir,wall", "--filter=set up once", "--format=json",
+  auto result = time({"--metrics=instructions,wall", "--filter=set up once", "--format=json",
                       "--output=" + file("r.jsonl")});
   ASSERT_EQ(result.exit_code, 0) << result.errors;
   auto report = nlohmann::json::parse(result.output);
   ASSERT_EQ(report.at("measurements").size(), 1u);
   auto metrics = report.at("measurements").at(0).at("metrics");
-  EXPECT_EQ(metrics.at("ir"), 100);
+  EXPECT_EQ(metrics.at("instructions"), 100);
   EXPECT_GT(metrics.at("wall").get<double>(), 0);
   // A results file with both reads as one measurement, and is the same as itself when compared.
   auto same = run({"compare", file("r.jsonl"), file("r.jsonl")});

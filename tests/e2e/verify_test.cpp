@@ -148,7 +148,7 @@ TEST_F(Verify, UncomparedVariantsHaveACodeOfTheirOwn) {
 
 TEST_F(Verify, EagerItselfIsNotACandidate) {
   for (const auto& [key, record] : *records_) {
-    bool is_eager = record.at("runtime") == "eager";
+    bool is_eager = record.at("backend") == "eager";
     EXPECT_EQ(record.contains("verification"), !is_eager) << key;
   }
 }
@@ -170,7 +170,8 @@ TEST_F(Verify, CountsAreTheSameAndOnlyFailuresFailTheRun) {
   auto counted = [](const std::string& filter, std::vector<std::string> more) {
     const std::string output = (folder_->path() / "counts.jsonl").string();
     std::vector<std::string> options{"--definitions=" + fixture("verify.toml").string(),
-                                     "--filter=" + filter, "--output=" + output, "--metrics=ir"};
+                                     "--filter=" + filter, "--output=" + output,
+                                     "--metrics=instructions"};
     options.insert(options.end(), more.begin(), more.end());
     auto result = run(std::move(options));
     EXPECT_EQ(result.exit_code, 0) << result.errors << result.output;
@@ -188,7 +189,7 @@ TEST_F(Verify, CountsAreTheSameAndOnlyFailuresFailTheRun) {
     const Measurement& other = verified.at(key);
     EXPECT_EQ(std::get<Counted>(one.outcome).metrics, std::get<Counted>(other.outcome).metrics);
     EXPECT_FALSE(one.verification);
-    EXPECT_EQ(other.verification.has_value(), other.variant.runtime != Runtime::kEager) << key;
+    EXPECT_EQ(other.verification.has_value(), other.variant.backend != Backend::kEager) << key;
   }
 }
 

@@ -38,10 +38,10 @@ class CompareFormats : public ConsumerTest {
       row.state = static_cast<RowState>(number % 10);
       row.verdict = static_cast<Verdict>(number++ % 4);
       row.reason = text;
-      row.metrics = {{"ir", 0, 12, Limit{0.5, 100}, {}, row.verdict},
+      row.metrics = {{"instructions", 0, 12, Limit{0.5, 100}, {}, row.verdict},
                      {text, std::nan(""), 0, {}, {}, Verdict::kPasses},
                      {"gone", 3, {}, {}, {}, Verdict::kPasses}};
-      row.attribution = Attribution{"ir", 12, {{text, text, text}}, 2, 1, std::nan("")};
+      row.attribution = Attribution{"instructions", 12, {{text, text, text}}, 2, 1, std::nan("")};
       ++hostile.summary.rows[row.state];
       ++hostile.summary.verdicts[row.verdict];
     }
@@ -71,7 +71,7 @@ TEST_F(CompareFormats, Json) {
   auto rows = by("key", document["rows"]);
   EXPECT_EQ(rows.size(), 12u);
   const json& row = rows.at("pointwise/add/n=4/eager/forward/t1/cpu");
-  EXPECT_EQ(row["metrics"]["ir"].dump(),
+  EXPECT_EQ(row["metrics"]["instructions"].dump(),
             R"({"after":10714,"before":5357,"change":5357,"hard":{"percent":0.5},"relative":1,)"
             R"("soft":{"percent":0.1},"verdict":"fails"})");
   const json& attribution = row["attribution"];

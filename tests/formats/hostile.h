@@ -44,13 +44,9 @@ inline std::vector<Measurement> hostile_measurements() {
       if (kind == 2) one.outcome = Skipped{text};
       if (kind != 0) continue;
       Counted counted;
-      counted.metrics = {{"ir", 0},
-                         {"allocs", std::nan("")},
-                         {"alloc_bytes", kInfinite},
-                         {"peak_bytes", -0.0},
-                         {text, 1.5e300},
-                         {"negative", -2.25}};
-      counted.second_block_ir = 3;
+      counted.metrics = {{"instructions", 0},  {"allocs", std::nan("")}, {"alloc_bytes", kInfinite},
+                         {"peak_bytes", -0.0}, {text, 1.5e300},          {"negative", -2.25}};
+      counted.second_block_instructions = 3;
       measurements.back().outcome = counted;
     }
   }

@@ -79,15 +79,15 @@ class PlotFormats : public ConsumerTest {
 };
 
 Measurement measurement(const std::string& label, const std::string& parameter,
-                        const std::string& value, Runtime runtime, double ir) {
+                        const std::string& value, Backend backend, double ir) {
   Measurement one;
   one.variant.label = label;
   one.variant.params = {{parameter, value}};
-  one.variant.runtime = runtime;
-  one.variant.key = label + "/" + parameter + "=" + value + "/" + to_string(runtime);
+  one.variant.backend = backend;
+  one.variant.key = label + "/" + parameter + "=" + value + "/" + to_string(backend);
   Counted counted;
-  counted.metrics = {{"ir", ir}, {"peak_bytes", ir * 7}};
-  counted.first_block_ir = counted.second_block_ir = ir;
+  counted.metrics = {{"instructions", ir}, {"peak_bytes", ir * 7}};
+  counted.first_block_instructions = counted.second_block_instructions = ir;
   counted.timing.emplace();
   counted.timing->values[kWall] = {ir / 10, ir / 10, ir / 9};
   add_times(counted.metrics, *counted.timing);
@@ -106,9 +106,9 @@ std::string stored(const std::string& text) {
 
 TEST_F(PlotFormats, NamesAreDrawnAsTheyAre) {
   for (const std::string& text : texts_for_gnuplot()) {
-    std::string file = results_file({measurement(text, "n", "4", Runtime::kEager, 100),
-                                     measurement(text, "n", "64", Runtime::kEager, 9000),
-                                     measurement(text, "n", "4", Runtime::kFused, 50)});
+    std::string file = results_file({measurement(text, "n", "4", Backend::kEager, 100),
+                                     measurement(text, "n", "64", Backend::kEager, 9000),
+                                     measurement(text, "n", "4", Backend::kFused, 50)});
     auto bars = drawn({file, "--kind=speedup"});
     EXPECT_TRUE(bars.contains(shown(stored(text) + " n=4"))) << text;
     EXPECT_TRUE(bars.contains("2.00x") && bars.contains("fused") && bars.contains("eager")) << text;
@@ -124,7 +124,7 @@ TEST_F(PlotFormats, TheLegendIsWhole) {
   std::vector<Measurement> all;
   for (int i = 0; i < 40; ++i) {
     for (const char* n : {"4", "64"}) {
-      all.push_back(measurement("line " + std::to_string(i), "n", n, Runtime::kEager, 100.0 + i));
+      all.push_back(measurement("line " + std::to_string(i), "n", n, Backend::kEager, 100.0 + i));
     }
   }
   auto texts = drawn({results_file(all)});
@@ -132,7 +132,7 @@ TEST_F(PlotFormats, TheLegendIsWhole) {
 }
 
 TEST_F(PlotFormats, IncompleteExperimentsAreNotDrawnAsComplete) {
-  ExperimentRecord record = record_of(measurement("a", "n", "4", Runtime::kEager, 100),
+  ExperimentRecord record = record_of(measurement("a", "n", "4", Backend::kEager, 100),
                                       ExperimentSetting{3, {}, "2.13.0", "a CPU"});
   record.experiments = 2;
   const std::string one = to_line(to_json(record)) + "\n";
@@ -147,7 +147,7 @@ TEST_F(PlotFormats, IncompleteExperimentsAreNotDrawnAsComplete) {
 }
 
 TEST_F(PlotFormats, RefusesWithoutGnuplotOrData) {
-  std::string file = results_file({measurement("a", "n", "4", Runtime::kEager, 100)});
+  std::string file = results_file({measurement("a", "n", "4", Backend::kEager, 100)});
   const std::string old = "<svg>old</svg>";  // a picture may be replaced, and is not if that fails
   std::string picture = write("picture.svg", old);
   SpawnOptions options;
@@ -158,7 +158,7 @@ TEST_F(PlotFormats, RefusesWithoutGnuplotOrData) {
   EXPECT_HAS(result.errors, "apt-get install gnuplot-nox");
   CommandResult nothing = plot({file, "--kind=speedup", "--output=" + picture});
   EXPECT_EQ(nothing.exit_code, 2);
-  EXPECT_HAS(nothing.errors, "--runtime=all");
+  EXPECT_HAS(nothing.errors, "--backend=all");
   CommandResult none = plot({file, "--filter=elsewhere", "--output=" + picture});
   EXPECT_EQ(none.exit_code, 2);
   EXPECT_HAS(none.errors, "no benchmark matches the filter `elsewhere`");
@@ -166,15 +166,15 @@ TEST_F(PlotFormats, RefusesWithoutGnuplotOrData) {
 }
 
 TEST_F(PlotFormats, PointsSayWhatTheyAreUnderTheMouse) {
-  const std::string file = results_file({measurement("a & b", "n", "4", Runtime::kEager, 100)});
+  const std::string file = results_file({measurement("a & b", "n", "4", Backend::kEager, 100)});
   const CommandResult picture = plot({file, "--kind=memory"});
   EXPECT_HAS(picture.output, "<title>a &amp; b n=4, eager</title>");
   EXPECT_EQ(picture.output.find("script"), std::string::npos);
 }
 
 TEST_F(PlotFormats, ATerminalIsShownNoSvg) {
-  const std::string file = results_file({measurement("a", "n", "4", Runtime::kEager, 100),
-                                         measurement("a", "n", "64", Runtime::kEager, 9000)});
+  const std::string file = results_file({measurement("a", "n", "4", Backend::kEager, 100),
+                                         measurement("a", "n", "64", Backend::kEager, 9000)});
   const auto on_terminal = [](const std::string& arguments) {
     SpawnOptions options;
     options.argv = {"script",

@@ -60,28 +60,28 @@ until_there '}}'
 };
 
 TEST_F(Shells, BashCompletes) {
-  EXPECT_EQ(bash("instr_bench --ru"), "--runtime=\n");
+  EXPECT_EQ(bash("instr_bench --ru"), "--backend=\n");
   EXPECT_EQ(bash("instr_bench comp"), "compare\n");
-  EXPECT_EQ(bash("instr_bench --runtime = eag"), "eager\n");
-  EXPECT_EQ(bash("instr_bench --runtime = eager,to"), "eager,torchscript\n");
+  EXPECT_EQ(bash("instr_bench --backend = eag"), "eager\n");
+  EXPECT_EQ(bash("instr_bench --backend = eager,to"), "eager,torchscript\n");
   EXPECT_EQ(bash("instr_bench plot main --kind = s"), "speedup\n");
   EXPECT_EQ(bash("instr_bench list --jo"), "\n") << "list has no --jobs";
   EXPECT_EQ(bash("instr_bench explain matmul/mm/n=4/ea"), "matmul/mm/n=4/eager/forward/t1/cpu\n");
 }
 
 TEST_F(Shells, FishCompletes) {
-  EXPECT_EQ(fish("instr_bench --runt").find("--runtime\t"), 0u);
+  EXPECT_EQ(fish("instr_bench --runt").find("--backend\t"), 0u);
   EXPECT_EQ(fish("instr_bench comp").find("compare\t"), 0u);
-  EXPECT_EQ(fish("instr_bench --runtime=eager,to").find("--runtime=eager,torchscript\t"), 0u);
+  EXPECT_EQ(fish("instr_bench --backend=eager,to").find("--backend=eager,torchscript\t"), 0u);
   EXPECT_EQ(fish("instr_bench plot main --kind=s").find("--kind=speedup\t"), 0u);
   EXPECT_EQ(fish("instr_bench list --jo"), "");
   EXPECT_EQ(fish("instr_bench explain matmul/mm/n=4/ea"), "matmul/mm/n=4/eager/forward/t1/cpu\n");
 }
 
 TEST_F(Shells, ZshCompletes) {
-  EXPECT_EQ(zsh("instr_bench --runt"), "instr_bench --runtime=");
+  EXPECT_EQ(zsh("instr_bench --runt"), "instr_bench --backend=");
   EXPECT_EQ(zsh("instr_bench comp"), "instr_bench compare ");
-  EXPECT_EQ(zsh("instr_bench --runtime=eager,to"), "instr_bench --runtime=eager,torchscript,");
+  EXPECT_EQ(zsh("instr_bench --backend=eager,to"), "instr_bench --backend=eager,torchscript,");
   EXPECT_EQ(zsh("instr_bench plot main --kind=s"), "instr_bench plot main --kind=speedup ");
   EXPECT_EQ(zsh("instr_bench list --jo"), "instr_bench list --jo");
   EXPECT_EQ(zsh("instr_bench explain matmul/mm/n=4/ea"),

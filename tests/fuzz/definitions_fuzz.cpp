@@ -11,7 +11,7 @@
 namespace instr {
 namespace {
 
-constexpr std::size_t kMostVariants = 64;
+constexpr std::size_t kMaxVariants = 64;
 
 // A file in memory, since the loader reads files.
 class MemoryFile {
@@ -41,7 +41,7 @@ void fuzz(std::string_view text) {
   const auto variants = expand(*definitions);
   if (!variants) return require_words(variants.error());
   require(!variants->empty(), "a benchmark has a variant");
-  unit_source(std::span(*variants).first(std::min(variants->size(), kMostVariants)));
+  unit_source(std::span(*variants).first(std::min(variants->size(), kMaxVariants)));
 }
 
 }  // namespace

@@ -116,9 +116,9 @@ class Installed(Temporary):
         (project / ".instr_bench").mkdir()
         self.ours("--definitions=benchmarks", "--save=main", cwd=project)
         lines = (project / ".instr_bench/baselines/main.jsonl").read_text().splitlines()
-        ir, = (line["metrics"]["ir"] for line in map(json.loads, lines) if line.get("key") == KEY)
+        ir, = (line["metrics"]["instructions"] for line in map(json.loads, lines) if line.get("key") == KEY)
         (project / "expected").mkdir()
-        (project / "expected/counts.csv").write_text(f"key,metric,expected,margin\n{KEY},ir,{ir},+0\n")
+        (project / "expected/counts.csv").write_text(f"key,metric,expected,margin\n{KEY},instructions,{ir},+0\n")
         configure = ["cmake", "-S", project, "-B", project / "build", f"-DCMAKE_PREFIX_PATH={self.prefix}"]
         run([*configure, "-DVERSION=99"], 1)
         self.assertIn(f"instr_bench is {VERSION}", run([*configure, f"-DVERSION={VERSION}"]))

@@ -146,7 +146,7 @@ class Change(FlameTest):
     def setUpClass(cls):
         super().setUpClass()
         row, = cls.compare("pages")
-        cls.change = row["metrics"]["ir"]["change"]
+        cls.change = row["metrics"]["instructions"]["change"]
         cls.page = cls.folder / "pages/index.html"
 
     def setUp(self):

@@ -32,7 +32,7 @@ def write_results(file, counts):
             continue
         lines.append({"key": key, "label": key.rsplit("/", 4)[0], "outcome": "counted", "iterations": 10,
                       "warmup": 1, "steady": True, "blocks": [count, count], "gated": True,
-                      "metrics": {"ir": count, "allocs": 2}})
+                      "metrics": {"instructions": count, "allocs": 2}})
     lines.append({"end": {"measurements": len(lines) - 1}})
     file.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
 
@@ -168,7 +168,7 @@ class Files(PageTest):
         return f"{value:,.2f}".rstrip("0").rstrip(".").replace("-", "\u2212")
 
     def test_two_show_what_compare_says(self):
-        changed = [(row["key"], row["metrics"].get("ir", {})) for row in self.comparison["rows"]]
+        changed = [(row["key"], row["metrics"].get("instructions", {})) for row in self.comparison["rows"]]
         expected = {key: (self.shown(ir["before"]), self.shown(ir["after"])) for key, ir in changed
                     if "/t1/" in key and ir.get("change")}
         self.assertTrue(expected)

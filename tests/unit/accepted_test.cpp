@@ -16,7 +16,7 @@ namespace {
 using namespace testing;
 
 const Acceptance kAccepted{"matmul/*/t1/cpu",
-                           "ir",
+                           "instructions",
                            1000,
                            2000,
                            "0123456789ab",
@@ -39,16 +39,18 @@ class AcceptedFile : public ::testing::Test {
 TEST_F(AcceptedFile, IsReadAsItWasWritten) {
   EXPECT_EQ(read_accepted(file_), Acceptances{});
   const Acceptance odd{"=odd, \"key\"", "allocs", 4, 5.5, "", "", "why"};
-  const Acceptance comment{"# not a comment", "ir", 1, 2, "", "", "why"};
+  const Acceptance comment{"# not a comment", "instructions", 1, 2, "", "", "why"};
   ASSERT_TRUE(write_accepted(file_, {kAccepted, odd, comment}, nothing));
   EXPECT_EQ(read_accepted(file_), (Acceptances{kAccepted, odd, comment}));
 }
 
 TEST_F(AcceptedFile, KeepsCommentsExceptAboveWhatItRemoves) {
   const std::string header = "keys,metric,before,after,commit,who,why\n";
-  std::ofstream(file_) << "# ours\n" << header << "# a\na,ir,1,2,,,why\n# b\nb,ir,1,2,,,why\n# end";
+  std::ofstream(file_) << "# ours\n"
+                       << header
+                       << "# a\na,instructions,1,2,,,why\n# b\nb,instructions,1,2,,,why\n# end";
   ASSERT_TRUE(write_accepted(file_, {}, [](const Acceptance& one) { return one.keys == "a"; }));
-  EXPECT_EQ(text_of(file_), "# ours\n" + header + "# b\nb,ir,1,2,,,why\n# end\n");
+  EXPECT_EQ(text_of(file_), "# ours\n" + header + "# b\nb,instructions,1,2,,,why\n# end\n");
 }
 
 TEST_F(AcceptedFile, IsAddedTo) {
@@ -57,7 +59,8 @@ TEST_F(AcceptedFile, IsAddedTo) {
   other.metric = "allocs";
   ASSERT_TRUE(write_accepted(file_, {kAccepted, other}, nothing));
   EXPECT_EQ(read_accepted(file_), (Acceptances{kAccepted, other}));
-  ASSERT_TRUE(write_accepted(file_, {}, [](const Acceptance& one) { return one.metric == "ir"; }));
+  ASSERT_TRUE(write_accepted(file_, {},
+                             [](const Acceptance& one) { return one.metric == "instructions"; }));
   EXPECT_EQ(read_accepted(file_), Acceptances{other});
 }
 
@@ -65,19 +68,19 @@ TEST_F(AcceptedFile, IsRefusedWithThePlace) {
   const std::string header = "keys,metric,before,after,commit,who,why\n";
   std::string errors;
   for (const std::string& text :
-       {std::string("key,metric\n"), header + "a,ir,1,2\n", header + "a,irr,1,2,,,why\n",
-        header + "a,ir,1,x,,,why\n", header + "a,ir,1,2,,,\n"}) {
+       {std::string("key,metric\n"), header + "a,instructions,1,2\n", header + "a,irr,1,2,,,why\n",
+        header + "a,instructions,1,x,,,why\n", header + "a,instructions,1,2,,,\n"}) {
     errors += error_of(text).substr(folder_.path().string().size() + 1) + "\n";
   }
   EXPECT_GOLDEN("accepted/errors.txt", errors);
-  EXPECT_EQ(error_of(header + "a,ir,1,2,,,why\n"), "no error");
+  EXPECT_EQ(error_of(header + "a,instructions,1,2,,,why\n"), "no error");
 }
 
 TEST(Accepted, IsOfOneStepOfTheKeysThatMatch) {
   const auto holds = [](const char* keys, const char* key) {
     Acceptance one = kAccepted;
     one.keys = keys;
-    return find_accepted({one}, key, "ir", 1000, 2000) != nullptr;
+    return find_accepted({one}, key, "instructions", 1000, 2000) != nullptr;
   };
   EXPECT_TRUE(holds("matmul/mm/t1/cpu", "matmul/mm/t1/cpu"));
   EXPECT_TRUE(holds("matmul/*/t1/*", "matmul/mm/n=4/t1/cpu"));
@@ -86,8 +89,8 @@ TEST(Accepted, IsOfOneStepOfTheKeysThatMatch) {
   EXPECT_FALSE(holds("matmul/mm", "matmul/mm/t1/cpu"));
   EXPECT_FALSE(holds("*mm", "matmul/mm/t1/cpu"));
   EXPECT_FALSE(find_accepted({kAccepted}, "matmul/a/t1/cpu", "allocs", 1000, 2000));
-  EXPECT_FALSE(find_accepted({kAccepted}, "matmul/a/t1/cpu", "ir", 1000, 2001));
-  EXPECT_FALSE(find_accepted({kAccepted}, "matmul/a/t1/cpu", "ir", 999, 2000));
+  EXPECT_FALSE(find_accepted({kAccepted}, "matmul/a/t1/cpu", "instructions", 1000, 2001));
+  EXPECT_FALSE(find_accepted({kAccepted}, "matmul/a/t1/cpu", "instructions", 999, 2000));
 }
 
 TEST(Accepted, PassesAndIsShown) {

@@ -76,23 +76,23 @@ TEST(ExperimentAxes, DynamicShapesAreForCompilersAndTheirEager) {
   compiled.signature = Signature{{"x"}, "y", {}};
   compiled.torchscript = compiled.stmt;
   const Definition plain = definition("plain");
-  const std::vector<Runtime> runtimes{Runtime::kEager, Runtime::kTorchScript, Runtime::kInductor};
+  const std::vector<Backend> backends{Backend::kEager, Backend::kTorchScript, Backend::kInductor};
   const std::string end = "/forward/t1/cpu";
   auto both = with_axes({compiled, plain}, {.shapes = {"static", "dynamic"}});
-  auto variants = value_of(expand(both, runtimes));
+  auto variants = value_of(expand(both, backends));
   EXPECT_EQ(keys_of(variants),
             (std::vector<std::string>{
                 "compiled/py/eager" + end, "compiled/py/torchscript" + end,
                 "compiled/py/inductor" + end, "compiled/shapes=dynamic/py/eager" + end,
                 "compiled/shapes=dynamic/py/inductor" + end, "plain/eager" + end}));
-  EXPECT_EQ(count_variants(both[0], runtimes), 5u);
+  EXPECT_EQ(count_variants(both[0], backends), 5u);
   for (const Variant& variant : variants) {
     const bool is_dynamic = variant.key.find("dynamic") != std::string::npos;
     EXPECT_EQ(has_dynamic_shapes(variant), is_dynamic) << variant.key;
     EXPECT_EQ(has_dynamic_shapes(variant_of_key(variant.key)), is_dynamic) << variant.key;
     EXPECT_EQ(value_on("shapes", variant), is_dynamic ? "dynamic" : "static");
   }
-  auto only = expand(with_axes({compiled, plain}, {.shapes = {"dynamic"}}), runtimes);
+  auto only = expand(with_axes({compiled, plain}, {.shapes = {"dynamic"}}), backends);
   EXPECT_EQ(keys_of(*only),
             (std::vector<std::string>{"compiled/shapes=dynamic/py/eager" + end,
                                       "compiled/shapes=dynamic/py/inductor" + end}));
@@ -115,13 +115,13 @@ TEST(ExperimentAxes, WhatHasAValueThatIsLeftOutIsNotMeasured) {
   EXPECT_EQ(left({}), all);
   EXPECT_EQ(left({{"backend", "frozen"}, {"backend", "inductor"}}), first);
   EXPECT_EQ(left({{"test", "train"}, {"dtype", "float64"}}), second);
-  EXPECT_EQ(left({{"accelerator", "cpu"}}), third);
+  EXPECT_EQ(left({{"device", "cpu"}}), third);
   EXPECT_EQ(left({{"threads", "1"}}), second);
   EXPECT_EQ(left({{"shapes", "static"}}), third);
   EXPECT_EQ(left({{"batch_size", "4"}, {"batch_size", "8"}}), third);
   EXPECT_EQ(left({{"dtype", "float32"}}), (std::vector<std::string>{all[0], all[1]}));
-  EXPECT_FALSE(without(variants, {{"accelerator", "cpu"}, {"accelerator", "cuda"}}));
-  EXPECT_TRUE(without({}, {{"accelerator", "cpu"}}));
+  EXPECT_FALSE(without(variants, {{"device", "cpu"}, {"device", "cuda"}}));
+  EXPECT_TRUE(without({}, {{"device", "cpu"}}));
   EXPECT_FALSE(check_left_out({"backend", "eager"}));
   EXPECT_TRUE(check_left_out({"backend", "frozen"}));
 }

@@ -22,19 +22,19 @@ TEST(Backends, AreSummedUpOverBenchmarks) {
        timed("b/eager/forward/t1/cpu", 10), timed("b/torchscript/forward/t1/cpu", 80, 300),
        failed("b/frozen/forward/t1/cpu"), timed("b/torchscript/forward/t2/cpu", 1)});
   ASSERT_EQ(all.size(), 3u);
-  EXPECT_EQ(all[0].runtime, Runtime::kEager);
+  EXPECT_EQ(all[0].backend, Backend::kEager);
   EXPECT_EQ(all[0].works, 2u);
   EXPECT_EQ(all[0].fastest, 1u);
   EXPECT_EQ(all[0].speedup, 1);
   EXPECT_FALSE(all[0].ready);
-  EXPECT_EQ(all[1].runtime, Runtime::kTorchScript);
+  EXPECT_EQ(all[1].backend, Backend::kTorchScript);
   EXPECT_EQ(all[1].requested, 3u);
   EXPECT_EQ(all[1].works, 3u);
   EXPECT_EQ(all[1].fastest, 1u);             // one without anything to compare with does not count
   EXPECT_NEAR(*all[1].speedup, 0.5, 1e-12);  // of 2 and 1/8
   EXPECT_EQ(all[1].ready, 200);
   EXPECT_EQ(all[1].first_result, 100);
-  EXPECT_EQ(all[2].runtime, Runtime::kFrozen);
+  EXPECT_EQ(all[2].backend, Backend::kFrozen);
   EXPECT_EQ(all[2].requested, 1u);
   EXPECT_EQ(all[2].works, 0u);
   EXPECT_FALSE(all[2].speedup);
@@ -68,8 +68,8 @@ TEST(Backends, AWrongResultIsNotASpeedup) {
 
 // A slightly lower median by chance is not worth the preparation.
 TEST(Backends, WithoutASignificantDifferenceThePlainestIsFastest) {
-  auto of = [](const std::string& runtime, std::vector<double> wall) {
-    Measurement one = timed("a/" + runtime + "/forward/t1/cpu", 1);
+  auto of = [](const std::string& backend, std::vector<double> wall) {
+    Measurement one = timed("a/" + backend + "/forward/t1/cpu", 1);
     std::get<Counted>(one.outcome).timing->values[kWall] = std::move(wall);
     return one;
   };
@@ -100,7 +100,7 @@ TEST(Backends, MemoryIsComparedWithEager) {
   EXPECT_NEAR(*all[1].memory_saved, 2, 1e-12);  // of 8 and 1/2
   ReportOptions options;
   options.metrics = {"wall", "peak_bytes"};
-  EXPECT_GOLDEN("report/memory_by_runtime.md", report_markdown(some, options));
+  EXPECT_GOLDEN("report/memory_by_backend.md", report_markdown(some, options));
   EXPECT_FALSE(summarize_backends({some[4], timed("c/frozen/forward/t1/cpu", 2)})[1].memory_saved);
 }
 
@@ -109,11 +109,11 @@ TEST(Backends, HaveATable) {
   options.metrics = {"wall", "first_result", "ready"};
   std::vector<Measurement> both{timed("a/eager/forward/t1/cpu", 8, 20),
                                 timed("a/torchscript/forward/t1/cpu", 4, 100)};
-  EXPECT_GOLDEN("report/times_by_runtime.txt", report_table(both, options));
-  EXPECT_GOLDEN("report/times_by_runtime.md", report_markdown(both, options));
-  EXPECT_GOLDEN("report/times_of_one_runtime.txt", report_table({both[0]}, options));
+  EXPECT_GOLDEN("report/times_by_backend.txt", report_table(both, options));
+  EXPECT_GOLDEN("report/times_by_backend.md", report_markdown(both, options));
+  EXPECT_GOLDEN("report/times_of_one_backend.txt", report_table({both[0]}, options));
   options.width = 20;
-  EXPECT_GOLDEN("report/times_by_runtime_in_a_narrow_table.txt", report_table(both, options));
+  EXPECT_GOLDEN("report/times_by_backend_in_a_narrow_table.txt", report_table(both, options));
 }
 
 }  // namespace

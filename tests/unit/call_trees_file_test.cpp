@@ -14,7 +14,7 @@ namespace {
 
 using namespace testing;
 
-constexpr const char* kHeader = R"({"schema":2,"program":"instr_bench"})";
+constexpr const char* kHeader = R"({"schema":3,"program":"instr_bench"})";
 
 // the snippet, which calls f, which calls itself and code without symbols; and g.
 CallTree example() {

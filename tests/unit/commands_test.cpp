@@ -74,20 +74,20 @@ std::string help_of(const std::string& name) { return help_of(*find_command(name
 TEST(RunOptions, WhatToMeasure) {
   RunOptions options =
       good({"--filter=matmul", "--filter", "nn/", "--exclude=t2", "--definitions=a.toml",
-            "--definitions=b", "--runtime=eager,torchscript", "--autograd=forward_backward",
+            "--definitions=b", "--backend=eager,torchscript", "--autograd=forward_backward",
             "--threads=1,2", "--threads=4", "--device=cpu,cuda", "--tag=slow", "--build=c.toml"});
   const Selection& selection = options.plan.selection;
   EXPECT_EQ(selection.filters, (Words{"matmul", "nn/"}));
   EXPECT_EQ(selection.excludes, (Words{"t2"}));
   EXPECT_EQ(options.plan.definitions, (std::vector<std::filesystem::path>{"a.toml", "b"}));
-  EXPECT_EQ(selection.runtimes, (std::vector<Runtime>{Runtime::kEager, Runtime::kTorchScript}));
+  EXPECT_EQ(selection.backends, (std::vector<Backend>{Backend::kEager, Backend::kTorchScript}));
   EXPECT_EQ(selection.autograds, (std::vector<Autograd>{Autograd::kForwardBackward}));
   EXPECT_EQ(selection.threads, (std::vector<int>{1, 2, 4}));
   EXPECT_EQ(options.plan.axes.threads, selection.threads);
   EXPECT_EQ(selection.devices, (Words{"cpu", "cuda"}));
   EXPECT_EQ(selection.tags, (Words{"slow"}));
   EXPECT_EQ(options.plan.build, "c.toml");
-  EXPECT_EQ(good({"--runtime=all"}).plan.selection.runtimes.size(), kRuntimes.size());
+  EXPECT_EQ(good({"--backend=all"}).plan.selection.backends.size(), kBackends.size());
 }
 
 TEST(RunOptions, SettingsForTestsAreInTheEnvironment) {
@@ -128,12 +128,12 @@ TEST(RunOptions, SuitesAreDefinitionsBesideOthers) {
 }
 
 TEST(RunOptions, HowToMeasureAndWhatToKeep) {
-  RunOptions options =
-      good({"--metrics=ir,allocs", "--jobs=3", "--output=r.jsonl", "--format=csv", "--libtorch=/t",
-            "--compiler=g++", "--timeout=2.5", "--keep-profiles=p", "--no-cache", "--dry-run",
-            "--verify", "--verbose", "--color=never", "--dump=graph,trace", "--dump-folder=d"});
+  RunOptions options = good({"--metrics=instructions,allocs", "--jobs=3", "--output=r.jsonl",
+                             "--format=csv", "--libtorch=/t", "--compiler=g++", "--timeout=2.5",
+                             "--keep-profiles=p", "--no-cache", "--dry-run", "--verify",
+                             "--verbose", "--color=never", "--dump=graph,trace", "--dump-dir=d"});
   const MeasureConfig& measure = options.measure;
-  EXPECT_EQ(options.metrics, (Words{"ir", "allocs"}));
+  EXPECT_EQ(options.metrics, (Words{"instructions", "allocs"}));
   EXPECT_EQ(measure.tools.jobs, 3);
   EXPECT_EQ(options.output, "r.jsonl");
   EXPECT_EQ(options.format, ReportFormat::kCsv);
@@ -150,19 +150,20 @@ TEST(RunOptions, HowToMeasureAndWhatToKeep) {
 }
 
 TEST(RunOptions, WhatToCompareWith) {
-  RunOptions options = good({"--baseline=main", "--limit=ir=1%|+10|allocs=+2", "--limit=ir=2%",
-                             "--soft-limit=ir=0.5%", "--limits=l.toml", "--vary=libtorch,compiler",
-                             "--allow-missing", "--forbid-new", "--save=next"});
+  RunOptions options =
+      good({"--baseline=main", "--limit=instructions=1%|+10|allocs=+2", "--limit=instructions=2%",
+            "--soft-limit=instructions=0.5%", "--limits=l.toml", "--vary=libtorch,compiler",
+            "--allow-missing", "--forbid-new", "--save=next"});
   const GateOptions& gate = options.gate;
   EXPECT_EQ(gate.baseline, "main");
   EXPECT_EQ(options.save, "next");
   EXPECT_TRUE(options.measure.wants_functions);
   EXPECT_EQ(gate.limits_file, "l.toml");
   EXPECT_EQ(gate.vary, (Words{"libtorch", "compiler"}));
-  EXPECT_EQ(gate.compare.limits.hard.at("ir"), (Limit{2.0, std::nullopt}));
+  EXPECT_EQ(gate.compare.limits.hard.at("instructions"), (Limit{2.0, std::nullopt}));
   EXPECT_EQ(gate.compare.limits.hard.at("allocs"), (Limit{std::nullopt, 2.0}));
   EXPECT_EQ(gate.compare.limits.hard.at("peak_bytes"), default_limits().hard.at("peak_bytes"));
-  EXPECT_EQ(gate.compare.limits.soft.at("ir"), (Limit{0.5, std::nullopt}));
+  EXPECT_EQ(gate.compare.limits.soft.at("instructions"), (Limit{0.5, std::nullopt}));
   EXPECT_TRUE(gate.compare.allow_missing);
   EXPECT_FALSE(gate.compare.allow_new || gate.compare.allow_failed || gate.compare.allow_nothing ||
                gate.compare.allow_not_comparable);
@@ -174,7 +175,7 @@ TEST(RunOptions, FormatsOfCountsAloneAreRefusedBeforeAComparison) {
   EXPECT_GOLDEN("commands/formats_that_cannot_compare.txt",
                 errors_of({"compare a b --format=gbench", "--baseline=a --format=bencher"}));
   EXPECT_EQ(error_of({"--expect=a.csv", "--update-expected", "--format=bencher"}), "no error");
-  EXPECT_EQ(good({"--baseline=a", "--format=json"}).gate.compare.most_attributions, 1000u);
+  EXPECT_EQ(good({"--baseline=a", "--format=json"}).gate.compare.max_attributions, 1000u);
 }
 
 TEST(RunOptions, KeysInsteadOfNames) {
@@ -194,12 +195,13 @@ TEST(RunOptions, Shards) {
 
 TEST(RunOptions, WhatMetricsAndLimitsNeedIsSimulated) {
   EXPECT_EQ(good({}).measure.simulation, Simulation{});
-  EXPECT_EQ(good({"--metrics=ir", "--limit=allocs=+0", "--save=x"}).measure.simulation,
+  EXPECT_EQ(good({"--metrics=instructions", "--limit=allocs=+0", "--save=x"}).measure.simulation,
             Simulation{});
-  RunOptions cache = good({"--metrics=ir,cache"});
+  RunOptions cache = good({"--metrics=instructions,cache"});
   EXPECT_EQ(cache.measure.simulation, (Simulation{true, false}));
-  EXPECT_EQ(cache.metrics, (Words{"ir", "data_reads", "data_writes", "i1_misses", "d1_misses",
-                                  "l1_hits", "ll_hits", "ram_hits", "estimated_cycles"}));
+  EXPECT_EQ(cache.metrics,
+            (Words{"instructions", "data_reads", "data_writes", "i1_misses", "d1_misses", "l1_hits",
+                   "ll_hits", "ram_hits", "estimated_cycles"}));
   EXPECT_EQ(good({"--metrics=branch"}).metrics, (Words{"branches", "mispredictions"}));
   EXPECT_EQ(good({"--limit=mispredictions=1%", "--save=x"}).measure.simulation,
             (Simulation{false, true}));
@@ -211,7 +213,7 @@ TEST(RunOptions, WhatMetricsAndLimitsNeedIsSimulated) {
 TEST(RunOptions, WhatIsTimedAndCounted) {
   MeasureConfig usual = good({}).measure;
   EXPECT_TRUE(usual.wants_counts && !usual.wants_times);
-  MeasureConfig both = good({"--metrics=ir,wall"}).measure;
+  MeasureConfig both = good({"--metrics=instructions,wall"}).measure;
   EXPECT_TRUE(both.wants_counts && both.wants_times);
   MeasureConfig times = good({"--metrics=wall,cpu"}).measure;
   EXPECT_TRUE(!times.wants_counts && times.wants_times && !times.wants_start);
@@ -227,17 +229,20 @@ TEST(RunOptions, OptionsWithoutEffectAreErrors) {
     declare_run(line, options);
     const OptionInfo* option = line.find("--" + name);
     ASSERT_NE(option, nullptr) << name;
-    const char* value = option->value.empty() ? "" : option->value == "N" ? "=1" : "=ir=1%";
+    const char* value = option->value.empty()  ? ""
+                        : option->value == "N" ? "=1"
+                                               : "=instructions=1%";
     const std::string word = "--" + name + value;
     EXPECT_HAS(error_of({word}), "has no effect without") << word;
   }
   EXPECT_EQ(error_of({"--repetitions=3", "--metrics=wall"}), "no error");
-  EXPECT_GOLDEN("commands/options_without_effect.txt",
-                errors_of({"--limit=ir=1%", "--update-expected", "--base-limits=b --save=x",
-                           "--dump-folder=d --save=x", "--repetitions=3 --save=x",
-                           "--min-time=1 --save=x", "--warm --metrics=wall",
-                           "--keep-profiles=p --metrics=wall", "explain key results --jobs=2",
-                           "explain key results --callers=malloc", "baseline list --format=json"}));
+  EXPECT_GOLDEN(
+      "commands/options_without_effect.txt",
+      errors_of({"--limit=instructions=1%", "--update-expected", "--base-limits=b --save=x",
+                 "--dump-dir=d --save=x", "--repetitions=3 --save=x", "--min-time=1 --save=x",
+                 "--warm --metrics=wall", "--keep-profiles=p --metrics=wall",
+                 "explain key results --jobs=2", "explain key results --callers=malloc",
+                 "baseline list --format=json"}));
 }
 
 TEST(Commands, TakeOptionsOnBothSides) {
@@ -254,7 +259,7 @@ TEST(Commands, TakeOptionsOnBothSides) {
 
 TEST(Commands, HaveTheirOwnOptions) {
   EXPECT_GOLDEN("commands/options_of_other_commands.txt",
-                errors_of({"compare a b --jobs=3", "--repeats=3", "list --save=x",
+                errors_of({"compare a b --jobs=3", "--repetitions=3", "list --save=x",
                            "watch --metrics=wall", "watch --repetitions=3"}));
 }
 
@@ -286,11 +291,11 @@ TEST(Commands, PlotAndReport) {
   EXPECT_EQ(command_of({"report", "--html=x.html", "--since=v1"}), "report");
   EXPECT_EQ(command_of({"report", "a.jsonl", "b.jsonl", "--html=x.html", "--vary=libtorch"}),
             "report");
-  EXPECT_GOLDEN(
-      "commands/options_that_do_not_go_together.txt",
-      errors_of({"-q -v", "--baseline=a --expect=b", "plot main --kind=memory --by=n",
-                 "plot main --metrics=ir,allocs", "report a.jsonl --html=x.html --since=v1",
-                 "report --html=x.html --vary=libtorch"}));
+  EXPECT_GOLDEN("commands/options_that_do_not_go_together.txt",
+                errors_of({"-q -v", "--baseline=a --expect=b", "plot main --kind=memory --by=n",
+                           "plot main --metrics=instructions,allocs",
+                           "report a.jsonl --html=x.html --since=v1",
+                           "report --html=x.html --vary=libtorch"}));
 }
 
 // Patterns are taken as they are: CLI11 would read brackets as a list, a name as a command.
@@ -328,7 +333,7 @@ TEST(CommandLine, BadValues) {
                                                       "--jobs=4097",
                                                       "--repetitions=1000001 --metrics=wall",
                                                       "--min-time=1e300 --metrics=wall",
-                                                      "experiment --repeat=1000001",
+                                                      "experiment --repetitions=1000001",
                                                       "experiment --iterations-per-run=1000000001",
                                                       "experiment --batch-size=1000001",
                                                       "experiment --test=evil",
@@ -343,7 +348,7 @@ TEST(CommandLine, BadValues) {
                                                       "--timeout=1000001",
                                                       "--format=jsn",
                                                       "--metrics=time",
-                                                      "--runtime=eager,",
+                                                      "--backend=eager,",
                                                       "--threads=1,x",
                                                       "--tag=a,,b",
                                                       "--limit=ir --save=x",

@@ -30,8 +30,8 @@ TEST(CompareReport, PassesItsOptionsOn) {
 }
 
 TEST(CompareJson, AbsentValuesAreNull) {
-  Comparison one =
-      compared({counted("a", {{"ir", 0}, {"allocs", 2}})}, {counted("a", {{"ir", 3}})});
+  Comparison one = compared({counted("a", {{"instructions", 0}, {"allocs", 2}})},
+                            {counted("a", {{"instructions", 3}})});
   EXPECT_GOLDEN("compare/absent_values.json",
                 json::parse(compare_json(one))["rows"].dump(2) + "\n");
 }
@@ -119,9 +119,9 @@ TEST(CompareCsv, HasALineForEachMetric) {
   EXPECT_GOLDEN(
       "compare/metrics.csv",
       compare_csv(compared(
-          {counted("a,\"b\"", {{"ir", 1000}, {"odd", 0}}), counted("c", {{"ir", 1}}),
-           failed("d", FailureKind::kExited, "2")},
-          {counted("a,\"b\"", {{"ir", 1001}, {"odd", 2.5}}),
+          {counted("a,\"b\"", {{"instructions", 1000}, {"odd", 0}}),
+           counted("c", {{"instructions", 1}}), failed("d", FailureKind::kExited, "2")},
+          {counted("a,\"b\"", {{"instructions", 1001}, {"odd", 2.5}}),
            failed("c", FailureKind::kExited, "1\n2"), failed("d", FailureKind::kExited, "3 ")})));
 }
 

@@ -67,7 +67,7 @@ double number_of(std::string text) {
 
 TEST(CompareText, TheFiguresShownAddUp) {
   for (double difference : {3.25, 100.0, 12.3456, 1000000.7, -0.333}) {
-    for (std::size_t most : {1U, 3U, 50U}) {
+    for (std::size_t max : {1U, 3U, 50U}) {
       std::vector<FunctionCost> first;
       std::vector<FunctionCost> second;
       double explained = 0;
@@ -77,12 +77,12 @@ TEST(CompareText, TheFiguresShownAddUp) {
         explained += difference / (i + 30);
       }
       for (double whole : {difference, explained}) {
-        auto attribution = Attributor({most}).attribute(first, second, whole);
+        auto attribution = Attributor({max}).attribute(first, second, whole);
         double sum = 0;
         for (const AttributionLine& line : attribution_lines(attribution, 60)) {
           sum += number_of(line.change);
         }
-        EXPECT_NEAR(sum, number_of(format_change(whole)), 1e-9) << whole << " " << most;
+        EXPECT_NEAR(sum, number_of(format_change(whole)), 1e-9) << whole << " " << max;
       }
     }
   }
@@ -123,7 +123,7 @@ TEST(CompareText, VerdictsCount) {
             "all within the limits");
   EXPECT_EQ(verdict_line(comparison_of({}, {})), "the comparison fails");
   Measurement loose = counted("a", 1);
-  loose.variant.limits["ir"] = "none";
+  loose.variant.limits["instructions"] = "none";
   EXPECT_EQ(verdict_line(comparison_of({counted("a", 1)}, {loose})),
             "all within the limits, with a warning");
   EXPECT_EQ(
@@ -140,9 +140,10 @@ TEST(CompareTable, WideOne) { EXPECT_GOLDEN("compare/table.txt", compare_table(e
 TEST(CompareTable, OtherMetricsAreNamedAndEqualInstructionsShown) {
   EXPECT_GOLDEN(
       "compare/other_metrics.txt",
-      compare_table(comparison_of(
-          {counted("a", {{"ir", 7}, {"allocs", 1}, {"D1mr", 0}}), counted("b", {{"allocs", 1}})},
-          {counted("a", {{"ir", 7}, {"allocs", 1}, {"D1mr", 4}}), counted("b", {{"allocs", 2}})})));
+      compare_table(comparison_of({counted("a", {{"instructions", 7}, {"allocs", 1}, {"D1mr", 0}}),
+                                   counted("b", {{"allocs", 1}})},
+                                  {counted("a", {{"instructions", 7}, {"allocs", 1}, {"D1mr", 4}}),
+                                   counted("b", {{"allocs", 2}})})));
 }
 
 TEST(CompareTable, SameRowsOnlyOnRequest) {
@@ -191,7 +192,7 @@ TEST(CompareTable, ColourIsOnRequestAndOutsideTheText) {
 
 TEST(CompareTable, RowsWhoseFunctionsAreNotShownAreCounted) {
   CompareTableOptions options;
-  options.most_attributions = 0;
+  options.max_attributions = 0;
   EXPECT_GOLDEN("compare/functions_not_shown.txt", compare_table(example(), options));
   EXPECT_GOLDEN("compare/functions_unknown.txt",
                 compare_table(comparison_of({counted("a", 1)}, {counted("a", 2)}), options));
@@ -279,11 +280,11 @@ TEST(CompareMarkdown, NeverLongerThanItsLimit) {
   for (const std::string& end :
        {std::string("/eager"), std::string(600, '|'), std::string("語`")}) {
     Comparison comparison = huge(end);
-    for (std::size_t most : {2000U, 5000U, 60000U}) {
+    for (std::size_t max : {2000U, 5000U, 60000U}) {
       CompareMarkdownOptions options;
-      options.most_bytes = most;
+      options.max_bytes = max;
       std::string text = compare_markdown(comparison, options);
-      EXPECT_LE(text.size(), most);
+      EXPECT_LE(text.size(), max);
       EXPECT_TRUE(text.starts_with("**instr_bench: "));
       EXPECT_HAS(text, "\nLeft out, to stay within ");
       expect_whole(text);
@@ -319,12 +320,12 @@ TEST(CompareMarkdown, APartThatExactlyFitsIsIncluded) {
     second.push_back(counted("key" + std::to_string(i), 1e6 + 1));
   }
   Comparison comparison = comparison_of(first, second);
-  for (std::size_t most = 4000; most < 4100; ++most) {
+  for (std::size_t max = 4000; max < 4100; ++max) {
     CompareMarkdownOptions options;
-    options.most_bytes = most;
+    options.max_bytes = max;
     std::string text = compare_markdown(comparison, options);
-    EXPECT_HAS(text, "Changes within the limits (100 benchmarks)") << most;
-    EXPECT_GT(text.size(), most - 800);
+    EXPECT_HAS(text, "Changes within the limits (100 benchmarks)") << max;
+    EXPECT_GT(text.size(), max - 800);
   }
 }
 

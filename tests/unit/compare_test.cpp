@@ -24,7 +24,7 @@ ComparedRow row_of(std::vector<Measurement> first, std::vector<Measurement> seco
 // With that limit of its instructions; "": no limit of its own.
 Measurement limited(const std::string& key, double ir, const std::string& limit) {
   Measurement measurement = counted(key, ir);
-  if (!limit.empty()) measurement.variant.limits["ir"] = limit;
+  if (!limit.empty()) measurement.variant.limits["instructions"] = limit;
   return measurement;
 }
 
@@ -105,11 +105,11 @@ TEST(Compare, LimitsDecide) {
   EXPECT_EQ(row_of(1000, 994).verdict, Verdict::kGain);
   EXPECT_EQ(row_of(1000, 994).state, RowState::kFaster);
   CompareOptions options;
-  options.limits.hard["ir"] = Limit{1.0, 50};
+  options.limits.hard["instructions"] = Limit{1.0, 50};
   options.limits.soft.clear();
   EXPECT_EQ(row_of(1000, 1050, options).verdict, Verdict::kPasses);
   EXPECT_EQ(row_of(1000, 1051, options).verdict, Verdict::kFails);
-  options.limits.hard.erase("ir");
+  options.limits.hard.erase("instructions");
   EXPECT_EQ(row_of(1000, 9000, options).verdict, Verdict::kPasses);
 }
 
@@ -117,7 +117,7 @@ TEST(Compare, APercentageReachedExactlyIsWithinIt) {
   CompareOptions options;
   options.limits.soft.clear();
   for (int percent = 1; percent < 100; ++percent) {
-    options.limits.hard["ir"] = Limit{percent / 10.0, std::nullopt};
+    options.limits.hard["instructions"] = Limit{percent / 10.0, std::nullopt};
     EXPECT_EQ(row_of(1000, 1000 + percent, options).verdict, Verdict::kPasses) << percent;
     EXPECT_EQ(row_of(1000, 1001 + percent, options).verdict, Verdict::kFails) << percent;
   }
@@ -129,10 +129,10 @@ TEST(Compare, TheMostSpecificLimitApplies) {
   CompareOptions options;
   options.limits.soft.clear();
   EXPECT_EQ(row_of({then}, {now}, options).verdict, Verdict::kPasses);
-  options.by_key["k"].hard["ir"] = Limit{std::nullopt, 5};
+  options.by_key["k"].hard["instructions"] = Limit{std::nullopt, 5};
   EXPECT_EQ(row_of({then}, {now}, options).verdict, Verdict::kFails);
   options.by_key.clear();
-  options.by_key["other"].hard["ir"] = Limit{std::nullopt, 5};
+  options.by_key["other"].hard["instructions"] = Limit{std::nullopt, 5};
   EXPECT_EQ(row_of({then}, {now}, options).verdict, Verdict::kPasses);
 }
 
@@ -147,8 +147,8 @@ TEST(Compare, AChangeCannotLoosenItsOwnLimit) {
     EXPECT_EQ(comparison->verdict, Verdict::kFails) << base << " " << head;
     ASSERT_EQ(comparison->problems.size(), 1U);
     std::string was = *base == '\0' ? "0.5%" : base;
-    EXPECT_EQ(comparison->problems[0], "the limit of ir is changed from " + was + " to " + head +
-                                           " (" + was + " holds), for 1 benchmark: k");
+    EXPECT_EQ(comparison->problems[0], "the limit of instructions is changed from " + was + " to " +
+                                           head + " (" + was + " holds), for 1 benchmark: k");
   }
   // A tighter one also waits for its base, and a removed one applies until then.
   EXPECT_EQ(row_of({limited("k", 1000, "20%")}, {limited("k", 1100, "1%")}, options).verdict,
@@ -160,7 +160,7 @@ TEST(Compare, AChangeCannotLoosenItsOwnLimit) {
   EXPECT_TRUE(row_of({limited("k", 1100, "none")}, {}).limit_changes.empty());
   // A failure at the base still has limits.
   Measurement broken = failed("k");
-  broken.variant.limits["ir"] = "5%";
+  broken.variant.limits["instructions"] = "5%";
   EXPECT_EQ(row_of({broken}, {limited("k", 1, "none")}).limit_changes.size(), 1U);
   // Expected counts do not come from a run: the limits are those of the measurements.
   options.base_has_limits = false;
@@ -170,17 +170,18 @@ TEST(Compare, AChangeCannotLoosenItsOwnLimit) {
 
 TEST(Compare, TheLimitsFileOfTheBaseApplies) {
   CompareOptions options;
-  options.by_key["k"].hard["ir"] = Limit{};
+  options.by_key["k"].hard["instructions"] = Limit{};
   options.by_key["k"].soft["allocs"] = Limit{1.0, 2};
   EXPECT_TRUE(row_of(1000, 2000, options).limit_changes.empty());
   options.by_key_before.emplace();
   ComparedRow row = row_of(1000, 2000, options);
   EXPECT_EQ(row.verdict, Verdict::kFails);
   ASSERT_EQ(row.limit_changes.size(), 2U);
-  EXPECT_EQ(row.limit_changes[0], (LimitChange{"ir", false, Limit{0.5, std::nullopt}, {}}));
+  EXPECT_EQ(row.limit_changes[0],
+            (LimitChange{"instructions", false, Limit{0.5, std::nullopt}, {}}));
   EXPECT_EQ(row.limit_changes[1], (LimitChange{"allocs", true, {}, Limit{1.0, 2}}));
   // A key that is new has no limits of a base.
-  EXPECT_EQ(row_of({}, {counted("k", 5)}, options).metric("ir")->hard, std::nullopt);
+  EXPECT_EQ(row_of({}, {counted("k", 5)}, options).metric("instructions")->hard, std::nullopt);
 }
 
 TEST(Compare, AChangedLimitIsOneLineHoweverManyHaveIt) {
@@ -193,29 +194,30 @@ TEST(Compare, AChangedLimitIsOneLineHoweverManyHaveIt) {
   ASSERT_TRUE(comparison);
   EXPECT_EQ(comparison->verdict, Verdict::kWarns);
   EXPECT_EQ(comparison->problems,
-            (std::vector<std::string>{"the limit of ir is changed from 0.5% to 1%|+5 (0.5% holds), "
-                                      "for 5 benchmarks: a, b, c and 2 more"}));
+            (std::vector<std::string>{
+                "the limit of instructions is changed from 0.5% to 1%|+5 (0.5% holds), "
+                "for 5 benchmarks: a, b, c and 2 more"}));
 }
 
 TEST(Compare, NoneDisablesALimit) {
   CompareOptions options;
-  options.by_key["k"].hard["ir"] = Limit{};
-  options.by_key["k"].soft["ir"] = Limit{};
+  options.by_key["k"].hard["instructions"] = Limit{};
+  options.by_key["k"].soft["instructions"] = Limit{};
   ComparedRow row = row_of({counted("k", 1000)}, {counted("k", 9000)}, options);
   EXPECT_EQ(row.verdict, Verdict::kPasses);
   EXPECT_EQ(row.state, RowState::kSlower);
-  EXPECT_EQ(row.metric("ir")->hard, std::nullopt);
+  EXPECT_EQ(row.metric("instructions")->hard, std::nullopt);
   EXPECT_EQ(row_of({counted("k", 9000)}, {counted("k", 1000)}, options).verdict, Verdict::kPasses);
   // Nor is a metric that one side lacks.
-  row =
-      row_of({counted("k", {{"ir", 5}, {"allocs", 1}})}, {counted("k", {{"allocs", 1}})}, options);
+  row = row_of({counted("k", {{"instructions", 5}, {"allocs", 1}})},
+               {counted("k", {{"allocs", 1}})}, options);
   EXPECT_EQ(row.verdict, Verdict::kPasses);
   EXPECT_EQ(row.state, RowState::kSame);
 }
 
 TEST(Compare, AMalformedLimitInTheResultsIsAnError) {
   Measurement edited = counted("matmul/mm", 1);
-  edited.variant.limits["ir"] = "lots";
+  edited.variant.limits["instructions"] = "lots";
   auto comparison = compare(before({edited}), after({edited}));
   ASSERT_FALSE(comparison);
   EXPECT_HAS(comparison.error().what, "`matmul/mm`");
@@ -223,20 +225,20 @@ TEST(Compare, AMalformedLimitInTheResultsIsAnError) {
 }
 
 TEST(Compare, EveryMetricIsComparedAndTheWorstDecides) {
-  ComparedRow row = row_of({counted("k", {{"ir", 1000}, {"allocs", 2}, {"D1mr", 7}})},
-                           {counted("k", {{"ir", 900}, {"allocs", 3}, {"D1mr", 9}})});
+  ComparedRow row = row_of({counted("k", {{"instructions", 1000}, {"allocs", 2}, {"D1mr", 7}})},
+                           {counted("k", {{"instructions", 900}, {"allocs", 3}, {"D1mr", 9}})});
   EXPECT_EQ(row.state, RowState::kFaster);
   EXPECT_EQ(row.verdict, Verdict::kFails);
   ASSERT_EQ(row.metrics.size(), 3U);
-  EXPECT_EQ(row.metrics[0].metric, "ir");
+  EXPECT_EQ(row.metrics[0].metric, "instructions");
   EXPECT_EQ(row.metrics[0].verdict, Verdict::kGain);
   EXPECT_EQ(row.metrics[1].verdict, Verdict::kFails);
   EXPECT_EQ(row.metrics[2].metric, "D1mr");
   EXPECT_EQ(row.metrics[2].change(), 2);
   EXPECT_EQ(row.metrics[2].verdict, Verdict::kPasses);
   // Equal instructions, one allocation more: not the same.
-  row = row_of({counted("k", {{"ir", 5}, {"allocs", 0}})},
-               {counted("k", {{"ir", 5}, {"allocs", 1}})});
+  row = row_of({counted("k", {{"instructions", 5}, {"allocs", 0}})},
+               {counted("k", {{"instructions", 5}, {"allocs", 1}})});
   EXPECT_EQ(row.state, RowState::kSlower);
   EXPECT_EQ(row.verdict, Verdict::kFails);
 }
@@ -305,8 +307,8 @@ TEST(Compare, WhatWasNotSteadyBeforeIsNeverGated) {
 }
 
 TEST(Compare, AMissingMetricFails) {
-  auto both = counted("k", {{"ir", 10}, {"allocs", 1}});
-  auto one = counted("k", {{"ir", 10}});
+  auto both = counted("k", {{"instructions", 10}, {"allocs", 1}});
+  auto one = counted("k", {{"instructions", 10}});
   ComparedRow row = row_of({both}, {one});
   EXPECT_EQ(row.state, RowState::kNotComparable);
   EXPECT_EQ(row.verdict, Verdict::kFails);
@@ -319,11 +321,12 @@ TEST(Compare, AMissingMetricFails) {
   EXPECT_EQ(row.state, RowState::kSame);
   EXPECT_EQ(row.verdict, Verdict::kWarns);
   EXPECT_EQ(row.reason, "no allocs before, in any row");
-  row = row_of({one}, {counted("k", {{"ir", 20}, {"allocs", 1}})});
+  row = row_of({one}, {counted("k", {{"instructions", 20}, {"allocs", 1}})});
   EXPECT_EQ(row.verdict, Verdict::kFails);
   // Without instructions on one side there is nothing to compare; without a limit nothing fails.
   EXPECT_EQ(row_of({counted("k", {{"allocs", 1}})}, {both}).state, RowState::kNotComparable);
-  EXPECT_EQ(row_of({counted("k", {{"ir", 10}, {"Bc", 1}})}, {one}).state, RowState::kSame);
+  EXPECT_EQ(row_of({counted("k", {{"instructions", 10}, {"Bc", 1}})}, {one}).state,
+            RowState::kSame);
   auto empty = counted("k", std::map<std::string, double>{});
   EXPECT_EQ(row_of({empty}, {empty}).verdict, Verdict::kFails);
   double nan = std::numeric_limits<double>::quiet_NaN();
@@ -332,8 +335,8 @@ TEST(Compare, AMissingMetricFails) {
 
 // Metrics that other rows of the base have were requested there.
 TEST(Compare, AMetricLostBeforeFails) {
-  auto both = counted("k", {{"ir", 10}, {"allocs", 1}});
-  auto comparison = compare(before({counted("k", {{"ir", 10}}), counted("other", 10)}),
+  auto both = counted("k", {{"instructions", 10}, {"allocs", 1}});
+  auto comparison = compare(before({counted("k", {{"instructions", 10}}), counted("other", 10)}),
                             after({both, counted("other", 10)}));
   ASSERT_TRUE(comparison);
   EXPECT_EQ(comparison->rows[0].state, RowState::kNotComparable);
@@ -343,14 +346,14 @@ TEST(Compare, AMetricLostBeforeFails) {
 
 TEST(Compare, AnInvalidMetricIsLostAndSaysWhere) {
   auto lost = [](const char* metric) {
-    Measurement made = counted("k", {{"ir", 10}, {"Bc", 2}});
+    Measurement made = counted("k", {{"instructions", 10}, {"Bc", 2}});
     auto& outcome = std::get<Counted>(made.outcome);
     outcome.metrics.erase(metric);
     outcome.lost[metric] = "r.jsonl:7: it is null";
     return made;
   };
-  auto whole = counted("k", {{"ir", 10}, {"Bc", 2}});
-  for (const char* metric : {"ir", "Bc"}) {  // with a limit and without
+  auto whole = counted("k", {{"instructions", 10}, {"Bc", 2}});
+  for (const char* metric : {"instructions", "Bc"}) {  // with a limit and without
     std::string reason = std::string("no ") + metric;
     ComparedRow row = row_of({whole}, {lost(metric)});
     EXPECT_EQ(row.state, RowState::kNotComparable);
@@ -447,8 +450,8 @@ TEST(Compare, OnlyChangedRowsAreAttributed) {
 
 TEST(Compare, TheMetricThatFailsIsAttributed) {
   const std::string cycles = "estimated_cycles";
-  ResultSet first = before({counted("a", {{"ir", 10000}, {cycles, 900}})});
-  ResultSet second = after({counted("a", {{"ir", 10001}, {cycles, 1250}})});
+  ResultSet first = before({counted("a", {{"instructions", 10000}, {cycles, 900}})});
+  ResultSet second = after({counted("a", {{"instructions", 10001}, {cycles, 1250}})});
   auto functions = [](double misses) {
     return functions_from({{"a",
                             {{"f", "x.so", 60, 1, {{"Dr", 20}, {"D1mr", misses}}},
@@ -470,7 +473,7 @@ TEST(Compare, TheMetricThatFailsIsAttributed) {
   EXPECT_EQ(attribution->unexplained, 150);
   // If one side was not simulated, there are only the instructions.
   first.functions = functions_from({{"a", {{"f", "x.so", 60, 1}, {"g", "x.so", 40, 1}}}});
-  EXPECT_EQ(compare(first, second, options)->rows[0].attribution->metric, "ir");
+  EXPECT_EQ(compare(first, second, options)->rows[0].attribution->metric, "instructions");
 }
 
 TEST(Compare, TheMostImportantRowsAreAttributed) {
@@ -487,7 +490,7 @@ TEST(Compare, TheMostImportantRowsAreAttributed) {
   ResultSet right = after(second);
   left.functions = right.functions = functions_from(functions);
   CompareOptions options;
-  options.most_attributions = 3;
+  options.max_attributions = 3;
   auto comparison = compare(left, right, options);
   ASSERT_TRUE(comparison);
   std::string attributed;

@@ -74,7 +74,7 @@ TEST(CutUnits, MakesAboutAsManyAsJobs) {
 TEST(CutUnits, LimitsAUnitsSize) {
   const auto sizes = unit_sizes(many(400), 2);
   EXPECT_EQ(sizes.size(), 7u);
-  for (auto size : sizes) EXPECT_LE(size, kLargestUnit);
+  for (auto size : sizes) EXPECT_LE(size, kMaxUnitSize);
 }
 
 TEST(CutAll, MakesAUnitOfEachSnippetWhateverItsGroup) {
@@ -95,7 +95,7 @@ std::vector<Variant> compared(const std::string& stmt, const std::string& global
   eager.torchscript = Text{script, {}};
   Variant frozen = eager;
   frozen.key = stmt + "/frozen/forward/t1/cpu";
-  frozen.runtime = Runtime::kFrozen;
+  frozen.backend = Backend::kFrozen;
   return {eager, frozen};
 }
 

@@ -17,7 +17,7 @@ using Json = nlohmann::ordered_json;
 Variant compiled() {
   Variant variant;
   variant.language = Language::kPython;
-  variant.runtime = Runtime::kInductor;
+  variant.backend = Backend::kInductor;
   variant.setups = {{"x = torch.ones(4)", {"a.toml", 10, 1}}};
   variant.stmt = Text{"print(x)\ny = x + 1", {"a.toml", 20, 1}};
   variant.signature = Signature{{"x"}, "y", {"a.toml", 22, 14}};
@@ -78,7 +78,7 @@ TEST(CompilerReport, ReasonsStayShort) {
   const Json json{{"breaks", {note("", 0, std::string(5000, 'x'))}}};
   const CompilerReport report = compiler_report_of(json.dump(), compiled());
   ASSERT_EQ(report.graph_breaks.size(), 1u);
-  EXPECT_LT(report.graph_breaks[0].reason.size(), kLongestReason + 4);
+  EXPECT_LT(report.graph_breaks[0].reason.size(), kMaxReasonLength + 4);
   EXPECT_EQ(report.graph_breaks[0].place, "");
 }
 

@@ -8,7 +8,7 @@ namespace {
 using namespace testing;
 
 std::string page(const std::string& name) {
-  return read_file(std::string(INSTR_SOURCE_DIR) + "/docs/" + name, kMostText).value();
+  return read_file(std::string(INSTR_SOURCE_DIR) + "/docs/" + name, kMaxTextBytes).value();
 }
 
 // The text of each ```toml fence.

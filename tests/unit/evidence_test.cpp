@@ -52,9 +52,9 @@ TEST(Evidence, WhatEnteringABlockMayCostDependsOnTheLanguage) {
     return evidence;
   };
   EXPECT_FALSE(with_entry({}).holds_whole_periods());
-  EXPECT_TRUE(with_entry({.most_ir = 3000}).holds_whole_periods());
-  EXPECT_TRUE(with_entry({.most_ir = 3000}).is_uneven());
-  EXPECT_FALSE(with_entry({.most_ir = 3000, .is_same_for_one = false}).is_uneven());
+  EXPECT_TRUE(with_entry({.max_ir = 3000}).holds_whole_periods());
+  EXPECT_TRUE(with_entry({.max_ir = 3000}).is_uneven());
+  EXPECT_FALSE(with_entry({.max_ir = 3000, .is_same_for_one = false}).is_uneven());
 }
 
 TEST(Evidence, OneInstructionMoreAnywhereIsUneven) {

@@ -68,8 +68,8 @@ TEST(Expand, CapturesGraphsOnlyOnCuda) {
   both.torchscript = Text{"y = x", {}};
   both.autograd = true;
   both.devices = {"cpu", "cuda"};
-  const std::vector<Runtime> runtimes{Runtime::kTorchScript, Runtime::kCudaGraph};
-  const auto variants = value_of(expand({both}, runtimes));
+  const std::vector<Backend> backends{Backend::kTorchScript, Backend::kCudaGraph};
+  const auto variants = value_of(expand({both}, backends));
   std::vector<std::string> got;
   for (const Variant& variant : variants) got.push_back(variant.key);
   EXPECT_EQ(got,
@@ -77,7 +77,7 @@ TEST(Expand, CapturesGraphsOnlyOnCuda) {
                 "add/torchscript/forward/t1/cpu", "add/torchscript/forward/t1/cuda",
                 "add/torchscript/forward_backward/t1/cpu",
                 "add/torchscript/forward_backward/t1/cuda", "add/cuda_graph/forward/t1/cuda"}));
-  EXPECT_EQ(count_variants(both, runtimes), 5u);
+  EXPECT_EQ(count_variants(both, backends), 5u);
 }
 
 TEST(Expand, PutsParametersIntoEveryText) {
@@ -125,7 +125,7 @@ TEST(Expand, SaysWhetherItTrainsWhereTheBenchmarkIsDifferentiated) {
   one.torchscript = Text{"self.train({training})", {}};
   EXPECT_EQ((*expand({one}))[0].stmt->code, "model.train({training})");
   one.autograd = true;
-  const auto variants = *expand({one}, {Runtime::kEager, Runtime::kFrozen});
+  const auto variants = *expand({one}, {Backend::kEager, Backend::kFrozen});
   ASSERT_EQ(variants.size(), 3u);
   EXPECT_EQ(variants[0].stmt->code, "model.train(false)");
   EXPECT_EQ(variants[1].autograd, Autograd::kForwardBackward);
@@ -134,7 +134,7 @@ TEST(Expand, SaysWhetherItTrainsWhereTheBenchmarkIsDifferentiated) {
   EXPECT_EQ(variants[2].stmt->code, "model.train(false)");  // frozen: without gradients
   EXPECT_TRUE(variants[1].params.empty());
   one.language = Language::kPython;
-  EXPECT_EQ((*expand({one}, {Runtime::kEager}))[1].stmt->code, "model.train(True)");
+  EXPECT_EQ((*expand({one}, {Backend::kEager}))[1].stmt->code, "model.train(True)");
   one.matrix = {{"training", {"a"}}};
   EXPECT_EQ((*expand({one}))[1].stmt->code, "model.train(a)");
 }
@@ -169,12 +169,12 @@ TEST(Expand, RefusesExplodingMatricesWithoutExpandingThem) {
 }
 
 TEST(Expand, TakesExactlyTheLimitAndRefusesOneMore) {
-  Definition most = definition("x");
-  most.matrix = {{"n", {}}};
-  for (int i = 0; i < 10'000; ++i) most.matrix[0].second.push_back(std::to_string(i));
-  EXPECT_TRUE(expand({most}));
-  most.matrix[0].second.push_back("more");
-  EXPECT_FALSE(expand({most}));
+  Definition max = definition("x");
+  max.matrix = {{"n", {}}};
+  for (int i = 0; i < 10'000; ++i) max.matrix[0].second.push_back(std::to_string(i));
+  EXPECT_TRUE(expand({max}));
+  max.matrix[0].second.push_back("more");
+  EXPECT_FALSE(expand({max}));
 }
 
 TEST(Expand, RefusesTooManyVariantsInAll) {

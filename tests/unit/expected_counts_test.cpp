@@ -39,43 +39,45 @@ TEST(ExpectedCounts, ReadsCsv) {
       "# counted on the build machine\n"
       "key,metric,expected,margin\n"
       "\n"
-      "matmul/mm/n=64/eager/forward/t1/cpu,ir,12345,0.5%|+10\r\n"
+      "matmul/mm/n=64/eager/forward/t1/cpu,instructions,12345,0.5%|+10\r\n"
       "# of the output\n"
       "matmul/mm/n=64/eager/forward/t1/cpu, allocs , 2 ,\n"
       "\"# a \"\"b\"\",|c\r\n\t\\d\x01/größe/矩阵/eager/forward/t1/cpu\","
-      "\"ir\",\"1.5e3\",\"+0\"\n"
+      "\"instructions\",\"1.5e3\",\"+0\"\n"
       "k,peak_bytes,0,none");
   ASSERT_EQ(counts.baseline.measurements.size(), 3u);
-  EXPECT_EQ(metrics(counts, kMm), (std::map<std::string, double>{{"ir", 12345}, {"allocs", 2}}));
-  EXPECT_EQ(metrics(counts, kOdd), (std::map<std::string, double>{{"ir", 1500}}));
+  EXPECT_EQ(metrics(counts, kMm),
+            (std::map<std::string, double>{{"instructions", 12345}, {"allocs", 2}}));
+  EXPECT_EQ(metrics(counts, kOdd), (std::map<std::string, double>{{"instructions", 1500}}));
   EXPECT_EQ(metrics(counts, "k"), (std::map<std::string, double>{{"peak_bytes", 0}}));
-  EXPECT_EQ(counts.limits.at(kMm).hard.at("ir"), (Limit{0.5, 10}));
-  EXPECT_EQ(counts.limits.at(kOdd).hard.at("ir"), (Limit{std::nullopt, 0}));
+  EXPECT_EQ(counts.limits.at(kMm).hard.at("instructions"), (Limit{0.5, 10}));
+  EXPECT_EQ(counts.limits.at(kOdd).hard.at("instructions"), (Limit{std::nullopt, 0}));
 }
 
 // As our own writer and spreadsheets mark text that looks like a formula.
 TEST(ExpectedCounts, AnApostropheMarksText) {
   const ExpectedCounts counts =
-      parsed("key,metric,expected,margin\n'=1+1,ir,5,'+10\n'plain,ir,6,+1\n");
-  EXPECT_EQ(metrics(counts, "=1+1"), (std::map<std::string, double>{{"ir", 5}}));
-  EXPECT_EQ(counts.limits.at("=1+1").hard.at("ir"), (Limit{std::nullopt, 10}));
-  EXPECT_EQ(metrics(counts, "'plain"), (std::map<std::string, double>{{"ir", 6}}));
+      parsed("key,metric,expected,margin\n'=1+1,instructions,5,'+10\n'plain,instructions,6,+1\n");
+  EXPECT_EQ(metrics(counts, "=1+1"), (std::map<std::string, double>{{"instructions", 5}}));
+  EXPECT_EQ(counts.limits.at("=1+1").hard.at("instructions"), (Limit{std::nullopt, 10}));
+  EXPECT_EQ(metrics(counts, "'plain"), (std::map<std::string, double>{{"instructions", 6}}));
 }
 
 TEST(ExpectedCounts, AreSteadyAndHaveTheVariant) {
   const ExpectedCounts counts = parsed(
-      "key,metric,expected\na/n=1/torchscript/forward_backward/t12/cuda,ir,5\nodd/tx/cpu,ir,1\n");
+      "key,metric,expected\na/n=1/torchscript/forward_backward/t12/cuda,instructions,5\nodd/tx/"
+      "cpu,instructions,1\n");
   const Measurement& measurement = counts.baseline.measurements.at(0);
   EXPECT_EQ(measurement.variant.label, "a");
   EXPECT_EQ(measurement.variant.params, (decltype(measurement.variant.params){{"n", "1"}}));
-  EXPECT_EQ(measurement.variant.runtime, Runtime::kTorchScript);
+  EXPECT_EQ(measurement.variant.backend, Backend::kTorchScript);
   EXPECT_EQ(measurement.variant.autograd, Autograd::kForwardBackward);
   EXPECT_EQ(measurement.variant.threads, 12);
   EXPECT_EQ(measurement.variant.device, "cuda");
   const auto& counted = std::get<Counted>(measurement.outcome);
   EXPECT_TRUE(counted.steady);
-  EXPECT_EQ(counted.first_block_ir, 5);
-  EXPECT_EQ(counted.second_block_ir, 5);
+  EXPECT_EQ(counted.first_block_instructions, 5);
+  EXPECT_EQ(counted.second_block_instructions, 5);
   EXPECT_EQ(counts.baseline.measurements.at(1).variant.label, "odd/tx/cpu");
 }
 
@@ -84,7 +86,7 @@ TEST(ExpectedCounts, AreSteadyAndHaveTheVariant) {
 TEST(ExpectedCounts, DecideWhatAComparisonFailsOn) {
   const ExpectedCounts counts = parsed(
       "key,metric,expected,margin\n"
-      "wide,ir,1000,5%\nusual,ir,1000,\nexact,ir,1000,0%\n");
+      "wide,instructions,1000,5%\nusual,instructions,1000,\nexact,instructions,1000,0%\n");
   const auto verdict = [&](const std::string& key, double ir) {
     const Comparison comparison = compared(counts, {counted(key, ir)});
     for (const ComparedRow& row : comparison.rows) {
@@ -107,19 +109,19 @@ TEST(ExpectedCounts, ReportAllErrorsOfACsv) {
   EXPECT_GOLDEN("expected/errors_of_counts.txt", errors("key,metric,expected,margin\n"
                                                         "a,ir\n"
                                                         "a,irr,5,\n"
-                                                        "é,ir,-5,1%\n"
-                                                        "a,ir,nan,1\n"
+                                                        "é,instructions,-5,1%\n"
+                                                        "a,instructions,nan,1\n"
                                                         "a,allocs,12a,\n"
                                                         "a,allocs,,\n"
                                                         ",allocs,1,\n"
-                                                        "a,ir,1,,\n"
-                                                        "a,ir,1,\n"
-                                                        "a,ir,2,\n"
-                                                        "a\"b,ir,1,\n"
-                                                        "\"a\" ,ir,1,\n"
-                                                        "a,ir,inf,\n"
-                                                        "a,ir,1e999,\n"
-                                                        "a,ir,1,\"\n"));
+                                                        "a,instructions,1,,\n"
+                                                        "a,instructions,1,\n"
+                                                        "a,instructions,2,\n"
+                                                        "a\"b,instructions,1,\n"
+                                                        "\"a\" ,instructions,1,\n"
+                                                        "a,instructions,inf,\n"
+                                                        "a,instructions,1e999,\n"
+                                                        "a,instructions,1,\"\n"));
 }
 
 TEST(ExpectedCounts, ReportMissingColumns) {
@@ -132,7 +134,7 @@ TEST(ExpectedCounts, ReportMissingColumns) {
   EXPECT_EQ(
       errors("key,metric,expected,margin,by\n"),
       "e.csv:1:28: there is a column too many: the first line is `key,metric,expected,margin`\n");
-  EXPECT_EQ(errors("matmul/mm,ir,5\n"),
+  EXPECT_EQ(errors("matmul/mm,instructions,5\n"),
             "e.csv:1:1: column 1 is `matmul/mm` and not `key`: the first line is "
             "`key,metric,expected,margin`\n");
 }

@@ -32,65 +32,81 @@ TEST(ExpectedUpdate, IsSortedAndKeepsCommentsAboveTheirLines) {
       "# of the build machine\r\n\r\nkey,metric,expected\n"
       "b , ir,1\n"
       "# of the output\r\n"
-      "a,ir, 1000.0 \r\n"
+      "a,instructions, 1000.0 \r\n"
       "\"a\",\"allocs\",\"2\"\n"
       "  \n# last";
-  EXPECT_GOLDEN(
-      "expected/updated.csv",
-      updated(text, {counted("a", {{"ir", 2000.5}, {"allocs", 31}}), counted("b ", {{"ir", 0}})}));
+  EXPECT_GOLDEN("expected/updated.csv",
+                updated(text, {counted("a", {{"instructions", 2000.5}, {"allocs", 31}}),
+                               counted("b ", {{"instructions", 0}})}));
 }
 
 TEST(ExpectedUpdate, KeepsMargins) {
-  EXPECT_EQ(updated("key,metric,expected,margin\na,ir,1, 0.50%|+10 \nb,ir,1,'+2\nc,ir,1,none\n",
-                    {counted("a", {{"ir", 2}}), counted("b", {{"ir", 2}}), counted("c", 1)}),
-            "key,metric,expected,margin\na,ir,2,0.5%|+10\nb,ir,2,+2\nc,ir,1,none\n");
+  EXPECT_EQ(updated("key,metric,expected,margin\na,instructions,1, 0.50%|+10 "
+                    "\nb,instructions,1,'+2\nc,instructions,1,none\n",
+                    {counted("a", {{"instructions", 2}}), counted("b", {{"instructions", 2}}),
+                     counted("c", 1)}),
+            "key,metric,expected,margin\na,instructions,2,0.5%|+10\nb,instructions,2,+2\nc,"
+            "instructions,1,none\n");
 }
 
 TEST(ExpectedUpdate, KeepsNumbersThatWereNotMeasured) {
   const std::string text =
-      "key,metric,expected\na,ir,1\na,allocs,1\nb,ir,1\nc,ir,1\nd,ir,1\ne,ir,1\n"
-      "f,ir,1\ng,ir,1\n";
-  Measurement threads = counted("e", {{"ir", 9}});
+      "key,metric,expected\na,instructions,1\na,allocs,1\nb,instructions,1\nc,instructions,1\nd,"
+      "instructions,1\ne,instructions,1\n"
+      "f,instructions,1\ng,instructions,1\n";
+  Measurement threads = counted("e", {{"instructions", 9}});
   std::get<Counted>(threads.outcome).gated = false;
-  EXPECT_EQ(updated(text, {counted("a", {{"ir", 2}}), failed("b"), skipped("c"),
-                           unsteady("d", 8, 9), threads, counted("f", {{"ir", -3}}),
-                           counted("g", {{"ir", std::numeric_limits<double>::quiet_NaN()}})}),
-            "key,metric,expected,margin\na,allocs,1,\na,ir,2,\nb,ir,1,\nc,ir,1,\nd,ir,1,\n"
-            "e,ir,1,\nf,ir,1,\ng,ir,1,\n");
+  EXPECT_EQ(
+      updated(text, {counted("a", {{"instructions", 2}}), failed("b"), skipped("c"),
+                     unsteady("d", 8, 9), threads, counted("f", {{"instructions", -3}}),
+                     counted("g", {{"instructions", std::numeric_limits<double>::quiet_NaN()}})}),
+      "key,metric,expected,margin\na,allocs,1,\na,instructions,2,\nb,instructions,1,\nc,"
+      "instructions,1,\nd,instructions,1,\n"
+      "e,instructions,1,\nf,instructions,1,\ng,instructions,1,\n");
 }
 
 TEST(ExpectedUpdate, AddsNewKeys) {
-  const std::vector<Measurement> now{counted("new", {{"ir", 5}, {"allocs", 1}, {"other", 3}}),
-                                     counted("# q\",\n", {{"ir", 6.5}}), failed("bad"),
-                                     unsteady("shaky", 1, 2), counted("none", {{"allocs", 3}})};
-  EXPECT_EQ(updated("key,metric,expected,margin\na,ir,1,", now, kNone),
-            "key,metric,expected,margin\n\"# q\"\",\n\",ir,6.5,\na,ir,1,\nnew,ir,5,\n");
+  const std::vector<Measurement> now{
+      counted("new", {{"instructions", 5}, {"allocs", 1}, {"other", 3}}),
+      counted("# q\",\n", {{"instructions", 6.5}}), failed("bad"), unsteady("shaky", 1, 2),
+      counted("none", {{"allocs", 3}})};
+  EXPECT_EQ(updated("key,metric,expected,margin\na,instructions,1,", now, kNone),
+            "key,metric,expected,margin\n\"# "
+            "q\"\",\n\",instructions,6.5,\na,instructions,1,\nnew,instructions,5,\n");
 }
 
 TEST(ExpectedUpdate, WritesAnEmptyFile) {
-  const std::vector<Measurement> now{counted("a", {{"peak_bytes", 64}, {"ir", 5}, {"allocs", 1}}),
-                                     counted("b", {{"ir", 6}})};
+  const std::vector<Measurement> now{
+      counted("a", {{"peak_bytes", 64}, {"instructions", 5}, {"allocs", 1}}),
+      counted("b", {{"instructions", 6}})};
   EXPECT_EQ(updated("", now),
-            "key,metric,expected,margin\na,allocs,1,\na,ir,5,\na,peak_bytes,64,\nb,ir,6,\n");
-  EXPECT_EQ(updated("# mine\n", {now[1]}), "# mine\nkey,metric,expected,margin\nb,ir,6,\n");
+            "key,metric,expected,margin\na,allocs,1,\na,instructions,5,\na,peak_bytes,64,\nb,"
+            "instructions,6,\n");
+  EXPECT_EQ(updated("# mine\n", {now[1]}),
+            "# mine\nkey,metric,expected,margin\nb,instructions,6,\n");
 }
 
 TEST(ExpectedUpdate, RemovesMissingKeysWithTheirComments) {
   const auto starts_with_a = [](const std::string& key) { return key.starts_with('a'); };
   const std::string text =
-      "key,metric,expected,margin\n# first\na0,ir,1,\na1,ir,1,\n\"a\n2\",ir,1,\n# b\nb,ir,1,\n";
-  EXPECT_EQ(updated(text, {counted("a1", {{"ir", 1}})}, starts_with_a),
-            "key,metric,expected,margin\na1,ir,1,\n# b\nb,ir,1,\n");
-  EXPECT_EQ(updated("key,metric,expected\na,ir,1\n", {}), "key,metric,expected,margin\n");
+      "key,metric,expected,margin\n# "
+      "first\na0,instructions,1,\na1,instructions,1,\n\"a\n2\",instructions,1,\n# "
+      "b\nb,instructions,1,\n";
+  EXPECT_EQ(updated(text, {counted("a1", {{"instructions", 1}})}, starts_with_a),
+            "key,metric,expected,margin\na1,instructions,1,\n# b\nb,instructions,1,\n");
+  EXPECT_EQ(updated("key,metric,expected\na,instructions,1\n", {}), "key,metric,expected,margin\n");
   // With the metrics that the others had, although none of them is left.
-  EXPECT_EQ(updated("key,metric,expected\na,ir,1\n", {counted("c", {{"ir", 5}, {"allocs", 1}})}),
-            "key,metric,expected,margin\nc,ir,5,\n");
+  EXPECT_EQ(updated("key,metric,expected\na,instructions,1\n",
+                    {counted("c", {{"instructions", 5}, {"allocs", 1}})}),
+            "key,metric,expected,margin\nc,instructions,5,\n");
 }
 
 TEST(ExpectedUpdate, CountsWhatItDid) {
   const auto update = value_of(update_expected_counts(
-      csv("key,metric,expected\na,ir,1\na,allocs,1\nb,ir,1\nb,allocs,1\n"),
-      {counted("a", {{"ir", 2}, {"allocs", 2}}), counted("c", {{"ir", 2}, {"allocs", 2}})}, kAll));
+      csv("key,metric,expected\na,instructions,1\na,allocs,1\nb,instructions,1\nb,allocs,1\n"),
+      {counted("a", {{"instructions", 2}, {"allocs", 2}}),
+       counted("c", {{"instructions", 2}, {"allocs", 2}})},
+      kAll));
   EXPECT_EQ(update.changed, 2u);
   EXPECT_EQ(update.added, 1u);
   EXPECT_EQ(update.removed, 1u);
@@ -99,12 +115,14 @@ TEST(ExpectedUpdate, CountsWhatItDid) {
 TEST(ExpectedUpdate, WritesNumbersThatReadTheSame) {
   for (const double value :
        {0.0, -0.0, 0.1, 1.0 / 3, 1e15, 123456789012345678.0, 1e22, 1e300, 5e-324}) {
-    const auto counts = parse_expected_counts(csv(updated("", {counted("k", {{"ir", value}})})));
+    const auto counts =
+        parse_expected_counts(csv(updated("", {counted("k", {{"instructions", value}})})));
     ASSERT_TRUE(counts) << value;
     const auto& outcome = counts->baseline.measurements.at(0).outcome;
-    EXPECT_EQ(std::get<Counted>(outcome).metrics.at("ir"), value);
+    EXPECT_EQ(std::get<Counted>(outcome).metrics.at("instructions"), value);
   }
-  EXPECT_EQ(updated("", {counted("k", {{"ir", -0.0}})}), "key,metric,expected,margin\nk,ir,0,\n");
+  EXPECT_EQ(updated("", {counted("k", {{"instructions", -0.0}})}),
+            "key,metric,expected,margin\nk,instructions,0,\n");
 }
 
 TEST(ExpectedUpdate, EveryKeyReadsTheSame) {
@@ -113,7 +131,7 @@ TEST(ExpectedUpdate, EveryKeyReadsTheSame) {
   for (const std::string& key : {all, std::string("\"\""), std::string(" a "), std::string("\n"),
                                  std::string("#a"), std::string("矩阵,"), std::string("=1+1"),
                                  std::string("-5"), std::string("'@x"), std::string("key")}) {
-    const auto text = updated("", {counted(key, {{"ir", 1}})});
+    const auto text = updated("", {counted(key, {{"instructions", 1}})});
     const auto counts = parse_expected_counts(csv(text));
     ASSERT_TRUE(counts) << text;
     EXPECT_EQ(counts->baseline.measurements.at(0).variant.key, key);
@@ -121,28 +139,29 @@ TEST(ExpectedUpdate, EveryKeyReadsTheSame) {
 }
 
 TEST(ExpectedUpdate, RefusesWhatCannotBeWritten) {
-  EXPECT_EQ(updated("", {counted("a\xFF", {{"ir", 1}})}),
+  EXPECT_EQ(updated("", {counted("a\xFF", {{"instructions", 1}})}),
             "e.csv: a new key cannot be written: a byte that is not valid UTF-8: this is a binary "
             "file, or text in another encoding: rename the benchmark\n");
   EXPECT_EQ(
-      updated("key,metric,expected\na,ir,x\n", {}),
-      "e.csv:2:6: `x` is not a count: write a number of 0 or more, such as `12345` or `12.5`\n");
+      updated("key,metric,expected\na,instructions,x\n", {}),
+      "e.csv:2:16: `x` is not a count: write a number of 0 or more, such as `12345` or `12.5`\n");
 }
 
 TEST(ExpectedUpdate, ReplacesTheFileInOneStep) {
   const TemporaryFolder folder;
-  const fs::path file = folder.write("e.csv", "key,metric,expected\na,ir,1\n");
+  const fs::path file = folder.write("e.csv", "key,metric,expected\na,instructions,1\n");
   fs::permissions(file, fs::perms::owner_read | fs::perms::owner_write | fs::perms::group_read);
   fs::create_symlink("e.csv", folder.path() / "link.csv");
   struct stat before {};
   struct stat after {};
   ASSERT_EQ(::stat(file.c_str(), &before), 0);
   // A file that needs no change is left alone.
-  ASSERT_TRUE(update_expected_file(file, {counted("a", {{"ir", 1}})}, kAll));
+  ASSERT_TRUE(update_expected_file(file, {counted("a", {{"instructions", 1}})}, kAll));
   ASSERT_EQ(::stat(file.c_str(), &after), 0);
   EXPECT_EQ(after.st_ino, before.st_ino);
-  ASSERT_TRUE(update_expected_file(folder.path() / "link.csv", {counted("a", {{"ir", 2}})}, kAll));
-  EXPECT_EQ(text_of(file), "key,metric,expected,margin\na,ir,2,\n");
+  ASSERT_TRUE(update_expected_file(folder.path() / "link.csv",
+                                   {counted("a", {{"instructions", 2}})}, kAll));
+  EXPECT_EQ(text_of(file), "key,metric,expected,margin\na,instructions,2,\n");
   EXPECT_TRUE(fs::is_symlink(folder.path() / "link.csv"));
   ASSERT_EQ(::stat(file.c_str(), &after), 0);
   EXPECT_NE(after.st_ino, before.st_ino);
@@ -153,8 +172,8 @@ TEST(ExpectedUpdate, ReplacesTheFileInOneStep) {
 TEST(ExpectedUpdate, CreatesAMissingFile) {
   const TemporaryFolder folder;
   const fs::path file = folder.path() / "e.csv";
-  ASSERT_TRUE(update_expected_file(file, {counted("a", {{"ir", 1}})}, kAll));
-  EXPECT_EQ(text_of(file), "key,metric,expected,margin\na,ir,1,\n");
+  ASSERT_TRUE(update_expected_file(file, {counted("a", {{"instructions", 1}})}, kAll));
+  EXPECT_EQ(text_of(file), "key,metric,expected,margin\na,instructions,1,\n");
   const auto nowhere = update_expected_file(folder.path() / "no/e.csv", {counted("a", 1)}, kAll);
   ASSERT_FALSE(nowhere);
   EXPECT_EQ(

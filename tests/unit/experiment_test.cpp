@@ -135,7 +135,7 @@ TEST(ExperimentSummary, OnlyPassedOnesCountForSpeedup) {
   add({variant_of_key("a/aoti" + end), Skipped{"no package"}, 0});
   auto summaries = summarize_experiments(records);
   ASSERT_EQ(summaries.size(), 2u);
-  EXPECT_EQ(summaries[0].backend, Runtime::kEager);
+  EXPECT_EQ(summaries[0].backend, Backend::kEager);
   EXPECT_EQ(summaries[0].measured, 3u);
   const ExperimentSummary& frozen = summaries[1];
   EXPECT_EQ(frozen.requested, 3u);
@@ -245,7 +245,7 @@ TEST(ExperimentFindings, AreTheWorstOfMany) {
   }
   const auto findings = findings_among(records);
   ASSERT_EQ(findings.size(), 1u);
-  EXPECT_EQ(findings[0].grid.groups.size(), kMostFindings);
+  EXPECT_EQ(findings[0].grid.groups.size(), kMaxFindings);
   EXPECT_EQ(findings[0].grid.groups[0].name, "m24, frozen");
   EXPECT_EQ(findings[0].grid.footnotes, (std::vector<std::string>{"and 5 more"}));
 }
@@ -278,11 +278,11 @@ tl::expected<void, Errors> apply(const std::string& text, ExperimentOptions& opt
 TEST(ExperimentFile, FillsWhatTheCommandLineLeftOpen) {
   ExperimentOptions options;
   options.plan.axes.threads = {4};
-  options.repeat = 7;
+  options.repetitions = 7;
   auto applied = apply(R"(filter = "matmul"
 backend = ["frozen"]
 test = "eval"
-accelerator = "cpu"
+device = "cpu"
 dtype = ["float64"]
 threads = [1, 2]
 batch_size = 16
@@ -293,16 +293,16 @@ timeout = 2.5
                        options);
   ASSERT_TRUE(applied) << applied.error()[0].what;
   EXPECT_EQ(options.plan.selection.filters, std::vector<std::string>{"matmul"});
-  EXPECT_EQ(options.plan.selection.runtimes, std::vector<Runtime>{Runtime::kFrozen});
+  EXPECT_EQ(options.plan.selection.backends, std::vector<Backend>{Backend::kFrozen});
   EXPECT_EQ(options.plan.selection.autograds, std::vector<Autograd>{Autograd::kForward});
   EXPECT_EQ(options.plan.axes.data_types, std::vector<std::string>{"float64"});
   EXPECT_EQ(options.plan.axes.threads, std::vector<int>{4});
   EXPECT_EQ(options.plan.axes.batch_sizes, std::vector<int>{16});
-  EXPECT_EQ(options.repeat, 7);
+  EXPECT_EQ(options.repetitions, 7);
   EXPECT_EQ(options.iterations_per_run, 50);
   EXPECT_EQ(options.timeout, 2.5);
-  EXPECT_EQ(with_eager(options.plan.selection).runtimes,
-            (std::vector<Runtime>{Runtime::kEager, Runtime::kFrozen}));
+  EXPECT_EQ(with_eager(options.plan.selection).backends,
+            (std::vector<Backend>{Backend::kEager, Backend::kFrozen}));
 }
 
 TEST(ExperimentFile, LeavesOutWhatTheCommandLineDoesNotSay) {
@@ -314,7 +314,7 @@ shapes = ["dynamic", "dynamic"]
 )",
                        options);
   ASSERT_TRUE(applied) << applied.error()[0].what;
-  EXPECT_TRUE(options.plan.selection.runtimes.empty());
+  EXPECT_TRUE(options.plan.selection.backends.empty());
   EXPECT_EQ(options.plan.axes.threads, std::vector<int>{1});
   EXPECT_EQ(options.plan.axes.shapes, std::vector<std::string>{"dynamic"});
   EXPECT_EQ(options.plan.axes.left_out,

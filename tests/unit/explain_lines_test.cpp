@@ -20,7 +20,7 @@ std::string report(ReportFormat format, ExplainOptions options = {}) {
 TEST(ExplainLines, AsATable) {
   EXPECT_GOLDEN("explain/lines.txt", report(ReportFormat::kTable));
   EXPECT_GOLDEN("explain/lines_in_a_narrow_table.txt",
-                report(ReportFormat::kTable, {.most_functions = 1, .width = 80}));
+                report(ReportFormat::kTable, {.max_functions = 1, .width = 80}));
 }
 
 TEST(ExplainLines, SortedByInclusiveCost) {

@@ -12,7 +12,7 @@ namespace {
 
 Counted counted() {
   Counted made;
-  made.metrics = {{"ir", 1000}};
+  made.metrics = {{"instructions", 1000}};
   made.functions = {{"at::mm(at::Tensor const&)", "libtorch_cpu.so", 600, 2},
                     {"0x00001234", "libtorch_cpu.so", 150, 1},
                     {"free", "worker", 100, 4.5},
@@ -47,9 +47,9 @@ Explanation explanation() {
   return explain("a/b", counted(), &known);
 }
 
-std::string table(const Explanation& explanation, int width, std::size_t most = 25,
+std::string table(const Explanation& explanation, int width, std::size_t max = 25,
                   ExplainOrder order = ExplainOrder::kSelf) {
-  return explain_table(explanation, {.order = order, .most_functions = most, .width = width});
+  return explain_table(explanation, {.order = order, .max_functions = max, .width = width});
 }
 
 TEST(Explain, SelfCostsAloneOfAResultsFile) {
@@ -100,7 +100,7 @@ TEST(Explain, TheSnippetCostsAllOfIt) {
 
 TEST(Explain, WithoutFunctionsOrInstructions) {
   Counted nothing;
-  nothing.metrics = {{"ir", 0}};
+  nothing.metrics = {{"instructions", 0}};
   EXPECT_GOLDEN("explain/nothing.txt", table(explain("a\nb", nothing), 0));
 }
 
@@ -119,7 +119,7 @@ TEST(ExplainJson, HasAllWithFullNames) {
     return parsed.dump(2) + "\n";
   };
   EXPECT_GOLDEN("explain/inclusive_costs_and_callers.json",
-                json(explanation(), {.most_functions = 1, .width = 40}));
+                json(explanation(), {.max_functions = 1, .width = 40}));
   EXPECT_GOLDEN("explain/self_costs.json", json(explain("a/b", counted()), {}));
 }
 

@@ -20,9 +20,9 @@ namespace {
 //  23    if x.size(0) == 4:
 //  24      y = torch.mm(z, w)
 //  25  signature = "f(x) -> y"
-Variant variant(Runtime runtime, Autograd autograd = Autograd::kForward) {
+Variant variant(Backend backend, Autograd autograd = Autograd::kForward) {
   Variant made;
-  made.runtime = runtime;
+  made.backend = backend;
   made.autograd = autograd;
   made.where = {"bench.toml", 1, 1};
   made.setups = {{"auto x = torch::rand({4, 4});", {"bench.toml", 4, 8}},
@@ -56,12 +56,12 @@ RuntimeError: mat1 and mat2 shapes cannot be multiplied (4x4 and 7x7)
 
 TEST(FailureText, TorchScriptsErrorsAreAtTheirPlaceInTheToml) {
   EXPECT_GOLDEN("failures/torchscript_error_at_its_toml_line.txt",
-                failure_text(kRaised, "statement", variant(Runtime::kTorchScript)));
-  EXPECT_EQ(script_place("no place", variant(Runtime::kTorchScript)), std::nullopt);
+                failure_text(kRaised, "statement", variant(Backend::kTorchScript)));
+  EXPECT_EQ(script_place("no place", variant(Backend::kTorchScript)), std::nullopt);
 }
 
 SourceLocation place(const std::string& message) {
-  return script_place(message, variant(Runtime::kTorchScript)).value_or(SourceLocation{});
+  return script_place(message, variant(Backend::kTorchScript)).value_or(SourceLocation{});
 }
 
 TEST(FailureText, TheLinesAroundTheTextAreTheSignatures) {
@@ -83,29 +83,29 @@ TEST(FailureText, TheLinesAroundTheTextAreTheSignatures) {
 }
 
 TEST(FailureText, ExceptionsAreInTheTextThatRan) {
-  const Variant eager = variant(Runtime::kEager);
+  const Variant eager = variant(Backend::kEager);
   EXPECT_EQ(failure_text("no luck", "statement", eager),
             "bench.toml:12:9: in the statement: no luck");
   EXPECT_EQ(failure_text("no luck", "setup", eager),
             "bench.toml:11:3: in the setup (or at bench.toml:4:8): no luck");
   // With backward, the statement has already run before it is measured.
-  EXPECT_EQ(failure_text("no luck", "setup", variant(Runtime::kEager, Autograd::kForwardBackward)),
+  EXPECT_EQ(failure_text("no luck", "setup", variant(Backend::kEager, Autograd::kForwardBackward)),
             "bench.toml:12:9: in the statement or the setup (or at bench.toml:11:3, "
             "bench.toml:4:8): no luck");
-  EXPECT_EQ(failure_text("no luck", "statement", variant(Runtime::kFrozen)),
+  EXPECT_EQ(failure_text("no luck", "statement", variant(Backend::kFrozen)),
             "bench.toml:21:3: in the TorchScript text: no luck");
-  EXPECT_EQ(failure_text("no luck", "setup", variant(Runtime::kFrozen)),
+  EXPECT_EQ(failure_text("no luck", "setup", variant(Backend::kFrozen)),
             "bench.toml:11:3: in the setup (or at bench.toml:4:8): no luck");
 }
 
 TEST(FailureText, MessagesWithoutAPlaceAreUnchanged) {
-  EXPECT_EQ(failure_text("no luck", "", variant(Runtime::kEager)), "no luck");
+  EXPECT_EQ(failure_text("no luck", "", variant(Backend::kEager)), "no luck");
   EXPECT_EQ(failure_text("no luck", "setup", {}), "no luck");
   EXPECT_EQ(failure_text(kRaised, "statement", {}), kRaised);
 }
 
 TEST(FailureText, AModuleIsMadeBeforeAndRunAsTheStatement) {
-  Variant module = variant(Runtime::kEager);
+  Variant module = variant(Backend::kEager);
   module.stmt.reset();
   module.setups.clear();
   module.module = Text{"torch::nn::Linear(4, 2)", {"bench.toml", 7, 11}};
@@ -115,7 +115,7 @@ TEST(FailureText, AModuleIsMadeBeforeAndRunAsTheStatement) {
 }
 
 TEST(FailureText, ATimeoutSaysHowToRaiseIt) {
-  Variant usual = variant(Runtime::kEager);
+  Variant usual = variant(Backend::kEager);
   EXPECT_EQ(timeout_advice(usual), ": raise --timeout=SECONDS");
   usual.timeout = 0.5;
   EXPECT_EQ(timeout_advice(usual), ": raise the benchmark's own `timeout` (bench.toml:1:1)");
@@ -129,7 +129,7 @@ TEST(FailureText, ATimeoutSaysHowToRaiseIt) {
 TEST(FailureText, ErrorsOfADefinitionAreTheSignatures) {
   const auto text_for = [](const std::string& kind, const std::string& message) {
     const wire::Message reply{"failed", {{"kind", kind}, {"message", message}}};
-    return std::get<Failure>(outcome_of(reply, variant(Runtime::kTorchScript), nullptr)).message;
+    return std::get<Failure>(outcome_of(reply, variant(Backend::kTorchScript), nullptr)).message;
   };
   EXPECT_EQ(text_for("definition_error", "not a scalar"), "bench.toml:25:13: not a scalar");
   EXPECT_EQ(text_for("definition_error", kRaised).substr(0, 17), "bench.toml:24:9: ");

@@ -15,7 +15,7 @@ using namespace testing;
 
 // As it is read from a results file.
 Expected<Fingerprint> read_back(const std::string& json) {
-  return parse_results("{\"schema\":2,\"fingerprint\":" + json + "}\n", "r", Incomplete::kAllowed)
+  return parse_results("{\"schema\":3,\"fingerprint\":" + json + "}\n", "r", Incomplete::kAllowed)
       .map([](const Results& results) { return results.header.fingerprint; });
 }
 

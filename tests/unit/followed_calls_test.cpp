@@ -65,7 +65,7 @@ TEST(FollowedCalls, AreNoneOfAMalformedText) {
 
 TEST(FollowedCalls, ADifferenceFromTheCountIsALineOfItsOwn) {
   Counted counted;
-  counted.metrics = {{"ir", 97145}};
+  counted.metrics = {{"instructions", 97145}};
   counted.iterations = 6;
   const auto explanation = explain_followed("linear", counted, followed());
   const std::string table = explain_table(explanation);

@@ -311,7 +311,7 @@ TEST_F(FunctionsBeside, AreThoseThatWereWritten) {
 
 TEST_F(FunctionsBeside, OfReplacedResultsAreRefused) {
   write();
-  auto functions = open_functions(file_, "{\"schema\":2}");
+  auto functions = open_functions(file_, "{\"schema\":3}");
   ASSERT_FALSE(functions);
   EXPECT_EQ(to_string(functions.error()),
             functions_path(file_).string() +

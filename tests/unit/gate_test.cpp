@@ -58,8 +58,9 @@ TEST(Gate, AMissingBaselineIsAnError) {
 TEST(Gate, OnlyExpectedMetricsAreCompared) {
   Reference expected;
   expected.is_expected = true;
-  expected.set = testing::before({counted("a", {{"ir", 100.0}}), counted("b", {{"ir", 100.0}})});
-  expected.margins["a"].hard["ir"] = Limit{std::nullopt, 10};
+  expected.set = testing::before(
+      {counted("a", {{"instructions", 100.0}}), counted("b", {{"instructions", 100.0}})});
+  expected.margins["a"].hard["instructions"] = Limit{std::nullopt, 10};
   auto comparison =
       compare_with(expected, testing::after({counted("a", 111), counted("b", 100)}), {});
   ASSERT_TRUE(comparison);
@@ -80,14 +81,14 @@ TEST(Gate, ALimitOfAnUnmeasuredMetricIsAnError) {
   before.set = testing::before({counted("a", 100)});
   EXPECT_EQ(error_text(compare_with(before, testing::after({counted("a", 100)}), gate)),
             "there is a limit for d1_misses, but no result has it: measure both with "
-            "--metrics=ir,d1_misses");
-  auto after = testing::after({counted("a", {{"ir", 100.0}, {"d1_misses", 2.0}})});
+            "--metrics=instructions,d1_misses");
+  auto after = testing::after({counted("a", {{"instructions", 100.0}, {"d1_misses", 2.0}})});
   EXPECT_TRUE(compare_with(before, after, gate));
 }
 
 LimitsFile limits_of_a(double percent) {
   LimitsEntry entry{{Text{"^a", {}}}, {}};
-  entry.limits.hard["ir"] = Limit{percent, std::nullopt};
+  entry.limits.hard["instructions"] = Limit{percent, std::nullopt};
   return {entry};
 }
 
@@ -99,9 +100,10 @@ TEST(Gate, TheFileOfLimitsIsThatOfTheBase) {
   before.set = testing::before({counted("a", 100)});
   auto comparison = value_of(compare_with(before, testing::after({counted("a", 140)}), gate));
   EXPECT_EQ(comparison.verdict, Verdict::kFails);
-  EXPECT_EQ(comparison.problems,
-            std::vector<std::string>{
-                "the limit of ir is changed from 20% to 90% (20% holds), for 1 benchmark: a"});
+  EXPECT_EQ(
+      comparison.problems,
+      std::vector<std::string>{
+          "the limit of instructions is changed from 20% to 90% (20% holds), for 1 benchmark: a"});
 }
 
 // Writes results and their functions, as a run does, and reads them.
@@ -144,9 +146,9 @@ TEST(Gate, ACountThatIsNotTheSumOfItsCallPathsWasEdited) {
 TEST(Gate, LimitsByPatternHoldAndThoseThatMatchNothingWarn) {
   Gate gate;
   LimitsEntry loose{{Text{"^a", {}}}, {}};
-  loose.limits.hard["ir"] = Limit{50, std::nullopt};
+  loose.limits.hard["instructions"] = Limit{50, std::nullopt};
   LimitsEntry nowhere{{Text{"^zzz", {"limits.toml", 7, 9}}}, {}};
-  nowhere.limits.hard["ir"] = Limit{50, std::nullopt};
+  nowhere.limits.hard["instructions"] = Limit{50, std::nullopt};
   gate.limits_file = {loose, nowhere};
   Reference before;
   before.set = testing::before({counted("a", 100), counted("b", 100)});

@@ -9,10 +9,10 @@
 namespace instr::generate_python_test {
 namespace {
 
-Variant in_python(Runtime runtime = Runtime::kEager, Autograd autograd = Autograd::kForward) {
+Variant in_python(Backend backend = Backend::kEager, Autograd autograd = Autograd::kForward) {
   Variant variant;
   variant.language = Language::kPython;
-  variant.runtime = runtime;
+  variant.backend = backend;
   variant.autograd = autograd;
   variant.module_setups = {{"import math\n", {"a.toml", 2, 21}}};
   variant.setups = {{"    x = torch.ones(4)\n    w = x\n", {"a.toml", 10, 1}}};
@@ -38,7 +38,7 @@ TEST(PythonSnippet, HasTheTextsAsWritten) {
 }
 
 TEST(PythonSnippet, BackwardFollowsTheStatement) {
-  Variant variant = in_python(Runtime::kEager, Autograd::kForwardBackward);
+  Variant variant = in_python(Backend::kEager, Autograd::kForwardBackward);
   EXPECT_GOLDEN("python/backward.txt", shown(python_snippet(variant)));
   variant.reduce = "sum";
   EXPECT_GOLDEN("python/backward_of_a_sum.txt", shown(python_snippet(variant)));
@@ -56,38 +56,38 @@ TEST(PythonSnippet, AModuleIsMadeOnceAndCalled) {
 }
 
 TEST(PythonSnippet, TorchScriptIsMadeOfTheStatementOrTheModuleAndWarm) {
-  Variant variant = in_python(Runtime::kTorchScript);
+  Variant variant = in_python(Backend::kTorchScript);
   EXPECT_GOLDEN("python/script_of_the_statement.txt", shown(python_snippet(variant)));
   variant.module = Text{"torch.nn.ReLU()", {}};
   EXPECT_GOLDEN("python/script_of_the_module.txt", shown(python_snippet(variant)));
 }
 
 TEST(PythonSnippet, ACompiledFunctionHasTheStatementAtItsPlace) {
-  const PythonSnippet snippet = python_snippet(in_python(Runtime::kInductor));
+  const PythonSnippet snippet = python_snippet(in_python(Backend::kInductor));
   EXPECT_GOLDEN("python/inductor.txt", shown(snippet));
   // Its module setup and setup are texts 1 and 2.
   EXPECT_EQ(to_string(*place_in_python(snippet, 5 * kPythonLines + 2)), "a.toml:20:5");
   EXPECT_GOLDEN("python/inductor_max_autotune.txt",
-                shown(python_snippet(in_python(Runtime::kInductorMaxAutotune))));
+                shown(python_snippet(in_python(Backend::kInductorMaxAutotune))));
 }
 
 // What XLA records is only computed where something holds it, and by the time that is waited for.
 TEST(PythonSnippet, OnXlaArgumentsAreMovedAndEachIterationIsWaitedFor) {
-  Variant variant = in_python(Runtime::kXla);
+  Variant variant = in_python(Backend::kXla);
   EXPECT_GOLDEN("python/xla.txt", shown(python_snippet(variant)));
   variant.module = Text{"torch.nn.ReLU()", {}};
-  variant.runtime = Runtime::kOpenXla;
+  variant.backend = Backend::kOpenXla;
   variant.autograd = Autograd::kForwardBackward;
   variant.params = {{"dtype", "amp"}};
   EXPECT_GOLDEN("python/openxla_with_autocast.txt", shown(python_snippet(variant)));
 }
 
 TEST(PythonSnippet, ABackendThatKeepsNoGradientsRecordsNone) {
-  EXPECT_GOLDEN("python/openvino.txt", shown(python_snippet(in_python(Runtime::kOpenVino))));
+  EXPECT_GOLDEN("python/openvino.txt", shown(python_snippet(in_python(Backend::kOpenVino))));
 }
 
 TEST(PythonSnippet, ATracedFunctionIsTheStatementToo) {
-  Variant variant = in_python(Runtime::kTraced);
+  Variant variant = in_python(Backend::kTraced);
   variant.torchscript.reset();
   EXPECT_GOLDEN("python/traced.txt", shown(python_snippet(variant)));
 }
@@ -104,7 +104,7 @@ TEST(PythonSnippet, AutocastIsAroundTheForwardPassAndTheLoss) {
 }
 
 TEST(PythonSnippet, AVerifierHandsOverTheOutputAndTheGradients) {
-  Variant variant = in_python(Runtime::kEager, Autograd::kForwardBackward);
+  Variant variant = in_python(Backend::kEager, Autograd::kForwardBackward);
   const PythonSnippet snippet = python_snippet(variant, Purpose::kVerify);
   EXPECT_GOLDEN("python/verified.txt", shown(snippet));
   EXPECT_TRUE(python_symbol(snippet).starts_with("instr_verify_"));
@@ -129,7 +129,7 @@ TEST(PythonSnippet, ItsSymbolIsOfItsCodeAlone) {
 
 TEST(PythonSnippet, LinesAreThoseOfTheToml) {
   const PythonSnippet snippet =
-      python_snippet(in_python(Runtime::kEager, Autograd::kForwardBackward));
+      python_snippet(in_python(Backend::kEager, Autograd::kForwardBackward));
   const auto place = [&](int line, int column = 0) {
     auto found = place_in_python(snippet, line, column);
     return found ? to_string(*found) : "nowhere";

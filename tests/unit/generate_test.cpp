@@ -21,7 +21,7 @@ Variant variant() {
 
 Variant script() {
   Variant result = variant();
-  result.runtime = Runtime::kTorchScript;
+  result.backend = Backend::kTorchScript;
   result.torchscript = Text{"y = x + x", {"a.toml", 6, 16}};
   result.signature = Signature{{"x"}, "y", {"a.toml", 7, 14}};
   return result;
@@ -185,7 +185,7 @@ TEST(UnitSource, TracesAModuleWithoutABody) {
 
 TEST(UnitSource, ReplaysWhatItCaptured) {
   Variant one = script();
-  one.runtime = Runtime::kCudaGraph;
+  one.backend = Backend::kCudaGraph;
   one.signature->arguments = {"x", "n"};
   EXPECT_GOLDEN("generate/cuda_graph.txt", shown(one));
   EXPECT_GOLDEN("generate/cuda_graph_verified.txt", shown(one, Purpose::kVerify));
@@ -217,7 +217,7 @@ TEST(UnitSource, AutocastIsAroundTheForwardPassAndTheLoss) {
   one.params = {{"dtype", "amp"}};
   EXPECT_GOLDEN("generate/autocast_of_a_script.txt", shown(one));
   EXPECT_GOLDEN("generate/autocast_verified.txt", shown(one, Purpose::kVerify));
-  one.runtime = Runtime::kEager;
+  one.backend = Backend::kEager;
   one.device = "cuda";
   EXPECT_GOLDEN("generate/autocast_on_cuda.txt", shown(one));
 }

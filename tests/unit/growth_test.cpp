@@ -48,8 +48,8 @@ TEST_F(Growth, IsNotWhatWasAcceptedOrKnownBefore) {
   add(run_of(1, {{"a", 1000}, {"b", 1000}}));
   add(run_of(2, {{"a", 1100}, {"b", 1100}}));
   add(run_of(3, {{"a", 1200}, {"b", 1100}}));
-  EXPECT_EQ(growth({{"*", "ir", 1000, 1100, "", "Ada", "why"}}), (Found{{"a", 3}}));
-  EXPECT_EQ(growth({{"a", "ir", 1000, 1101, "", "Ada", "why"}}).size(), 3u);
+  EXPECT_EQ(growth({{"*", "instructions", 1000, 1100, "", "Ada", "why"}}), (Found{{"a", 3}}));
+  EXPECT_EQ(growth({{"a", "instructions", 1000, 1101, "", "Ada", "why"}}).size(), 3u);
   EXPECT_EQ(growth({}, commit(2).place()), (Found{{"a", 3}}));
 }
 

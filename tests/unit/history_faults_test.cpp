@@ -276,7 +276,7 @@ class HistoryFaults : public testing::HistoryTest {
 TEST_F(HistoryFaults, EveryUseSaysWhatIsWrongWithAFile) {
   fill();
   const std::string whole = text_of(file());
-  open().run("PRAGMA user_version = 2");
+  open().run("PRAGMA user_version = 3");
   const std::string newer = text_of(file());
   fs::remove(file());
   SqlDatabase(file(), SqlAccess::kCreate).run("CREATE TABLE other (x)");
@@ -285,7 +285,7 @@ TEST_F(HistoryFaults, EveryUseSaysWhatIsWrongWithAFile) {
     std::string bytes;
     const char* words;
   };
-  std::vector<Bad> all{{newer, "a history of schema 2"},
+  std::vector<Bad> all{{newer, "a history of schema 3"},
                        {other, "not a history"},
                        {std::string(5000, 'x'), "not an SQLite database"},
                        {"text", "not an SQLite database"}};

@@ -96,6 +96,15 @@ TEST_F(History, KeepsStepsAndWhichCommitsWereMeasured) {
   EXPECT_EQ((*series)[0].value, 120);
 }
 
+TEST_F(History, OfAnEarlierSchemaHasTheNewNames) {
+  ASSERT_TRUE(record(open(), {run_of(1, {{"a", 10}})}, OnContradiction::kRefuse));
+  open().run("UPDATE series SET metric = 'ir' WHERE metric = 'instructions'");
+  open().run("PRAGMA user_version = 1");
+  const auto upgraded = open_history(file(), SqlAccess::kRead);
+  ASSERT_TRUE(upgraded);
+  EXPECT_EQ(upgraded->integer("SELECT count(*) FROM series WHERE metric = 'instructions'"), 1);
+}
+
 TEST_F(History, ARunThatIsThereAlreadyChangesNothing) {
   add(run_of(1, {{"a", 100}}));
   const Recorded again = add(run_of(1, {{"a", 100}}));
@@ -265,7 +274,7 @@ TEST_F(History, RefusesAnotherCountOfTheSameCommit) {
   auto refused =
       record(open(), {run_of(3, {{"a", 7}}), run_of(2, {{"a", 101}})}, OnContradiction::kRefuse);
   ASSERT_FALSE(refused);
-  EXPECT_HAS(refused.error().what, "`a`: ir was 100, is 101");
+  EXPECT_HAS(refused.error().what, "`a`: instructions was 100, is 101");
   EXPECT_HAS(refused.error().advice, "--replace");
   EXPECT_EQ(text_of(file()), before);  // commit 3 neither
   add(run_of(3, {{"a", 100}}));

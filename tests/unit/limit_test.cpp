@@ -41,21 +41,23 @@ TEST(ParseLimit, RefusesOtherText) {
 
 TEST(ParseLimits, ReadsMetricsOfACommandLine) {
   using Limits = std::map<std::string, Limit>;
-  EXPECT_EQ(parse_limits("ir=0.5%"), (Limits{{"ir", {0.5, std::nullopt}}}));
-  EXPECT_EQ(parse_limits("ir=0.5%|+100|allocs=+0"),
-            (Limits{{"ir", {0.5, 100}}, {"allocs", {std::nullopt, 0}}}));
-  EXPECT_EQ(parse_limits("ir=0.5%|ir=+100"), (Limits{{"ir", {0.5, 100}}}));
-  EXPECT_EQ(parse_limits("ir=0.5%|allocs=+0|ir=+100"),
-            (Limits{{"ir", {0.5, 100}}, {"allocs", {std::nullopt, 0}}}));
-  EXPECT_EQ(parse_limits("ir=none|allocs=+0"), (Limits{{"ir", {}}, {"allocs", {std::nullopt, 0}}}));
+  EXPECT_EQ(parse_limits("instructions=0.5%"), (Limits{{"instructions", {0.5, std::nullopt}}}));
+  EXPECT_EQ(parse_limits("instructions=0.5%|+100|allocs=+0"),
+            (Limits{{"instructions", {0.5, 100}}, {"allocs", {std::nullopt, 0}}}));
+  EXPECT_EQ(parse_limits("instructions=0.5%|instructions=+100"),
+            (Limits{{"instructions", {0.5, 100}}}));
+  EXPECT_EQ(parse_limits("instructions=0.5%|allocs=+0|instructions=+100"),
+            (Limits{{"instructions", {0.5, 100}}, {"allocs", {std::nullopt, 0}}}));
+  EXPECT_EQ(parse_limits("instructions=none|allocs=+0"),
+            (Limits{{"instructions", {}}, {"allocs", {std::nullopt, 0}}}));
 }
 
 TEST(ParseLimits, RefusesUnknownMetricsAndTheirLack) {
   EXPECT_EQ(parse_limits("allocz=1%").error().advice, "did you mean `allocs`?");
   EXPECT_EQ(parse_limits("1%").error().what, "the limit `1%` names no metric");
-  EXPECT_FALSE(parse_limits("ir=1%|ir=2%"));
-  EXPECT_FALSE(parse_limits("ir=none|ir=2%"));
-  EXPECT_FALSE(parse_limits("ir=|2%"));
+  EXPECT_FALSE(parse_limits("instructions=1%|instructions=2%"));
+  EXPECT_FALSE(parse_limits("instructions=none|instructions=2%"));
+  EXPECT_FALSE(parse_limits("instructions=|2%"));
   EXPECT_FALSE(parse_limits(""));
 }
 

@@ -26,51 +26,53 @@ TEST(LimitsFile, ReadsHardAndSoftLimitsOfPatterns) {
 # The products may be wider.
 [[limit]]
 keys = "^matmul/"
-hard = { ir = "1%|+200", allocs = "+0" }
+hard = { instructions = "1%|+200", allocs = "+0" }
 
 [[limit]]
 keys = ["/t2/", '\bnn/']
-hard = { ir = "none", alloc_bytes = "0%", peak_bytes = "+64" }
+hard = { instructions = "none", alloc_bytes = "0%", peak_bytes = "+64" }
 [limit.soft]
-ir = "0.2%"
+instructions = "0.2%"
 )");
   ASSERT_EQ(file.size(), 2u);
   ASSERT_EQ(file[0].keys.size(), 1u);
   EXPECT_EQ(file[0].keys[0].code, "^matmul/");
   EXPECT_EQ(file[0].keys[0].where, (SourceLocation{"l.toml", 4, 9}));
   EXPECT_EQ(file[0].limits.hard,
-            (std::map<std::string, Limit>{{"ir", {1, 200}}, {"allocs", units(0)}}));
+            (std::map<std::string, Limit>{{"instructions", {1, 200}}, {"allocs", units(0)}}));
   EXPECT_TRUE(file[0].limits.soft.empty());
   ASSERT_EQ(file[1].keys.size(), 2u);
   EXPECT_EQ(file[1].keys[1].code, R"(\bnn/)");
   EXPECT_EQ(file[1].limits.hard,
             (std::map<std::string, Limit>{
-                {"ir", kNone}, {"alloc_bytes", percent(0)}, {"peak_bytes", units(64)}}));
-  EXPECT_EQ(file[1].limits.soft, (std::map<std::string, Limit>{{"ir", percent(0.2)}}));
+                {"instructions", kNone}, {"alloc_bytes", percent(0)}, {"peak_bytes", units(64)}}));
+  EXPECT_EQ(file[1].limits.soft, (std::map<std::string, Limit>{{"instructions", percent(0.2)}}));
 }
 
 TEST(LimitsFile, TheLastLimitOfAMetricCounts) {
   const LimitsFile file = parsed(R"(
 [[limit]]
 keys = ""
-hard = { ir = "1%", allocs = "+0" }
-soft = { ir = "0.5%" }
+hard = { instructions = "1%", allocs = "+0" }
+soft = { instructions = "0.5%" }
 [[limit]]
 keys = "^a/"
-hard = { ir = "2%" }
+hard = { instructions = "2%" }
 [[limit]]
 keys = ["big$", "^a/c"]
-hard = { ir = "none" }
+hard = { instructions = "none" }
 )");
   const ResolvedLimits resolved = resolve_limits(file, {"a/small", "a/big", "c"});
   ASSERT_EQ(resolved.by_key.size(), 3u);
-  const auto ir = [&](const std::string& key) { return resolved.by_key.at(key).hard.at("ir"); };
+  const auto ir = [&](const std::string& key) {
+    return resolved.by_key.at(key).hard.at("instructions");
+  };
   EXPECT_EQ(ir("c"), percent(1));
   EXPECT_EQ(ir("a/small"), percent(2));
   EXPECT_EQ(ir("a/big"), kNone);
   for (const auto& [key, limits] : resolved.by_key) {
     EXPECT_EQ(limits.hard.at("allocs"), units(0)) << key;
-    EXPECT_EQ(limits.soft.at("ir"), percent(0.5)) << key;
+    EXPECT_EQ(limits.soft.at("instructions"), percent(0.5)) << key;
   }
   EXPECT_EQ(error_lines(resolved.unmatched),
             "l.toml:10:18: no benchmark's key matches `^a/c`: so this limit has no effect: correct "
@@ -78,12 +80,12 @@ hard = { ir = "none" }
 }
 
 TEST(LimitsFile, KeysThatNothingMatchesHaveNoLimits) {
-  const ResolvedLimits resolved =
-      resolve_limits(parsed("[[limit]]\nkeys = \"^b\"\nhard = { ir = \"1%\" }\n"), {"a", "b"});
+  const ResolvedLimits resolved = resolve_limits(
+      parsed("[[limit]]\nkeys = \"^b\"\nhard = { instructions = \"1%\" }\n"), {"a", "b"});
   EXPECT_EQ(resolved.by_key.size(), 1u);
   EXPECT_TRUE(resolved.by_key.contains("b"));
   EXPECT_TRUE(resolved.unmatched.empty());
-  const LimitsFile file = parsed("[[limit]]\nkeys = \"^b\"\nhard = { ir = \"1%\" }\n");
+  const LimitsFile file = parsed("[[limit]]\nkeys = \"^b\"\nhard = { instructions = \"1%\" }\n");
   EXPECT_EQ(error_lines(resolve_limits(file, {"a", "b"}, {"b"}).unmatched),
             "l.toml:2:9: only missing benchmarks match `^b`: so this limit has no effect: correct "
             "it, or remove it\n");
@@ -94,11 +96,11 @@ TEST(LimitsFile, MatchesHostileKeys) {
   const LimitsFile file = parsed(R"(
 [[limit]]
 keys = ['"b"\|c\n', "größe/矩"]
-hard = { ir = "+7" }
+hard = { instructions = "+7" }
 )");
   const ResolvedLimits resolved = resolve_limits(file, {odd, ""});
   ASSERT_EQ(resolved.by_key.size(), 1u);
-  EXPECT_EQ(resolved.by_key.at(odd).hard.at("ir"), units(7));
+  EXPECT_EQ(resolved.by_key.at(odd).hard.at("instructions"), units(7));
   EXPECT_TRUE(resolved.unmatched.empty());
 }
 
@@ -109,13 +111,13 @@ kes = "a"
 hard = { irr = "1%", ir = "1", allocs = 2 }
 [[limit]]
 keys = ["a", "b("]
-soft = { ir = "0.5%|none" }
+soft = { instructions = "0.5%|none" }
 [[limit]]
 keys = []
 hard = {}
 [[limit]]
 keys = 5
-hard = "ir=1%"
+hard = "instructions=1%"
 [[limit]]
 keys = "a"
 )"));
@@ -125,7 +127,7 @@ TEST(LimitsFile, RefusesAFileWithoutALimit) {
   for (const char* text : {"", "# nothing yet\n", "limit = []\n"}) {
     EXPECT_EQ(errors(text),
               "l.toml: there is no limit in this file: add a [[limit]]: write for example `keys = "
-              "\"^matmul/\"` and `hard = { ir = \"1%\" }`\n");
+              "\"^matmul/\"` and `hard = { instructions = \"1%\" }`\n");
   }
   EXPECT_EQ(errors("limit = 1\n"),
             "l.toml:1:9: `limit` must be a list of tables, not an integer: write for example "

@@ -10,7 +10,7 @@ namespace {
 
 using namespace testing;
 
-constexpr const char* kHeader = R"({"schema":2,"program":"instr_bench"})";
+constexpr const char* kHeader = R"({"schema":3,"program":"instr_bench"})";
 
 LineCosts example() {
   return {10, {{"a b.cpp", 3, 120, 200, "f(\"x\");"}, {"a b.cpp", 7, 5, std::nullopt, ""}}};

@@ -61,7 +61,7 @@ threads = [1, 2]
 device = ["cpu", "cuda"]
 libtorch = ">=2.0"
 python = "timm>=1.0"
-limit = { ir = "0.5%", allocs = "+0" }
+limit = { instructions = "0.5%", allocs = "+0" }
 tags = ["slow", "math"]
 warmup = 3
 iterations = 4
@@ -98,7 +98,8 @@ a = [1.0, 0.25, 1e30, true, "torch::kFloat"]
   EXPECT_EQ(all.devices, (std::vector<std::string>{"cpu", "cuda"}));
   EXPECT_EQ(all.libtorch, ">=2.0");
   EXPECT_EQ(all.packages, std::vector<std::string>{"timm>=1.0"});
-  EXPECT_EQ(all.limits, (std::map<std::string, std::string>{{"ir", "0.5%"}, {"allocs", "+0"}}));
+  EXPECT_EQ(all.limits,
+            (std::map<std::string, std::string>{{"instructions", "0.5%"}, {"allocs", "+0"}}));
   EXPECT_EQ(all.tags, (std::vector<std::string>{"slow", "math"}));
   EXPECT_EQ(all.warmup, 3);
   EXPECT_EQ(all.iterations, 4);

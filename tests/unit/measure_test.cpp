@@ -64,7 +64,7 @@ TEST(OutcomeOf, AccessesCountedAsInstructionsHaveAPartOfTheirOwn) {
                      {"mkl_blas_avx2_sgemm_kernel_nocopy_NN_b0", "mkl.so", {5568, 1128, 576}, 24},
                      {"next_block", "worker", {15, 6, 4}, 0}};
   const auto counted = std::get<Counted>(outcome_of(reply, {}, &given));
-  EXPECT_EQ(counted.metrics.at("ir"), 5718);
+  EXPECT_EQ(counted.metrics.at("instructions"), 5718);
   double sum = 0;
   for (const FunctionCost& function : counted.functions) sum += function.ir;
   EXPECT_NEAR(sum, 5718, 1e-9);
@@ -81,13 +81,13 @@ TEST(OutcomeOf, CountsArePerIterationNetOfTheEmptyLoop) {
   const auto& counted = std::get<Counted>(outcome);
   EXPECT_EQ(counted.metrics,
             (std::map<std::string, double>{
-                {"ir", 6310}, {"allocs", 4}, {"alloc_bytes", 368}, {"peak_bytes", 368}}));
+                {"instructions", 6310}, {"allocs", 4}, {"alloc_bytes", 368}, {"peak_bytes", 368}}));
   EXPECT_EQ(counted.iterations, 100U);
   EXPECT_EQ(counted.warmup, 10U);
   EXPECT_TRUE(counted.steady);
   EXPECT_TRUE(counted.gated);
-  EXPECT_EQ(counted.first_block_ir, 6310);
-  EXPECT_EQ(counted.second_block_ir, 6310);
+  EXPECT_EQ(counted.first_block_instructions, 6310);
+  EXPECT_EQ(counted.second_block_instructions, 6310);
   EXPECT_TRUE(counted.functions.empty());
 }
 
@@ -95,7 +95,7 @@ double ir_of(const std::string& block, const std::string& doubled) {
   auto reply = measured();
   reply.fields["ir_1"] = reply.fields["ir_2"] = block;
   reply.fields["double_ir"] = doubled;
-  return std::get<Counted>(outcome_of(reply, {}, nullptr)).metrics.at("ir");
+  return std::get<Counted>(outcome_of(reply, {}, nullptr)).metrics.at("instructions");
 }
 
 TEST(OutcomeOf, TheCostOfEnteringABlockIsSubtractedExactly) {
@@ -149,14 +149,14 @@ TEST(OutcomeOf, UnequalBlocksAreNotSteadyAndTheSecondIsTheCount) {
   reply.fields["ir_1"] = "631329";
   const auto counted = std::get<Counted>(outcome_of(reply, {}, nullptr));
   EXPECT_FALSE(counted.steady);
-  EXPECT_EQ(counted.first_block_ir, 6311);
-  EXPECT_EQ(counted.metrics.at("ir"), 6310);
+  EXPECT_EQ(counted.first_block_instructions, 6311);
+  EXPECT_EQ(counted.metrics.at("instructions"), 6310);
 }
 
 TEST(OutcomeOf, ACountBelowTheEmptyLoopsIsRefused) {
   auto reply = measured();
   reply.fields["ir_1"] = reply.fields["ir_2"] = "229";
-  EXPECT_EQ(std::get<Counted>(outcome_of(reply, {}, nullptr)).metrics.at("ir"), 0);
+  EXPECT_EQ(std::get<Counted>(outcome_of(reply, {}, nullptr)).metrics.at("instructions"), 0);
   reply.fields["ir_1"] = reply.fields["ir_2"] = "129";
   const auto outcome = outcome_of(reply, {}, nullptr);
   EXPECT_EQ(std::get<Failure>(outcome).kind, FailureKind::kNoProfile);
@@ -168,9 +168,9 @@ TEST(OutcomeOf, WhatIsNotPinnedIsNotGated) {
   variant.threads = 2;
   EXPECT_FALSE(std::get<Counted>(outcome_of(measured(), variant, nullptr)).gated);
   variant.threads = 1;
-  variant.runtime = Runtime::kTorchScript;
+  variant.backend = Backend::kTorchScript;
   EXPECT_TRUE(std::get<Counted>(outcome_of(measured(), variant, nullptr)).gated);
-  variant.runtime = Runtime::kInductor;
+  variant.backend = Backend::kInductor;
   EXPECT_FALSE(std::get<Counted>(outcome_of(measured(), variant, nullptr)).gated);
 }
 

@@ -12,10 +12,10 @@ TEST(Metrics, WordsStandForMetrics) {
   std::map<std::string, std::vector<std::string>> words;
   for (const auto& [word, metrics] : metric_words()) words[word] = names_of(metrics);
   EXPECT_EQ(words.size(), kMetrics.size() + 3);
-  EXPECT_EQ(words.at("ir"), std::vector<std::string>{"ir"});
+  EXPECT_EQ(words.at("instructions"), std::vector<std::string>{"instructions"});
   EXPECT_EQ(words.at("branch"), (std::vector<std::string>{"branches", "mispredictions"}));
   EXPECT_EQ(words.at("cache"), names_of(kCacheMetrics));
-  EXPECT_EQ(default_metrics(), (std::vector<std::string>{"ir", "allocs", "alloc_bytes"}));
+  EXPECT_EQ(default_metrics(), (std::vector<std::string>{"instructions", "allocs", "alloc_bytes"}));
 }
 
 }  // namespace

@@ -16,12 +16,12 @@ using namespace testing;
 
 using Params = std::vector<std::pair<std::string, std::string>>;
 
-Measurement made(const std::string& label, Params params, Runtime runtime,
+Measurement made(const std::string& label, Params params, Backend backend,
                  std::map<std::string, double> metrics) {
   Measurement one;
   one.variant.label = label;
   one.variant.params = std::move(params);
-  one.variant.runtime = runtime;
+  one.variant.backend = backend;
   Counted counted;
   if (metrics.contains("wall")) {
     counted.timing.emplace();
@@ -33,12 +33,13 @@ Measurement made(const std::string& label, Params params, Runtime runtime,
   return one;
 }
 
-Measurement timed(const std::string& label, Runtime runtime, double wall) {
-  return made(label, {}, runtime, {{"wall", wall}});
+Measurement timed(const std::string& label, Backend backend, double wall) {
+  return made(label, {}, backend, {{"wall", wall}});
 }
 
 Measurement counted(const std::string& label, Params params, double ir) {
-  return made(label, std::move(params), Runtime::kEager, {{"ir", ir}, {"allocs", ir / 2}});
+  return made(label, std::move(params), Backend::kEager,
+              {{"instructions", ir}, {"allocs", ir / 2}});
 }
 
 Chart good(const std::vector<Measurement>& measurements, const PlotOptions& options = {}) {
@@ -76,8 +77,8 @@ TEST(PlotAxis, IsLogarithmicBeyondAFactorOf8) {
 
 TEST(PlotAxis, TellsGnuplotItsUnit) {
   std::string text;
-  const auto add = [&text](const std::string& name, AxisUnit unit, double least, double most) {
-    text += "# " + name + "\n" + scale_lines('y', value_axis("", unit, {least, most}));
+  const auto add = [&text](const std::string& name, AxisUnit unit, double min, double max) {
+    text += "# " + name + "\n" + scale_lines('y', value_axis("", unit, {min, max}));
   };
   add("3,000 to 3,000,000 ns", AxisUnit::kNanoseconds, 3000, 3e6);
   add("0 to 2,500", AxisUnit::kNumber, 0, 2500);
@@ -88,18 +89,18 @@ TEST(PlotAxis, TellsGnuplotItsUnit) {
 }
 
 TEST(PlotSpeedup, IsOfMediansOfWallTimes) {
-  Chart chart = good({timed("b", Runtime::kEager, 8), timed("b", Runtime::kFrozen, 16),
-                      timed("b", Runtime::kTorchScript, 4), timed("a", Runtime::kTorchScript, 30),
-                      timed("a", Runtime::kEager, 3), timed("alone", Runtime::kEager, 1),
-                      timed("no eager", Runtime::kFrozen, 1)});
+  Chart chart = good({timed("b", Backend::kEager, 8), timed("b", Backend::kFrozen, 16),
+                      timed("b", Backend::kTorchScript, 4), timed("a", Backend::kTorchScript, 30),
+                      timed("a", Backend::kEager, 3), timed("alone", Backend::kEager, 1),
+                      timed("no eager", Backend::kFrozen, 1)});
   EXPECT_GOLDEN("plot/speedup.gnuplot", plot_script(chart));
 }
 
 TEST(PlotSpeedup, LeavesOutWhatIsWrong) {
   std::vector<Measurement> all{
-      timed("a", Runtime::kEager, 8),
-      verified(timed("a", Runtime::kFrozen, 1), VerificationCode::kPass),
-      verified(timed("a", Runtime::kTorchScript, 1), VerificationCode::kFail)};
+      timed("a", Backend::kEager, 8),
+      verified(timed("a", Backend::kFrozen, 1), VerificationCode::kPass),
+      verified(timed("a", Backend::kTorchScript, 1), VerificationCode::kFail)};
   Chart chart = good(all);
   ASSERT_EQ(chart.series.size(), 1u);
   EXPECT_EQ(chart.series[0].name, "frozen");
@@ -110,8 +111,8 @@ TEST(PlotSpeedup, NamesWhatDiffers) {
   std::vector<Measurement> all;
   for (const char* n : {"16", "4"}) {
     for (int threads : {1, 2}) {
-      for (Runtime runtime : {Runtime::kEager, Runtime::kFused}) {
-        all.push_back(made("mm", {{"n", n}}, runtime, {{"wall", 5}}));
+      for (Backend backend : {Backend::kEager, Backend::kFused}) {
+        all.push_back(made("mm", {{"n", n}}, backend, {{"wall", 5}}));
         all.back().variant.threads = threads;
       }
     }
@@ -124,7 +125,7 @@ TEST(PlotSpeedup, NamesWhatDiffers) {
 
 TEST(PlotGrowth, IsALineForAllElse) {
   Measurement script = counted("mm", {{"n", "4"}, {"type", "half"}}, 7);
-  script.variant.runtime = Runtime::kTorchScript;
+  script.variant.backend = Backend::kTorchScript;
   Chart chart =
       good({counted("mm", {{"n", "256"}, {"type", "half"}}, 900),
             counted("mm", {{"n", "4"}, {"type", "half"}}, 10),
@@ -151,9 +152,9 @@ TEST(PlotGrowth, IsOfTheMetricAndByTheParameterAskedFor) {
 
 TEST(PlotSpeedup, IsSortedOnRequest) {
   const std::vector<Measurement> all{
-      timed("a", Runtime::kEager, 10), timed("a", Runtime::kFused, 8),
-      timed("b", Runtime::kEager, 10), timed("b", Runtime::kFused, 2),
-      timed("c", Runtime::kEager, 10), timed("c", Runtime::kFused, 5)};
+      timed("a", Backend::kEager, 10), timed("a", Backend::kFused, 8),
+      timed("b", Backend::kEager, 10), timed("b", Backend::kFused, 2),
+      timed("c", Backend::kEager, 10), timed("c", Backend::kFused, 5)};
   EXPECT_EQ(benchmarks_of(good(all)), (Names{"a", "b", "c"}));
   PlotOptions options;
   options.is_sorted = true;
@@ -162,12 +163,12 @@ TEST(PlotSpeedup, IsSortedOnRequest) {
 
 TEST(PlotDistribution, IsTheShareThatIsAtLeastAsFast) {
   const std::vector<Measurement> all{
-      timed("a", Runtime::kEager, 10),
-      timed("a", Runtime::kFused, 5),
-      timed("b", Runtime::kEager, 10),
-      timed("b", Runtime::kFused, 20),
-      timed("c", Runtime::kEager, 10),
-      verified(timed("c", Runtime::kFused, 1), VerificationCode::kFail)};
+      timed("a", Backend::kEager, 10),
+      timed("a", Backend::kFused, 5),
+      timed("b", Backend::kEager, 10),
+      timed("b", Backend::kFused, 20),
+      timed("c", Backend::kEager, 10),
+      verified(timed("c", Backend::kFused, 1), VerificationCode::kFail)};
   PlotOptions options;
   options.kind = ChartKind::kDistribution;
   const Chart chart = good(all, options);
@@ -175,26 +176,26 @@ TEST(PlotDistribution, IsTheShareThatIsAtLeastAsFast) {
   EXPECT_EQ(chart.left_out, 1u);
 }
 
-TEST(PlotMemory, IsAPointForEachOfARuntime) {
-  Chart chart = good({made("a", {}, Runtime::kEager, {{"wall", 100}, {"peak_bytes", 64}}),
-                      made("a", {{"n", "x"}}, Runtime::kEager, {{"wall", 300}, {"peak_bytes", 32}}),
-                      made("b", {}, Runtime::kAoti,
+TEST(PlotMemory, IsAPointForEachOfABackend) {
+  Chart chart = good({made("a", {}, Backend::kEager, {{"wall", 100}, {"peak_bytes", 64}}),
+                      made("a", {{"n", "x"}}, Backend::kEager, {{"wall", 300}, {"peak_bytes", 32}}),
+                      made("b", {}, Backend::kAoti,
                            {{"wall", 5}, {"peak_bytes", 16}, {"device_peak_bytes", 4096}}),
-                      made("timed alone", {}, Runtime::kEager, {{"wall", 5}}),
+                      made("timed alone", {}, Backend::kEager, {{"wall", 5}}),
                       counted("counted alone", {}, 1)});
   EXPECT_GOLDEN("plot/memory.gnuplot", plot_script(chart));
 }
 
-Measurement repeated(const std::string& label, Runtime runtime, std::vector<double> walls) {
+Measurement repeated(const std::string& label, Backend backend, std::vector<double> walls) {
   Measurement one =
-      made(label, {{"n", "4"}}, runtime, {{"wall", median(walls)}, {"peak_bytes", 8}});
+      made(label, {{"n", "4"}}, backend, {{"wall", median(walls)}, {"peak_bytes", 8}});
   std::get<Counted>(one.outcome).timing->values[kWall] = std::move(walls);
   return one;
 }
 
 TEST(PlotSpread, IsTheMiddleHalfOfTheRepetitions) {
-  const Measurement eager = repeated("a", Runtime::kEager, {20, 20, 20, 20, 20, 20, 20});
-  const Measurement fused = repeated("a", Runtime::kFused, {100, 4, 5, 10, 12, 20, 30});
+  const Measurement eager = repeated("a", Backend::kEager, {20, 20, 20, 20, 20, 20, 20});
+  const Measurement fused = repeated("a", Backend::kFused, {100, 4, 5, 10, 12, 20, 30});
   EXPECT_EQ(spread_of(fused, "wall"), (Spread{7.5, 25}));
   const Chart bars = good({eager, fused});
   EXPECT_EQ(bars.series[0].points[0].x, 20.0 / 12);
@@ -205,7 +206,7 @@ TEST(PlotSpread, IsTheMiddleHalfOfTheRepetitions) {
   PlotOptions options;
   options.kind = ChartKind::kMemory;
   EXPECT_EQ(good({fused}, options).series[0].points[0].spread, (Spread{7.5, 25}));
-  Measurement more = repeated("a", Runtime::kFused, {1, 1, 1, 1});
+  Measurement more = repeated("a", Backend::kFused, {1, 1, 1, 1});
   more.variant.params = {{"n", "5"}};
   options.kind = ChartKind::kGrowth;
   options.metric = "wall";
@@ -215,21 +216,21 @@ TEST(PlotSpread, IsTheMiddleHalfOfTheRepetitions) {
 }
 
 TEST(PlotSpread, IsNotThereWhereNothingWasRepeated) {
-  EXPECT_FALSE(spread_of(repeated("a", Runtime::kEager, {1, 2, 3}), "wall"));
-  EXPECT_FALSE(spread_of(repeated("a", Runtime::kEager, {0, 0, 0, 5}), "wall"));
-  EXPECT_FALSE(spread_of(repeated("a", Runtime::kEager, {1, 2, 3, 4}), "peak_bytes"));
+  EXPECT_FALSE(spread_of(repeated("a", Backend::kEager, {1, 2, 3}), "wall"));
+  EXPECT_FALSE(spread_of(repeated("a", Backend::kEager, {0, 0, 0, 5}), "wall"));
+  EXPECT_FALSE(spread_of(repeated("a", Backend::kEager, {1, 2, 3, 4}), "peak_bytes"));
   const std::string exact =
       plot_script(good({counted("mm", {{"n", "4"}}, 1), counted("mm", {{"n", "8"}}, 2)}));
   EXPECT_GOLDEN("plot/growth_without_spread.gnuplot", exact);
 }
 
 TEST(Plot, DrawsTheFirstKindThatThereIsDataFor) {
-  std::vector<Measurement> all{made("a", {}, Runtime::kEager, {{"wall", 1}, {"peak_bytes", 1}})};
+  std::vector<Measurement> all{made("a", {}, Backend::kEager, {{"wall", 1}, {"peak_bytes", 1}})};
   EXPECT_EQ(good(all).kind, ChartKind::kMemory);
   all.push_back(counted("mm", {{"n", "1"}}, 1));
   all.push_back(counted("mm", {{"n", "2"}}, 2));
   EXPECT_EQ(good(all).kind, ChartKind::kGrowth);
-  all.push_back(made("a", {}, Runtime::kFused, {{"wall", 1}, {"peak_bytes", 1}}));
+  all.push_back(made("a", {}, Backend::kFused, {{"wall", 1}, {"peak_bytes", 1}}));
   EXPECT_EQ(good(all).kind, ChartKind::kSpeedup);
   PlotOptions options;
   options.kind = ChartKind::kMemory;
@@ -243,8 +244,8 @@ TEST(Plot, SaysWhatIsMissing) {
     return options;
   };
   const std::vector<Measurement> wrong{
-      timed("a", Runtime::kEager, 8),
-      verified(timed("a", Runtime::kTorchScript, 1), VerificationCode::kFail)};
+      timed("a", Backend::kEager, 8),
+      verified(timed("a", Backend::kTorchScript, 1), VerificationCode::kFail)};
   const std::vector<Measurement> no_growth{counted("mm", {{"n", "4"}, {"type", "a"}}, 10),
                                            counted("mm", {{"n", "x"}, {"type", "b"}}, 10),
                                            counted("add", {{"n", "64"}}, 10)};
@@ -267,7 +268,7 @@ TEST(Plot, RefusesWhatNobodyCanRead) {
   }
   EXPECT_EQ(error_of(all),
             "a picture of 41 lines cannot be read: choose some with --filter=REGEX or "
-            "--runtime=LIST");
+            "--backend=LIST");
   all.resize(80);
   EXPECT_EQ(good(all).series.size(), 40u);
 }
@@ -283,8 +284,8 @@ TEST(PlotScript, DoesNotDependOnTheOrderOfMeasuring) {
 
 // What gnuplot makes of it, the format tests see.
 TEST(PlotScript, QuotesWhatItIsGiven) {
-  Chart chart = good({timed("it's `date` \"$(x)\" @y\n\\", Runtime::kEager, 2),
-                      timed("it's `date` \"$(x)\" @y\n\\", Runtime::kFused, 1)});
+  Chart chart = good({timed("it's `date` \"$(x)\" @y\n\\", Backend::kEager, 2),
+                      timed("it's `date` \"$(x)\" @y\n\\", Backend::kFused, 1)});
   EXPECT_GOLDEN("plot/quoted_names.gnuplot", plot_script(chart));
 }
 

@@ -23,8 +23,8 @@ class ReadFile : public ::testing::Test {
   TemporaryFolder folder_;
 };
 
-std::string what_of(const fs::path& path, std::size_t most = 10, ReadFrom from = ReadFrom::kFiles) {
-  auto bytes = read_file(path, most, from);
+std::string what_of(const fs::path& path, std::size_t max = 10, ReadFrom from = ReadFrom::kFiles) {
+  auto bytes = read_file(path, max, from);
   if (bytes) return "no error";
   EXPECT_EQ(bytes.error().where.file, path.string());
   EXPECT_FALSE(bytes.error().advice.empty());

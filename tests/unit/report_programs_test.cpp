@@ -31,16 +31,16 @@ Counted counted(std::map<std::string, double> metrics) {
 }
 
 Counted unsteady(double first, double second) {
-  Counted made = counted({{"ir", second}});
+  Counted made = counted({{"instructions", second}});
   made.steady = false;
   made.gated = false;
-  made.first_block_ir = first;
-  made.second_block_ir = second;
+  made.first_block_instructions = first;
+  made.second_block_instructions = second;
   return made;
 }
 
 std::vector<Measurement> all_kinds() {
-  return {measurement("a/t1", counted({{"ir", 5313}, {"allocs", 3}})),
+  return {measurement("a/t1", counted({{"instructions", 5313}, {"allocs", 3}})),
           measurement("b/t2", unsteady(210, 212.5)),
           measurement("c/t1", Failure{FailureKind::kCompileError, "x.toml:1:2: <no>\nat all"}),
           measurement("d/t1", Skipped{"needs CUDA"}),
@@ -89,9 +89,10 @@ Measurement timed(std::map<std::string, double> metrics) {
 }
 
 TEST(ReportGbench, HasTimesInItsTimeFields) {
-  const Measurement all = timed({{"wall", 12.5}, {"cpu", 12}, {"ir", 5313}, {"ready", 7}});
+  const Measurement all =
+      timed({{"wall", 12.5}, {"cpu", 12}, {"instructions", 5313}, {"ready", 7}});
   const Measurement wall_alone = timed({{"wall", 12.5}});
-  Measurement wrong = timed({{"wall", 12.5}, {"ir", 10}});
+  Measurement wrong = timed({{"wall", 12.5}, {"instructions", 10}});
   wrong.verification = Verification{VerificationCode::kFail, "differs"};
   EXPECT_GOLDEN("report/times.gbench.json", report_gbench({all, wall_alone, wrong}, {}));
 }
@@ -101,20 +102,21 @@ TEST(ReportGbench, CountsAreUserCountersBesideNoTime) {
 }
 
 TEST(ReportGbench, FieldsKeepTheirMeaning) {
-  auto odd = measurement("a", counted({{"real_time", 7}, {"ir", std::nan("")}, {"allocs", 1}}));
+  auto odd =
+      measurement("a", counted({{"real_time", 7}, {"instructions", std::nan("")}, {"allocs", 1}}));
   ReportOptions options;
   options.header = ResultsHeader{};
   options.header->fingerprint.entries = {{"executable", "other"}, {"zygote", "eager"}};
   json document = json::parse(report_gbench({odd}, options));
   EXPECT_EQ(document["benchmarks"][0]["real_time"], 0);
   EXPECT_EQ(document["benchmarks"][0]["allocs"], 1);
-  EXPECT_FALSE(document["benchmarks"][0].contains("ir"));
+  EXPECT_FALSE(document["benchmarks"][0].contains("instructions"));
   EXPECT_EQ(document["context"]["executable"], "instr_bench");
   EXPECT_EQ(document["context"]["zygote"], "eager");
 }
 
 TEST(ReportBencher, NamesMeasuresBySlugs) {
-  auto one = measurement("a", counted({{"ir", 1.5},
+  auto one = measurement("a", counted({{"instructions", 1.5},
                                        {"alloc_bytes", 0},
                                        {"_D1 Misses__(L2)_", 2},
                                        {"??", 3},
@@ -130,19 +132,21 @@ TEST(ReportBencher, LeavesOutUncountedVariants) {
 
 TEST(ReportBencher, LongKeysStayDistinct) {
   std::string same(1023, 'x');
-  json document = json::parse(report_bencher({measurement(same + "é1", counted({{"ir", 1}})),
-                                              measurement(same + "é2", counted({{"ir", 2}})),
-                                              measurement(same, counted({{"ir", 3}}))}));
+  json document =
+      json::parse(report_bencher({measurement(same + "é1", counted({{"instructions", 1}})),
+                                  measurement(same + "é2", counted({{"instructions", 2}})),
+                                  measurement(same, counted({{"instructions", 3}}))}));
   ASSERT_EQ(document.size(), 3u);
   for (const auto& [name, value] : document.items()) EXPECT_LE(name.size(), 1024u);
   EXPECT_EQ(document[same]["instructions"]["value"], 3);
 }
 
 TEST(ReportSmallerIsBetter, HasAnEntryForEachMetric) {
-  EXPECT_GOLDEN("report/metrics.smaller_is_better.json",
-                report_smaller_is_better(
-                    {measurement("a|b\\c", counted({{"ir", 5}, {"alloc_bytes", 0}, {"allocs", 2}})),
-                     measurement("d", unsteady(210, 212.5))}));
+  EXPECT_GOLDEN(
+      "report/metrics.smaller_is_better.json",
+      report_smaller_is_better(
+          {measurement("a|b\\c", counted({{"instructions", 5}, {"alloc_bytes", 0}, {"allocs", 2}})),
+           measurement("d", unsteady(210, 212.5))}));
   EXPECT_EQ(report_smaller_is_better({}), "[]\n");
 }
 

@@ -16,18 +16,18 @@ namespace {
 using namespace testing;
 
 struct Where {
-  Runtime runtime = Runtime::kEager;
+  Backend backend = Backend::kEager;
   Autograd autograd = Autograd::kForward;
   int threads = 1;
 };
 
 constexpr Where kEager{};
-constexpr Where kEagerBackward{Runtime::kEager, Autograd::kForwardBackward};
-constexpr Where kScript{Runtime::kTorchScript, Autograd::kForward};
-constexpr Where kScriptBackward{Runtime::kTorchScript, Autograd::kForwardBackward};
+constexpr Where kEagerBackward{Backend::kEager, Autograd::kForwardBackward};
+constexpr Where kScript{Backend::kTorchScript, Autograd::kForward};
+constexpr Where kScriptBackward{Backend::kTorchScript, Autograd::kForwardBackward};
 
 std::string key_of(const std::string& label, const std::string& n, const Where& where) {
-  return label + (n.empty() ? "" : "/n=" + n) + "/" + to_string(where.runtime) + "/" +
+  return label + (n.empty() ? "" : "/n=" + n) + "/" + to_string(where.backend) + "/" +
          to_string(where.autograd) + "/t" + std::to_string(where.threads) + "/cpu";
 }
 
@@ -39,9 +39,9 @@ Measurement with_seconds(Measurement made) {
 
 Measurement counted(const std::string& label, const std::string& n, double ir,
                     const Where& where = kEager) {
-  Measurement made =
-      testing::counted(key_of(label, n, where),
-                       {{"ir", ir}, {"allocs", 3}, {"alloc_bytes", 1920}, {"peak_bytes", 64}});
+  Measurement made = testing::counted(
+      key_of(label, n, where),
+      {{"instructions", ir}, {"allocs", 3}, {"alloc_bytes", 1920}, {"peak_bytes", 64}});
   std::get<Counted>(made.outcome).gated = where.threads == 1;
   return with_seconds(std::move(made));
 }
@@ -50,7 +50,7 @@ Measurement unsteady(const std::string& label, double first, double second) {
   Measurement made = counted(label, "", second);
   auto& outcome = std::get<Counted>(made.outcome);
   outcome.steady = false;
-  outcome.first_block_ir = first;
+  outcome.first_block_instructions = first;
   return made;
 }
 
@@ -76,7 +76,7 @@ std::vector<Measurement> all_kinds() {
           counted("matmul/mm", "4", 6112, kScript),
           counted("matmul/mm", "4", 18001, kScriptBackward),
           counted("matmul/mm", "64", 112313),
-          counted("matmul/mm", "64", 112399.5, {Runtime::kEager, Autograd::kForward, 2}),
+          counted("matmul/mm", "64", 112399.5, {Backend::kEager, Autograd::kForward, 2}),
           unsteady("empty/none", 210, 212),
           failed("nn/LSTM", FailureKind::kCrashed, "signal 11"),
           counted("nn/LSTM", "", 44123, kEagerBackward),
@@ -117,7 +117,7 @@ Measurement with_allocs(Measurement made, double allocs) {
 
 TEST(ReportTable, SaysWhoseTheOtherMetricsAre) {
   ReportOptions options = at_width(0);
-  options.metrics = {"ir", "allocs"};
+  options.metrics = {"instructions", "allocs"};
   const Measurement eager = with_allocs(counted("a", "", 1), 4);
   const Measurement script = with_allocs(counted("a", "", 2, kScript), 7);
   const Measurement other = with_allocs(counted("b", "", 3, kScriptBackward), 9);
@@ -147,7 +147,7 @@ TEST(ReportTable, GroupsByLabel) {
 }
 
 TEST(ReportTable, AColumnInWhichAllWereSkippedIsLeftOut) {
-  const Where script{Runtime::kTorchScript, Autograd::kForward};
+  const Where script{Backend::kTorchScript, Autograd::kForward};
   Measurement without = counted("nn/a", "", 7, script);
   without.outcome = Skipped{"no Python"};
   std::string table = report_table({counted("nn/a", "", 5), without}, at_width(0));
@@ -313,7 +313,7 @@ TEST(ReportJson, IsOneDocument) {
   options.header = make_results_header({{{"libtorch_version", "2.13.0"}}, {}}, {"instr_bench"});
   auto json = nlohmann::json::parse(report_json(all_kinds(), options), nullptr, false);
   ASSERT_TRUE(json.is_object());
-  EXPECT_EQ(json["schema"], 2);
+  EXPECT_EQ(json["schema"], 3);
   EXPECT_EQ(json["fingerprint"]["libtorch_version"], "2.13.0");
   ASSERT_EQ(json["measurements"].size(), 10u);
   EXPECT_EQ(json["measurements"][0]["key"], "matmul/mm/n=4/eager/forward/t1/cpu");
@@ -329,7 +329,7 @@ TEST(ReportTable, ShowsRequestedSimulatedMetrics) {
   Measurement simulated = counted("a", "", 10);
   std::get<Counted>(simulated.outcome).metrics["estimated_cycles"] = 1234;
   ReportOptions options = at_width(0);
-  options.metrics = {"ir", "estimated_cycles", "ll_hits"};
+  options.metrics = {"instructions", "estimated_cycles", "ll_hits"};
   EXPECT_GOLDEN("report/simulated_metrics.txt", report_table({simulated}, options));
 }
 

@@ -36,18 +36,19 @@ Measurement counted(const std::string& key, double ir) {
   variant.key = key;
   variant.label = "matmul/mm";
   variant.params = {{"n", "64"}, {"kind", "a \"b\""}};
-  variant.runtime = Runtime::kTorchScript;
+  variant.backend = Backend::kTorchScript;
   variant.autograd = Autograd::kForwardBackward;
   variant.threads = 2;
   variant.device = "cuda";
-  variant.limits = {{"ir", "0.5%"}};
+  variant.limits = {{"instructions", "0.5%"}};
   Counted outcome;
-  outcome.metrics = {{"ir", ir}, {"allocs", 3}, {"alloc_bytes", 192.5}, {"peak_bytes", 128}};
+  outcome.metrics = {
+      {"instructions", ir}, {"allocs", 3}, {"alloc_bytes", 192.5}, {"peak_bytes", 128}};
   outcome.iterations = 20;
   outcome.warmup = 10;
   outcome.steady = true;
-  outcome.first_block_ir = ir;
-  outcome.second_block_ir = ir;
+  outcome.first_block_instructions = ir;
+  outcome.second_block_instructions = ir;
   outcome.gated = false;
   outcome.functions = {{"at::mm(\"x\")", "libtorch_cpu.so", 1200.5, 3},
                        {"malloc", "worker", 40, 1}};
@@ -123,11 +124,11 @@ TEST(ResultsLine, HasTheNamesOfTheContract) {
   EXPECT_EQ(
       json.dump(),
       R"({"key":"k","label":"matmul/mm","params":{"n":"64","kind":"a \"b\""},)"
-      R"("language":"cpp","runtime":"torchscript","autograd":"forward_backward","threads":2,"device":"cuda",)"
-      R"("outcome":"counted","metrics":{"alloc_bytes":192.5,"allocs":3,"ir":1234,)"
+      R"("language":"cpp","backend":"torchscript","autograd":"forward_backward","threads":2,"device":"cuda",)"
+      R"("outcome":"counted","metrics":{"alloc_bytes":192.5,"allocs":3,"instructions":1234,)"
       R"("peak_bytes":128},"iterations":20,"warmup":10,"steady":true,)"
       R"("blocks":[1234,1234],"gated":false,"profile":"profiles/x.out",)"
-      R"("seconds":0.041,"limits":{"ir":"0.5%"}})");
+      R"("seconds":0.041,"limits":{"instructions":"0.5%"}})");
 }
 
 TEST(ResultsLine, FailuresAndSkips) {
@@ -142,15 +143,15 @@ TEST(ResultsLine, FailuresAndSkips) {
 
 TEST(ResultsLine, NumbersThatJsonLacksAreNull) {
   Measurement measurement = counted("k", std::numeric_limits<double>::quiet_NaN());
-  EXPECT_TRUE(to_json(measurement)["metrics"]["ir"].is_null());
+  EXPECT_TRUE(to_json(measurement)["metrics"]["instructions"].is_null());
   auto back =
       value_of(parse_results(document({to_line(to_json(measurement))}), "r", Incomplete::kAllowed));
   const auto& lost = std::get<Counted>(back.measurements[0].outcome);
-  EXPECT_FALSE(lost.metrics.contains("ir"));
-  EXPECT_EQ(lost.lost.at("ir"), "r:2: it is null");
+  EXPECT_FALSE(lost.metrics.contains("instructions"));
+  EXPECT_EQ(lost.lost.at("instructions"), "r:2: it is null");
   // And they stay so when the file is written again.
   EXPECT_EQ(to_json(back.measurements[0])["outcome"], "counted");
-  EXPECT_TRUE(to_json(back.measurements[0])["metrics"]["ir"].is_null());
+  EXPECT_TRUE(to_json(back.measurements[0])["metrics"]["instructions"].is_null());
 }
 
 TEST(Results, RoundTrip) {
@@ -309,15 +310,16 @@ TEST(ResultsReader, RefusesALineThatWasChanged) {
 }
 
 TEST(ResultsReader, RefusesOtherFilesAndSchemas) {
-  const std::string start = "{\"schema\":2}\n";
-  const std::string a = "{\"key\":\"a\",\"outcome\":\"counted\",\"metrics\":{\"ir\":5}}\n";
+  const std::string start = "{\"schema\":3}\n";
+  const std::string a =
+      "{\"key\":\"a\",\"outcome\":\"counted\",\"metrics\":{\"instructions\":5}}\n";
   const auto end = [](std::size_t count) { return end_line(count) + "\n"; };
   EXPECT_EQ(error_of(start + a + a + end(2)), "no error");
   std::vector<std::string> files{"",
                                  "hello\n",
                                  "{}\n",
                                  "{\"schema\":\"one\"}\n",
-                                 "{\"schema\":3,\"version\":\"9.1\"}\n",
+                                 "{\"schema\":4,\"version\":\"9.1\"}\n",
                                  "{\"schema\":1}\n",
                                  "{\"schema\":99999999999999999999}\n",
                                  "{\"schema\":-5}\n",
@@ -342,22 +344,23 @@ TEST(ResultsReader, RefusesOtherFilesAndSchemas) {
 
 TEST(ResultsReader, IgnoresUnknownMembers) {
   auto results = value_of(parse_results(
-      "{\"schema\":2,\"new\":{\"deep\":[1]}}\n\n"
-      "{\"key\":\"a\",\"outcome\":\"counted\",\"metrics\":{\"ir\":5,\"new\":\"x\"},\"more\":[]}\n"
+      "{\"schema\":3,\"new\":{\"deep\":[1]}}\n\n"
+      "{\"key\":\"a\",\"outcome\":\"counted\",\"metrics\":{\"instructions\":5,\"new\":\"x\"},"
+      "\"more\":[]}\n"
       "{\"key\":\"b\",\"outcome\":\"failed\",\"failure\":{\"kind\":\"novel\",\"message\":\"m\"}}\n"
       "{\"key\":\"c\",\"outcome\":\"timed\",\"times\":[1]}\n",
       "r", Incomplete::kAllowed));
   ASSERT_EQ(results.measurements.size(), 3u);
   EXPECT_EQ(std::get<Counted>(results.measurements[0].outcome).metrics,
-            (std::map<std::string, double>{{"ir", 5}}));
+            (std::map<std::string, double>{{"instructions", 5}}));
   EXPECT_EQ(std::get<Failure>(results.measurements[1].outcome).message, "novel: m");
   EXPECT_FALSE(std::get<Counted>(results.measurements[2].outcome).timing);
 }
 
 TEST(ResultsReader, AnInvalidMetricIsLost) {
   auto results = value_of(parse_results(
-      "{\"schema\":2}\n"
-      R"({"key":"a","outcome":"counted","metrics":{"ir":null,"allocs":"12","alloc_bytes":-4,)"
+      "{\"schema\":3}\n"
+      R"({"key":"a","outcome":"counted","metrics":{"instructions":null,"allocs":"12","alloc_bytes":-4,)"
       R"("peak_bytes":1.5e18,"data_reads":[1],"branches":0}})"
       "\n"
       R"({"key":"b","outcome":"counted","metrics":{"allocs":1}})"
@@ -372,13 +375,13 @@ TEST(ResultsReader, AnInvalidMetricIsLost) {
   auto of = [&](std::size_t i) { return std::get<Counted>(results.measurements[i].outcome); };
   EXPECT_EQ(of(0).metrics, (std::map<std::string, double>{{"branches", 0}}));
   EXPECT_EQ(of(0).lost,
-            (std::map<std::string, std::string>{{"ir", "r.jsonl:2: it is null"},
+            (std::map<std::string, std::string>{{"instructions", "r.jsonl:2: it is null"},
                                                 {"allocs", "r.jsonl:2: it is not a number"},
                                                 {"alloc_bytes", "r.jsonl:2: it is negative"},
                                                 {"peak_bytes", "r.jsonl:2: it is beyond 1e18"},
                                                 {"data_reads", "r.jsonl:2: it is not a number"}}));
-  EXPECT_EQ(of(1).lost.at("ir"), "r.jsonl:3: it is missing");
-  EXPECT_EQ(of(2).lost.at("ir"), "r.jsonl:4: it is missing");
+  EXPECT_EQ(of(1).lost.at("instructions"), "r.jsonl:3: it is missing");
+  EXPECT_EQ(of(2).lost.at("instructions"), "r.jsonl:4: it is missing");
   EXPECT_TRUE(of(3).lost.empty());
 }
 
@@ -399,8 +402,8 @@ TEST(ResultsReader, AnInvalidTimeIsAnError) {
 TEST(ResultsReader, ACountThatContradictsItsBlocksWasEdited) {
   auto with = [](const char* ir, const char* steady, const char* blocks) {
     return error_of(
-        "{\"schema\":2}\n"
-        R"({"key":"a/b","outcome":"counted","metrics":{"ir":)" +
+        "{\"schema\":3}\n"
+        R"({"key":"a/b","outcome":"counted","metrics":{"instructions":)" +
         std::string(ir) + R"(},"steady":)" + steady + R"(,"blocks":)" + blocks + "}\n" +
         end_line(1) + "\n");
   };
@@ -438,8 +441,8 @@ TEST(ResultsReader, RefusesUnknownLines) {
 // Values of other types than ours, and numbers beyond any range.
 TEST(ResultsReader, TakesWrongTypesAsMissing) {
   auto results = value_of(parse_results(
-      "{\"schema\":2,\"command\":5,\"started\":[],\"fingerprint\":{\"a\":null}}\n"
-      "{\"key\":\"a\",\"label\":3,\"params\":[1],\"runtime\":{},\"threads\":1e300,\"device\":null,"
+      "{\"schema\":3,\"command\":5,\"started\":[],\"fingerprint\":{\"a\":null}}\n"
+      "{\"key\":\"a\",\"label\":3,\"params\":[1],\"backend\":{},\"threads\":1e300,\"device\":null,"
       "\"outcome\":\"counted\",\"metrics\":[],\"iterations\":-4,\"steady\":\"yes\","
       "\"blocks\":[\"x\"],\"gated\":0,\"seconds\":\"long\",\"limits\":7}\n"
       "{\"key\":\"b\",\"threads\":99999999999,\"outcome\":\"failed\",\"failure\":[]}\n",

@@ -1,15 +1,15 @@
-// The table of runtimes.
+// The table of backends.
 #include <gtest/gtest.h>
 
 #include "core/definitions/backends.h"
 #include "core/definitions/requirement.h"
 
-namespace instr::runtimes_test {
+namespace instr::backends_test {
 namespace {
 
-TEST(Runtimes, HaveRequirementsThatCanBeRead) {
-  for (const RuntimeFacts& one : kRuntimes) {
-    for (const std::string& package : packages_of(one.runtime)) {
+TEST(Backends, HaveRequirementsThatCanBeRead) {
+  for (const BackendFacts& one : kBackends) {
+    for (const std::string& package : packages_of(one.backend)) {
       EXPECT_TRUE(parse_package(package)) << package;
     }
     if (one.libtorch != nullptr) {
@@ -19,4 +19,4 @@ TEST(Runtimes, HaveRequirementsThatCanBeRead) {
 }
 
 }  // namespace
-}  // namespace instr::runtimes_test
+}  // namespace instr::backends_test

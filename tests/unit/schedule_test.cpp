@@ -134,7 +134,7 @@ class Unstartable : public ::testing::Test {
     for (int i = 0; i < count; ++i) {
       auto& each = result[static_cast<std::size_t>(i)];
       each.variant.key = "v" + std::to_string(i);
-      each.variant.runtime = i % 2 == 0 ? Runtime::kEager : Runtime::kTorchScript;
+      each.variant.backend = i % 2 == 0 ? Backend::kEager : Backend::kTorchScript;
       each.unit = "unit" + std::to_string(i % 3) + ".so";
     }
     return result;

@@ -56,14 +56,14 @@ TEST(Select, RemovesExcludedVariants) {
 }
 
 TEST(Select, KeepsVariantsThatMeetEveryList) {
-  EXPECT_EQ(selected({.runtimes = {Runtime::kTorchScript}}).size(), 8u);
+  EXPECT_EQ(selected({.backends = {Backend::kTorchScript}}).size(), 8u);
   EXPECT_EQ(selected({.autograds = {Autograd::kForwardBackward}}).size(), 8u);
   EXPECT_EQ(selected({.threads = {2}}).size(), 8u);
   EXPECT_EQ(selected({.threads = {1, 2}}).size(), 17u);
   EXPECT_EQ(selected({.devices = {"cpu"}}).size(), 17u);
   EXPECT_EQ(selected({.tags = {"conv", "other"}}), (Keys{"conv/large/eager/forward/t1/cpu"}));
   EXPECT_EQ(selected({.filters = {"n=4/"},
-                      .runtimes = {Runtime::kEager},
+                      .backends = {Backend::kEager},
                       .autograds = {Autograd::kForward},
                       .threads = {2}}),
             (Keys{"matmul/mm/n=4/eager/forward/t2/cpu"}));
@@ -173,9 +173,9 @@ TEST(Select, SuggestsAsAShellReadsIt) {
 }
 
 TEST(Select, ListsValuesIfNothingIsLeft) {
-  EXPECT_EQ(selected({.filters = {"conv"}, .runtimes = {Runtime::kTorchScript}}),
+  EXPECT_EQ(selected({.filters = {"conv"}, .backends = {Backend::kTorchScript}}),
             (Keys{"of the 1 variant that match the filters, none is left: those that match the "
-                  "filters have runtime `eager`"}));
+                  "filters have backend `eager`"}));
   EXPECT_EQ(
       selected({.threads = {8}, .tags = {"fast"}}),
       (Keys{"of the 17 variants, none is left: there are threads `1`, `2`; tags `conv`, `slow`"}));

@@ -26,11 +26,11 @@ std::vector<PlantFinding> judge(const Plant& plant, const std::string& key, doub
     set.functions = functions_from(std::move(functions));
     return set;
   };
-  ResultSet base =
-      testing::before({counted(key, {{"ir", 5000.0}, {"allocs", 2.0}, {"alloc_bytes", 64.0}})});
-  ResultSet after = testing::after({counted(
-      key,
-      {{"ir", 5000.0 + planted}, {"allocs", 2.0 + allocs}, {"alloc_bytes", 64.0 + 64 * allocs}})});
+  ResultSet base = testing::before(
+      {counted(key, {{"instructions", 5000.0}, {"allocs", 2.0}, {"alloc_bytes", 64.0}})});
+  ResultSet after = testing::after({counted(key, {{"instructions", 5000.0 + planted},
+                                                  {"allocs", 2.0 + allocs},
+                                                  {"alloc_bytes", 64.0 + 64 * allocs}})});
   CompareOptions exact;
   exact.limits.hard = *parse_limits(exact_limits());
   auto comparison = value_of(compare(with(base, 4), with(after, 4 + in_function), exact));

@@ -42,7 +42,7 @@ TEST(Significance, TooFewTimesCannotDiffer) {
   EXPECT_FALSE(can_differ(2, 2));
   EXPECT_TRUE(can_differ(3, 3));
   EXPECT_TRUE(can_differ(2, 5));
-  EXPECT_EQ(least_repetitions(), 3u);
+  EXPECT_EQ(min_repetitions(), 3u);
 }
 
 TEST(Significance, TheIntervalHoldsTheRatiosThatTheRankTestDoesNotReject) {

@@ -12,8 +12,8 @@ using Words = std::vector<std::string>;
 
 TEST(Simulation, IsOfWhatTheMetricsNeed) {
   EXPECT_FALSE(simulation_for({}).any());
-  EXPECT_FALSE(simulation_for({"ir", "allocs"}).any());
-  EXPECT_EQ(simulation_for({"ir", "estimated_cycles"}), (Simulation{true, false}));
+  EXPECT_FALSE(simulation_for({"instructions", "allocs"}).any());
+  EXPECT_EQ(simulation_for({"instructions", "estimated_cycles"}), (Simulation{true, false}));
   EXPECT_EQ(simulation_for({"mispredictions"}), (Simulation{false, true}));
   EXPECT_EQ(simulation_for({"branches", "ll_hits"}), (Simulation{true, true}));
 }
@@ -26,13 +26,13 @@ TEST(Simulation, RequestsOnlyWhatIsNeeded) {
 }
 
 TEST(Simulation, AddsTheMetricsOfTheEventsThereAre) {
-  std::map<std::string, double> metrics{{"ir", 7}};
+  std::map<std::string, double> metrics{{"instructions", 7}};
   add_simulated(metrics, {});
   add_simulated(metrics, {{"Ir", 7}});
   EXPECT_EQ(metrics.size(), 1u);
   add_simulated(metrics, {{"Ir", 7}, {"Bc", 3}, {"Bcm", 1}, {"Bi", 2}, {"Bim", 2}});
-  EXPECT_EQ(metrics,
-            (std::map<std::string, double>{{"ir", 7}, {"branches", 5}, {"mispredictions", 3}}));
+  EXPECT_EQ(metrics, (std::map<std::string, double>{
+                         {"instructions", 7}, {"branches", 5}, {"mispredictions", 3}}));
 }
 
 }  // namespace

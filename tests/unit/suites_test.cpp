@@ -10,10 +10,10 @@ namespace {
 using namespace testing;
 
 std::vector<Variant> variants_of(const std::string& suite,
-                                 const std::vector<Runtime>& runtimes = {Runtime::kEager,
-                                                                         Runtime::kInductor}) {
+                                 const std::vector<Backend>& backends = {Backend::kEager,
+                                                                         Backend::kInductor}) {
   const fs::path file = fs::path(INSTR_SOURCE_DIR) / "suites" / (suite + ".toml");
-  return value_of(expand(value_of(load_definitions({file})), runtimes));
+  return value_of(expand(value_of(load_definitions({file})), backends));
 }
 
 struct Suite {
@@ -61,7 +61,7 @@ TEST_P(Suites, PutEveryNameInBracesIn) {
 // Eager and traced, without a frozen parameter to differentiate by.
 TEST(CppSuite, HasTenModelsThatRunInEveryWay) {
   std::map<std::string, std::set<std::string>> models;
-  for (const Variant& variant : variants_of("cpp", {Runtime::kEager, Runtime::kTorchScript})) {
+  for (const Variant& variant : variants_of("cpp", {Backend::kEager, Backend::kTorchScript})) {
     EXPECT_EQ(variant.language, Language::kCpp) << variant.key;
     models[variant.label].insert(variant.key);
     const bool is_training = variant.autograd == Autograd::kForwardBackward;

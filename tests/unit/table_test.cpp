@@ -14,7 +14,7 @@ Table fruit() {
   Table table{.columns = {{.heading = "fruit", .align = Align::kLeft},
                           {.heading = "price\neach"},
                           {.heading = "why", .align = Align::kLeft}},
-              .least_name = 4};
+              .min_name = 4};
   table.lines = {{.cells = {{"an apple"}, {"1"}, {"red", Tone::kBad}}},
                  {.cells = {{"a leaf"}, {"12,345"}, {}}, .indent = 2},
                  {.text = "between\n"},
@@ -36,7 +36,7 @@ TEST(Table, FillsTheTerminalButNotMore) {
 }
 
 TEST(Table, HasHeadingsAsRequested) {
-  Table table{.columns = {{.heading = "a", .least = 3}, {.heading = "b"}},
+  Table table{.columns = {{.heading = "a", .min = 3}, {.heading = "b"}},
               .lines = {{.cells = {{"1"}, {"2"}}}}};
   table.headings = Headings::kNone;
   EXPECT_EQ(*table_text(table, 0, true), "  1  2\n");
@@ -55,13 +55,13 @@ TEST(Table, NeighboursShareATitleAndWidenForIt) {
                           {.heading = "z"}},
               .lines = {{.cells = {{"name"}, {"1"}, {"2"}, {"3"}}}}};
   EXPECT_GOLDEN("table/shared_title.txt", *table_text(table, 0, false));
-  table.columns[1].least = 18;
+  table.columns[1].min = 18;
   EXPECT_TRUE(table_text(table, 0, false)->starts_with("      ─── instructions ────\n"))
       << *table_text(table, 0, false);
 }
 
 TEST(Table, ColoursCellsAndNotTheSpaceAroundThem) {
-  Table table{.columns = {{.align = Align::kLeft, .least = 5}, {.least = 3}},
+  Table table{.columns = {{.align = Align::kLeft, .min = 5}, {.min = 3}},
               .lines = {{.cells = {{"a", Tone::kGood}, {"b", Tone::kWarning}}}},
               .headings = Headings::kNone};
   EXPECT_EQ(*table_text(table, 0, true), "\x1b[32ma\x1b[0m        \x1b[33mb\x1b[0m\n");

@@ -96,7 +96,7 @@ TEST(MeasurementList, TimesJoinTheCountsOfTheirVariant) {
   list.add(timed("c", {8, 9, 10}));
   ASSERT_EQ(list.all().size(), 3u);
   const auto& b = std::get<Counted>(list.all()[1].outcome);
-  EXPECT_EQ(b.metrics.at("ir"), 200);
+  EXPECT_EQ(b.metrics.at("instructions"), 200);
   EXPECT_EQ(b.metrics.at("wall"), 6);
   EXPECT_EQ(b.timing->of(kWall), (Values{5, 6, 7}));
 }
@@ -128,7 +128,7 @@ TEST(Timing, RoundTrip) {
   auto results = value_of(parse_results(file, "r.jsonl", Incomplete::kAllowed));
   ASSERT_EQ(results.measurements.size(), 2u);
   const auto& a = std::get<Counted>(results.measurements[0].outcome);
-  EXPECT_EQ(a.metrics.at("ir"), 100);
+  EXPECT_EQ(a.metrics.at("instructions"), 100);
   EXPECT_EQ(a.timing, (Timing{{{kWall, {5.5, 6, 7}}, {kCpu, {5.5, 6, 7}}}, 1000}));
   EXPECT_TRUE(std::get<Counted>(results.measurements[1].outcome).steady);
 }

@@ -266,7 +266,7 @@ Variant script() {
   Variant one;
   one.setups = {Text{"auto x = torch::ones({4});", {"a.toml", 4, 10}}};
   one.stmt = Text{"auto y = x + x;", {"a.toml", 5, 9}};
-  one.runtime = Runtime::kTorchScript;
+  one.backend = Backend::kTorchScript;
   one.torchscript = Text{"y = x + x", {"a.toml", 6, 16}};
   one.signature = Signature{{"x", "w"}, "y", {"a.toml", 7, 14}};
   return one;
@@ -340,7 +340,7 @@ TEST(VerifiedReport, ACodeReplacesTheSpeedUp) {
 }
 
 TEST(VerifiedReport, ACodeIsShownWithACountIfNothingWasTimed) {
-  Measurement script = counted(kScript, {{"ir", 100}});
+  Measurement script = counted(kScript, {{"instructions", 100}});
   script.verification = Verification{Code::kFail, "because"};
   EXPECT_GOLDEN("report/count_with_a_wrong_result.txt", report_table({script}, {}));
   EXPECT_GOLDEN("report/count_with_a_wrong_result.md", report_markdown({script}, {}));

@@ -40,7 +40,7 @@ TEST_F(WorkerSimulation, SmallDataStaysInTheFirstLevel) {
   EXPECT_EQ(metrics["data_writes"], 0);
   EXPECT_EQ(metrics["d1_misses"], 0);
   EXPECT_EQ(metrics["i1_misses"], 0);
-  EXPECT_EQ(metrics["l1_hits"], metrics["ir"] + 256);
+  EXPECT_EQ(metrics["l1_hits"], metrics["instructions"] + 256);
   EXPECT_EQ(metrics["estimated_cycles"], metrics["l1_hits"]);
 }
 
@@ -55,7 +55,7 @@ TEST_F(WorkerSimulation, LargerDataComesFromTheLastLevel) {
     EXPECT_EQ(metrics["d1_misses"], 1024 + kCounter) << snippet;
     EXPECT_EQ(metrics["ll_hits"], 1024 + kCounter) << snippet;
     EXPECT_EQ(metrics["ram_hits"], 0) << snippet;
-    EXPECT_EQ(metrics["l1_hits"], metrics["ir"] - kCounter) << snippet;
+    EXPECT_EQ(metrics["l1_hits"], metrics["instructions"] - kCounter) << snippet;
     EXPECT_EQ(metrics["estimated_cycles"], metrics["l1_hits"] + 5 * (1024 + kCounter)) << snippet;
   }
 }

@@ -24,7 +24,7 @@ constexpr std::size_t kAlignment = 64;
 constexpr std::size_t kHeaderSpace = kAlignment;
 constexpr unsigned kSmallClasses = 16;  // multiples of 64 up to 1024, then four steps to a doubling
 constexpr unsigned kClasses = kSmallClasses + 4 * 32 + 2;
-constexpr std::size_t kLargestRequest = std::size_t{1} << 40;
+constexpr std::size_t kMaxRequestBytes = std::size_t{1} << 40;
 constexpr std::uint32_t kMagic = 0x1A7B10C5;
 
 // Directly below the payload.
@@ -71,16 +71,16 @@ struct Pool {
   std::uint64_t* free_2;  // 64 x 64 words
   std::uint64_t* free_3;  // a bit for each block
   std::uintptr_t* blocks;
-  std::uint64_t most;
+  std::uint64_t max;
 };
-constexpr std::uint64_t kMostBlocks = 1 << 24;
+constexpr std::uint64_t kMaxBlocks = 1 << 24;
 
 // The offsets of a pool's tables, in words from the tables' base.
 struct TableLayout {
   std::uint64_t free_2[kClasses];
   std::uint64_t free_3[kClasses];
   std::uint64_t blocks[kClasses];
-  std::uint64_t most[kClasses];
+  std::uint64_t max[kClasses];
   std::uint64_t words;
 };
 
@@ -88,12 +88,12 @@ constexpr TableLayout layout_for(std::uint64_t arena_size) {
   TableLayout layout{};
   for (unsigned i = 0; i < kClasses; ++i) {
     std::uint64_t fitting = arena_size / (bytes_of(i) + kHeaderSpace) + 1;
-    std::uint64_t most = fitting < kMostBlocks ? fitting : kMostBlocks;
-    layout.most[i] = most;
+    std::uint64_t max = fitting < kMaxBlocks ? fitting : kMaxBlocks;
+    layout.max[i] = max;
     layout.free_2[i] = layout.words;
-    layout.free_3[i] = layout.free_2[i] + most / 4096 + 1;
-    layout.blocks[i] = layout.free_3[i] + most / 64 + 1;
-    layout.words = (layout.blocks[i] + most + 511) & ~std::uint64_t{511};
+    layout.free_3[i] = layout.free_2[i] + max / 4096 + 1;
+    layout.blocks[i] = layout.free_3[i] + max / 64 + 1;
+    layout.words = (layout.blocks[i] + max + 511) & ~std::uint64_t{511};
   }
   return layout;
 }
@@ -190,7 +190,7 @@ void use_region(const Region& region, std::uint64_t limit) {
     pool.free_2 = tables + region.layout->free_2[i];
     pool.free_3 = tables + region.layout->free_3[i];
     pool.blocks = tables + region.layout->blocks[i];
-    pool.most = region.layout->most[i];
+    pool.max = region.layout->max[i];
   }
 }
 
@@ -267,7 +267,7 @@ bool make_in_stretch(unsigned index) {
   const auto has_room = [bytes](const Stretch& one) { return bytes <= one.end - one.top; };
   Stretch& own = arena.stretches[index];
   Stretch& stretch = has_room(own) ? own : arena.stretches[kForAll];
-  if (arena.fresh || !has_room(stretch) || pool.made == pool.most) return false;
+  if (arena.fresh || !has_room(stretch) || pool.made == pool.max) return false;
   pool.blocks[pool.made] = stretch.top;
   stretch.top += bytes;
   give_slot(pool, static_cast<std::uint32_t>(pool.made++));
@@ -302,7 +302,7 @@ inline void count_in(std::size_t size) {
   if (!arena.ready) start();
   std::size_t slack = alignment - kAlignment;
   std::size_t wanted = size + slack;
-  if (size > kLargestRequest || alignment > kLargestRequest) wanted = kLargestRequest;
+  if (size > kMaxRequestBytes || alignment > kMaxRequestBytes) wanted = kMaxRequestBytes;
   SizeClass size_class = class_of(wanted);
   arena.lock.lock();
   Pool& pool = arena.pools[size_class.index];
@@ -310,7 +310,7 @@ inline void count_in(std::size_t size) {
   if (slot == kNoSlot) {
     slot = static_cast<std::uint32_t>(pool.made);
     std::size_t bytes = size_class.bytes + kHeaderSpace;
-    if (bytes > arena.end - arena.top || pool.made == pool.most) {
+    if (bytes > arena.end - arena.top || pool.made == pool.max) {
       return allocate_in_stretch(size, alignment, size_class.index);
     }
     pool.made += 1;
@@ -449,7 +449,7 @@ int posix_memalign(void** out, std::size_t alignment, std::size_t size) {
 void* memalign(std::size_t alignment, std::size_t size) {
   // At most a size that is refused: the next power of two above may not be representable.
   std::size_t power =
-      alignment > instr::kLargestRequest ? 2 * instr::kLargestRequest : std::bit_ceil(alignment);
+      alignment > instr::kMaxRequestBytes ? 2 * instr::kMaxRequestBytes : std::bit_ceil(alignment);
   return instr::allocate(size, power < instr::kAlignment ? instr::kAlignment : power);
 }
 
@@ -459,7 +459,7 @@ void* valloc(std::size_t size) { return memalign(4096, size); }
 
 void* pvalloc(std::size_t size) {
   // Rounded up to whole pages, unless that overflows.
-  if (size <= instr::kLargestRequest) size = (size + 4095) & ~std::size_t{4095};
+  if (size <= instr::kMaxRequestBytes) size = (size + 4095) & ~std::size_t{4095};
   return memalign(4096, size);
 }
 

@@ -48,8 +48,8 @@ void keep_names(const char* line) {
 
 // Takes the columns of system calls out: their time differs from run to run.
 uint64_t take_system_calls(Events& events) {
-  const uint64_t calls = named < kMostEvents ? events.of[named] : 0;
-  for (int i = named; i < kMostEvents; ++i) events.of[i] = 0;
+  const uint64_t calls = named < kMaxEvents ? events.of[named] : 0;
+  for (int i = named; i < kMaxEvents; ++i) events.of[i] = 0;
   return calls;
 }
 
@@ -86,7 +86,7 @@ Collected parsed(char* text) {
 }
 
 bool is_backwards(const Events& begin, const Events& end) {
-  for (int i = 0; i < kMostEvents; ++i) {
+  for (int i = 0; i < kMaxEvents; ++i) {
     if (end.of[i] < begin.of[i]) return true;
   }
   return false;
@@ -96,7 +96,7 @@ bool is_backwards(const Events& begin, const Events& end) {
 
 Events operator-(const Events& left, const Events& right) {
   Events difference{};
-  for (int i = 0; i < kMostEvents; ++i) difference.of[i] = left.of[i] - right.of[i];
+  for (int i = 0; i < kMaxEvents; ++i) difference.of[i] = left.of[i] - right.of[i];
   return difference;
 }
 

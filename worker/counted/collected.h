@@ -8,9 +8,9 @@
 namespace instr {
 
 // A count for each kind of event, in Callgrind's order: instructions first, then simulated ones.
-constexpr int kMostEvents = 16;
+constexpr int kMaxEvents = 16;
 struct Events {
-  uint64_t of[kMostEvents];
+  uint64_t of[kMaxEvents];
 
   uint64_t ir() const { return of[0]; }
   bool operator==(const Events& other) const = default;

@@ -5,30 +5,30 @@
 namespace instr {
 namespace {
 
-constexpr int64_t kMostEntryAllocs = 8;  // for entering a block
-constexpr int64_t kMostEntryBytes = 1024;
+constexpr int64_t kMaxEntryAllocs = 8;  // for entering a block
+constexpr int64_t kMaxEntryBytes = 1024;
 constexpr uint32_t kEnoughEqual = 4;
 
 // True if a cost of two blocks of different lengths grows by a whole number with each iteration,
 // from at most `most_entry` for none.
-bool grows_evenly(const Block& one, const Block& other, uint64_t Cost::*part, int64_t most_entry) {
+bool grows_evenly(const Block& one, const Block& other, uint64_t Cost::*part, int64_t max_entry) {
   const auto length = [](const Block& block) { return static_cast<int64_t>(block.iterations); };
   const auto cost = [part](const Block& block) { return static_cast<int64_t>(block.cost().*part); };
   const int64_t more = length(other) - length(one);
   if ((cost(other) - cost(one)) % more != 0) return false;
   const int64_t entry = cost(one) - (cost(other) - cost(one)) / more * length(one);
-  return entry >= 0 && entry <= most_entry;
+  return entry >= 0 && entry <= max_entry;
 }
 
 bool allocate_on_line(const Block& one, const Block& other) {
-  return grows_evenly(one, other, &Cost::allocs, kMostEntryAllocs) &&
-         grows_evenly(one, other, &Cost::alloc_bytes, kMostEntryBytes);
+  return grows_evenly(one, other, &Cost::allocs, kMaxEntryAllocs) &&
+         grows_evenly(one, other, &Cost::alloc_bytes, kMaxEntryBytes);
 }
 
 }  // namespace
 
 bool Evidence::are_on_line(const Block& one, const Block& other) const {
-  return allocate_on_line(one, other) && grows_evenly(one, other, &Cost::ir, entry_.most_ir);
+  return allocate_on_line(one, other) && grows_evenly(one, other, &Cost::ir, entry_.max_ir);
 }
 
 void Evidence::add(const Block& block) {
@@ -42,12 +42,12 @@ void Evidence::add(const Block& block) {
     has_unequal_ = has_unequal_ || !(lengths_[i].cost() == cost);
     return;
   }
-  if (known_lengths_ < kMostLengths) lengths_[known_lengths_++] = block;
+  if (known_lengths_ < kMaxLengths) lengths_[known_lengths_++] = block;
 }
 
 void Evidence::add_counted(const Block& block) {
   add(block);
-  if (blocks_ == kMostBlocks) return;
+  if (blocks_ == kMaxBlocks) return;
   counted_[blocks_++] = block;
   if (blocks_ < 2) return;
   const Block& before = counted_[blocks_ - 2];
@@ -70,7 +70,7 @@ void Evidence::add_long(const Block& block) { differs_long_ = add_off_line(block
 
 void Evidence::add_single(const Block& block) {
   add(block);
-  if (known_singles_ < kMostSingles) singles_[known_singles_++] = block.cost();
+  if (known_singles_ < kMaxSingles) singles_[known_singles_++] = block.cost();
 }
 
 uint64_t Evidence::cost_of_singles() const {

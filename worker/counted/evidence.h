@@ -35,8 +35,8 @@ struct Block {
   Cost cost() const { return {totals.events.ir(), totals.allocs, totals.alloc_bytes}; }
 };
 
-constexpr uint32_t kMostBlocks = 24;
-constexpr uint32_t kMostSingles = 384;  // blocks of one iteration, for finding a period
+constexpr uint32_t kMaxBlocks = 24;
+constexpr uint32_t kMaxSingles = 384;  // blocks of one iteration, for finding a period
 
 class Evidence {
  public:
@@ -96,14 +96,14 @@ class Evidence {
   BlockEntry entry_;
 
   // The first block of each length.
-  static constexpr int kMostLengths = 8;
-  Block lengths_[kMostLengths];
+  static constexpr int kMaxLengths = 8;
+  Block lengths_[kMaxLengths];
   int known_lengths_ = 0;
   bool has_unequal_ = false;  // two blocks of the same length
   bool has_system_calls_ = false;
-  Block counted_[kMostBlocks];
+  Block counted_[kMaxBlocks];
   uint32_t blocks_ = 0;
-  Cost singles_[kMostSingles];
+  Cost singles_[kMaxSingles];
   uint32_t known_singles_ = 0;
   bool differs_doubled_ = false;
   bool differs_long_ = false;

@@ -68,7 +68,7 @@ wire::Message outcome(const RunRequest& request, const RunResult& result, const 
     reply = failed("out_of_memory", "the snippet's process took more memory than " + limit +
                                         ", mappings and threads' stacks included");
   } else if (ended.too_many) {
-    reply = failed("aborted", "the snippet started more than " + std::to_string(kMostProcesses) +
+    reply = failed("aborted", "the snippet started more than " + std::to_string(kMaxProcesses) +
                                   " processes, and was ended with all of them");
   } else if (ended.was_stopped()) {
     reply = failed("timed_out", stopped_text(ended.stopped, ended.limit_ms));

@@ -42,10 +42,10 @@ constexpr uint64_t kMaxInstructions = 400'000'000;
 // many times more as it has iterations.
 constexpr uint64_t kLooks = 3;
 // The long block has as many iterations as cost at most this together.
-constexpr uint64_t kMostInLongBlock = 400'000;
+constexpr uint64_t kMaxInLongBlock = 400'000;
 // Blocks beyond those that are needed, for statements that make system calls, and single iterations
 // in search of a period are not counted once they have cost more than this.
-constexpr uint64_t kMostExtra = 10'000'000;
+constexpr uint64_t kMaxExtra = 10'000'000;
 constexpr uint32_t kFirstSingles = 24;  // then twice as many, until a period is found
 // A statement that makes system calls is counted again in this many processes.
 constexpr uint32_t kRepeatsOfCalls = 3;
@@ -57,7 +57,7 @@ constexpr uint64_t kOwnSystemCalls = 4;
 // third iteration: 6 hold whole periods of either.
 constexpr uint64_t kShortBlock = 2;
 constexpr uint64_t kLongerBlock = 6;
-constexpr uint64_t kMostFollowed = 6;  // iterations; each call in them takes a look at the counters
+constexpr uint64_t kMaxFollowed = 6;  // iterations; each call in them takes a look at the counters
 
 // Iterations of a block by the cost of one iteration: a function of the count alone, never of time,
 // so that each run of the same code measures alike. Numbers with many divisors: if a snippet keeps
@@ -207,9 +207,9 @@ void keep_block(const Block& block, const ArenaCounters& end) {
 // interpreter's lists of free objects do.
 bool has_enough_blocks() {
   if (evidence.blocks() < 2) return false;
-  if (evidence.blocks() >= kMostBlocks || run->counted > kMaxInstructions) return true;
+  if (evidence.blocks() >= kMaxBlocks || run->counted > kMaxInstructions) return true;
   if (!run->request.is_judged) return evidence.has_equal_pair();
-  const bool is_affordable = run->counted <= kMostExtra;
+  const bool is_affordable = run->counted <= kMaxExtra;
   if (evidence.grows() && is_affordable) return false;
   if (!evidence.holds_whole_periods()) return evidence.has_majority();
   return evidence.has_equal_pair() && !(evidence.has_system_calls() && is_affordable);
@@ -250,10 +250,10 @@ uint32_t next_singles() { return std::max(kFirstSingles, 2 * evidence.singles())
 bool may_search() {
   const bool seems_whole = evidence.holds_whole_periods() && !evidence.has_rare_costs();
   if (!may_look_further() || seems_whole || evidence.period() != 0) return false;
-  if (next_singles() > kMostSingles) return false;
+  if (next_singles() > kMaxSingles) return false;
   const uint64_t more = next_singles() - evidence.singles();
   const uint64_t iteration = evidence.last().events.ir() / run->block_length;
-  return evidence.cost_of_singles() + more * iteration <= kMostExtra;
+  return evidence.cost_of_singles() + more * iteration <= kMaxExtra;
 }
 
 // All has been counted; the calls may still be to be followed.
@@ -262,7 +262,7 @@ uint64_t follow_or_finish() {
   if (!run->request.follow_calls || !torch_side::follow_calls(total)) {
     return finish(RunState::kFinished);
   }
-  const uint64_t iterations = std::min(run->block_length, kMostFollowed);
+  const uint64_t iterations = std::min(run->block_length, kMaxFollowed);
   return begin_block(Phase::kFollowed, iterations, true);
 }
 
@@ -323,9 +323,8 @@ uint64_t search_or_finish() {
 // Begins the one long block, which may hold what happens only now and then.
 uint64_t look_longer() {
   const uint64_t in_block = evidence.last().events.ir();
-  const uint64_t affordable =
-      kMostInLongBlock * run->block_length / std::max<uint64_t>(in_block, 1);
-  const uint64_t length = std::min(affordable, torch_side::longest_block());
+  const uint64_t affordable = kMaxInLongBlock * run->block_length / std::max<uint64_t>(in_block, 1);
+  const uint64_t length = std::min(affordable, torch_side::max_block());
   if (!may_look_further() || run->has_looked_longer || length <= 2 * run->block_length) {
     return search_or_finish();
   }

@@ -26,11 +26,11 @@
 namespace instr {
 namespace {
 
-constexpr std::size_t kMostPrinted = 4096;
+constexpr std::size_t kMaxPrinted = 4096;
 
 // The beginning of a snippet's output.
 std::string read_start(int fd) {
-  std::string text(kMostPrinted, '\0');
+  std::string text(kMaxPrinted, '\0');
   ssize_t size = pread(fd, text.data(), text.size(), 0);
   text.resize(size > 0 ? static_cast<std::size_t>(size) : 0);
   return text;

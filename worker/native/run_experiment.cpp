@@ -10,9 +10,9 @@ namespace instr {
 namespace {
 
 // More do not fit into a reply, and nobody reads them.
-constexpr std::size_t kMostEvents = 20'000;
-constexpr std::size_t kLongestGraph = 1 << 20;
-constexpr std::size_t kLongestLog = 2 << 20;
+constexpr std::size_t kMaxEvents = 20'000;
+constexpr std::size_t kMaxGraphLength = 1 << 20;
+constexpr std::size_t kMaxLogLength = 2 << 20;
 
 // Iterations after which caches and libraries are warm.
 constexpr std::uint64_t kWarmUp = 5;
@@ -54,7 +54,7 @@ void add_state(wire::Message& reply, const ScriptState& state) {
 // "start duration thread device name", a line each; times in nanoseconds since the first one.
 std::string lines_of(const std::vector<OperatorEvent>& events) {
   std::string lines;
-  for (std::size_t i = 0; i < events.size() && i < kMostEvents; ++i) {
+  for (std::size_t i = 0; i < events.size() && i < kMaxEvents; ++i) {
     const OperatorEvent& event = events[i];
     std::string name = event.name;
     for (char& c : name) c = c == '\n' ? ' ' : c;
@@ -92,18 +92,18 @@ wire::Message inspect(const TimingRequest& request) {
   TimedSnippet snippet = snippet_of(request);
   wire::Message reply{"inspected", {}};
   snippet.on_module = [&reply](const void* module) {
-    reply.fields["graph"] = graph_of(module).substr(0, kLongestGraph);
+    reply.fields["graph"] = graph_of(module).substr(0, kMaxGraphLength);
   };
   if (!snippet.set_up() || !snippet.run(kWarmUp)) return snippet.failure_message();
   reply.fields["events"] = lines_of(events_of(snippet, request));
   if (!snippet.failure().empty()) return snippet.failure_message();
   reply.fields.merge(compiler_report());
   for (const std::string& log : request.logs) {
-    reply.fields["log_" + log] = said_by_compiler(log).substr(0, kLongestLog);
+    reply.fields["log_" + log] = said_by_compiler(log).substr(0, kMaxLogLength);
   }
   const ScriptState state = state_of(snippet);
   add_state(reply, state);
-  reply.fields["optimized_graph"] = state.optimized.substr(0, kLongestGraph);
+  reply.fields["optimized_graph"] = state.optimized.substr(0, kMaxGraphLength);
   snippet.finish();
   return reply;
 }

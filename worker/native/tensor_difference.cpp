@@ -27,10 +27,10 @@ at::Tensor is_equal(const at::Tensor& one, const at::Tensor& other) {
 
 // Unequal values differ, even if the difference vanishes in a double.
 at::Tensor differences(const at::Tensor& one, const at::Tensor& other, const at::Tensor& equal) {
-  double least = one.is_floating_point() ? std::numeric_limits<double>::min() : 1;
+  double min = one.is_floating_point() ? std::numeric_limits<double>::min() : 1;
   at::Tensor difference = (one.to(at::kDouble) - other.to(at::kDouble)).abs();
   difference.masked_fill_(difference.isnan(), kInfinity);
-  difference.clamp_min_(least);
+  difference.clamp_min_(min);
   return difference.masked_fill_(equal, 0.0);
 }
 

@@ -77,9 +77,9 @@ uint64_t warm_up_for(uint64_t iterations) {
 }
 
 // An entry is a call and a range: about 1,600 instructions.
-BlockEntry block_entry() { return {.most_ir = 3000, .is_same_for_one = false}; }
+BlockEntry block_entry() { return {.max_ir = 3000, .is_same_for_one = false}; }
 // The numbers that a range makes are objects, of which those below 257 are always there.
-uint64_t longest_block() { return 256; }
+uint64_t max_block() { return 256; }
 
 Caught run_guarded(void (*body)(void*), void* argument) {
   caught = Caught{};

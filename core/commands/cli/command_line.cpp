@@ -46,8 +46,9 @@ void CommandLine::section(std::string title, std::string text) {
 void CommandLine::add(const std::string& value, const std::string& help,
                       std::vector<std::string> choices, Taken taken) {
   taken.option->group(group_)->description(help)->type_name(value);
-  OptionInfo info{
-      taken.option->get_lnames().front(), '\0', value, help, group_, std::move(choices)};
+  std::vector<std::string> names = taken.option->get_lnames();
+  OptionInfo info{names.front(),     {names.begin() + 1, names.end()}, '\0', value, help, group_,
+                  std::move(choices)};
   if (!taken.option->get_snames().empty()) info.letter = taken.option->get_snames().front().front();
   options_.push_back(std::move(info));
   taken_.push_back(std::move(taken));
@@ -94,12 +95,17 @@ void CommandLine::needs(std::vector<std::string> options, std::function<bool()> 
 
 const OptionInfo* CommandLine::find(std::string_view word) const {
   const std::string_view name = word.substr(0, word.find('='));
-  for (const OptionInfo& option : options_) {
-    if (name.starts_with("--") ? name.substr(2) == option.name
-                               : word.size() >= 2 && word[0] == '-' && option.letter != '\0' &&
-                                     word[1] == option.letter) {
-      return &option;
+  const auto is_named = [&](const OptionInfo& option) {
+    if (!name.starts_with("--")) {
+      return word.size() >= 2 && word[0] == '-' && option.letter != '\0' &&
+             word[1] == option.letter;
     }
+    const auto& old = option.old_names;
+    return name.substr(2) == option.name ||
+           std::find(old.begin(), old.end(), name.substr(2)) != old.end();
+  };
+  for (const OptionInfo& option : options_) {
+    if (is_named(option)) return &option;
   }
   return nullptr;
 }
@@ -146,13 +152,13 @@ Expected<void> CommandLine::take_operands(std::vector<std::string> words) {
       return tl::unexpected(unknown_option(word, *this));
     }
   }
-  if (!words.empty() && operands_.most == 0) {
+  if (!words.empty() && operands_.max == 0) {
     return fail(fmt::format("`{}` takes no `{}`", command_, words[0]),
                 find("--filter") == nullptr
                     ? see_help(command_)
                     : fmt::format("to select benchmarks, write --filter={}", words[0]));
   }
-  if (words.size() < operands_.least || words.size() > operands_.most) {
+  if (words.size() < operands_.min || words.size() > operands_.max) {
     return fail(fmt::format("`{}` takes {}", command_, operands_.usage), see_help(command_));
   }
   if (operand_target_ != nullptr) *operand_target_ = std::move(words);

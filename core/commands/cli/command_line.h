@@ -29,9 +29,10 @@ using Take = std::function<Expected<void>(const Given& given)>;
 
 // A declared option.
 struct OptionInfo {
-  std::string name;    // "output", without dashes
-  char letter = '\0';  // 'o'; 0: none
-  std::string value;   // "FILE"; empty: a switch
+  std::string name;                    // "output", without dashes
+  std::vector<std::string> old_names;  // earlier names, which help and completion leave out
+  char letter = '\0';                  // 'o'; 0: none
+  std::string value;                   // "FILE"; empty: a switch
   std::string help;
   std::string group;                 // the heading under which it is listed
   std::vector<std::string> choices;  // the values it takes; empty: any
@@ -48,8 +49,8 @@ inline constexpr std::size_t kMaxOperands = 1'000'000;
 
 struct Operands {
   std::string usage;  // "BASE NEW"; empty: there are none
-  std::size_t least = 0;
-  std::size_t most = 0;
+  std::size_t min = 0;
+  std::size_t max = 0;
 };
 
 class CommandLine {
@@ -68,8 +69,8 @@ class CommandLine {
   // The heading of the options that follow.
   void group(std::string title) { group_ = std::move(title); }
 
-  // `names`: "--output" or "-o,--output". If an option is given more than once, `take` is called
-  // for each value in order.
+  // `names`: "--output" or "-o,--output"; old names may follow: "--backend,--runtime". If an option
+  // is given more than once, `take` is called for each value in order.
   void option(const std::string& names, const std::string& value, const std::string& help,
               Take take, std::vector<std::string> choices = {});
   void flag(const std::string& names, const std::string& help, bool& target);

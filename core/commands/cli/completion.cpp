@@ -14,8 +14,7 @@ namespace {
 bool is_list(const OptionInfo& option) { return option.value == "LIST"; }
 
 bool is_file(const OptionInfo& option) {
-  constexpr std::array<std::string_view, 6> kFiles{"FILE",   "PATH",      "DIR",
-                                                   "FOLDER", "NAME|FILE", "PROGRAM"};
+  constexpr std::array<std::string_view, 6> kFiles{"FILE", "PATH", "DIR", "NAME|FILE", "PROGRAM"};
   return std::find(kFiles.begin(), kFiles.end(), option.value) != kFiles.end();
 }
 
@@ -116,7 +115,7 @@ std::string bash_case(const CommandLine& line, bool is_usual) {
   return out + "      esac\n      ;;\n";
 }
 
-// "'*--runtime=[help]:LIST:_sequence compadd - eager ...'".
+// "'*--backend=[help]:LIST:_sequence compadd - eager ...'".
 std::string zsh_option(const OptionInfo& option) {
   std::string out =
       "*--" + option.name + (option.value.empty() ? "" : "=") + "[" + zsh_help(option.help) + "]";

@@ -32,9 +32,9 @@ Expected<void> take(const std::string& axis, const std::string& item, const Conv
   return {};
 }
 
-auto numbers_up_to(int most) {
-  return [most](const std::string& text) {
-    return number_from({"", text}, 1, most).map_error([](Error error) {
+auto numbers_up_to(int max) {
+  return [max](const std::string& text) {
+    return number_from({"", text}, 1, max).map_error([](Error error) {
       error.advice = "write a whole number, such as 2";
       return error;
     });
@@ -43,54 +43,66 @@ auto numbers_up_to(int most) {
 
 struct AxisOption {
   const char* axis;
+  const char* alias;  // as XLA's experiment runner names it; null: it has the same name
   std::string help;
   std::vector<std::string> choices;
-  int most = 0;  // of values that are numbers
+  int max = 0;  // of values that are numbers
 };
 
 // `visit(option, values, convert)` for each axis.
 template <class Visit>
 void each_axis(PlanConfig& plan, const Visit& visit) {
   std::vector<std::string> backends;
-  for (const RuntimeFacts& known : kRuntimes) backends.emplace_back(known.name);
-  visit(AxisOption{"accelerator", "cpu, cuda (default: as in the definitions)", known_devices()},
-        plan.selection.devices, accelerator_from);
-  visit(AxisOption{"backend", list_of(backends) + " (default: all); eager is always included",
-                   backends},
-        plan.selection.runtimes, backend_from);
-  visit(
-      AxisOption{"test", "eval (forward), train (with backward); default: both", {"eval", "train"}},
-      plan.selection.autograds, test_from);
+  for (const BackendFacts& known : kBackends) backends.emplace_back(known.name);
+  visit(AxisOption{"device", "accelerator", "cpu, cuda (default: as in the definitions)",
+                   known_devices()},
+        plan.selection.devices, parse_device);
+  visit(AxisOption{"backend", nullptr,
+                   list_of(backends) + " (default: all); eager is always included", backends},
+        plan.selection.backends, parse_backend);
+  visit(AxisOption{"test",
+                   nullptr,
+                   "eval (forward), train (with backward); default: both",
+                   {"eval", "train"}},
+        plan.selection.autograds, parse_test);
   visit(AxisOption{"dtype",
+                   nullptr,
                    "float32, float64, float16, bfloat16: for tensors without an explicit type; "
                    "amp: float32 under autocast (float32)",
                    {std::begin(kDataTypes), std::end(kDataTypes)}},
-        plan.axes.data_types, data_type_from);
+        plan.axes.data_types, parse_data_type);
   visit(AxisOption{"shapes",
+                   nullptr,
                    "static, dynamic: whether the backends of torch.compile() make code for these "
                    "sizes or for any (static)",
                    {std::begin(kShapes), std::end(kShapes)}},
-        plan.axes.shapes, shapes_from);
+        plan.axes.shapes, parse_shapes);
   visit(AxisOption{"threads",
+                   nullptr,
                    "measure with these numbers of threads, whatever the definitions say",
                    {},
                    kMaxThreads},
         plan.axes.threads, numbers_up_to(kMaxThreads));
-  visit(
-      AxisOption{
-          "batch_size", "the same for definitions with a parameter batch_size", {}, kMostBatch},
-      plan.axes.batch_sizes, numbers_up_to(kMostBatch));
+  visit(AxisOption{"batch_size",
+                   nullptr,
+                   "the same for definitions with a parameter batch_size",
+                   {},
+                   kMaxBatch},
+        plan.axes.batch_sizes, numbers_up_to(kMaxBatch));
 }
 
 // "batch_size" -> "--batch-size"
-std::string option_of(std::string axis) {
-  std::replace(axis.begin(), axis.end(), '_', '-');
-  return "--" + axis;
+std::string option_of(const AxisOption& option) {
+  std::string names = std::string("--") + option.axis;
+  if (option.alias != nullptr) names += std::string(",--") + option.alias;
+  std::replace(names.begin(), names.end(), '_', '-');
+  return names;
 }
 
 // A list's items as text: integers, too.
 std::vector<Text> items_of(const TableReader& read, const AxisOption& option) {
-  if (option.most == 0) return read.texts(option.axis);
+  const bool has_alias = option.alias != nullptr && !read.has(option.axis);
+  if (option.max == 0) return read.texts(has_alias ? option.alias : option.axis);
   std::vector<Text> items;
   for (int number : read.integers(option.axis)) {
     items.push_back({std::to_string(number), read.place(option.axis)});
@@ -103,7 +115,7 @@ std::vector<Text> items_of(const TableReader& read, const AxisOption& option) {
 void declare_axes(CommandLine& line, PlanConfig& plan) {
   each_axis(plan, [&](const AxisOption& option, auto& values, auto convert) {
     const std::string axis = option.axis;
-    line.option(option_of(axis), "LIST", option.help,
+    line.option(option_of(option), "LIST", option.help,
                 each_item([axis, convert, &values, &plan](const Given& given) {
                   return take(axis, given.value, convert, values, plan.axes.left_out);
                 }),
@@ -139,6 +151,7 @@ constexpr Key kKeys[] = {
     {"tag", Shape::kStrings, "tag = \"standard\""},
     {"definitions", Shape::kStrings, "definitions = \"mine.toml\""},
     {"suite", Shape::kStrings, "suite = [\"torchvision\"]"},
+    {"device", Shape::kStrings, "device = [\"cpu\", \"cuda\"]"},
     {"accelerator", Shape::kStrings, "accelerator = [\"cpu\", \"cuda\"]"},
     {"backend", Shape::kStrings, "backend = [\"eager\", \"torchscript\"]"},
     {"test", Shape::kStrings, "test = [\"eval\", \"train\"]"},
@@ -146,10 +159,14 @@ constexpr Key kKeys[] = {
     {"shapes", Shape::kStrings, "shapes = [\"static\", \"dynamic\"]"},
     {"threads", Shape::kIntegers, "threads = [1, 2]"},
     {"batch_size", Shape::kIntegers, "batch_size = [1, 16]"},
+    {.name = "repetitions",
+     .shape = Shape::kInteger,
+     .example = "repetitions = 10",
+     .range = {2, kMaxRepetitions}},
     {.name = "repeat",
      .shape = Shape::kInteger,
      .example = "repeat = 10",
-     .range = {2, kMostRepetitions}},
+     .range = {2, kMaxRepetitions}},
     {.name = "iterations_per_run",
      .shape = Shape::kInteger,
      .example = "iterations_per_run = 100",
@@ -200,8 +217,10 @@ tl::expected<void, Errors> apply_experiment_file(const SourceText& source,
   take(read, "tag", selection.tags, as_it_is);
   take_definitions(read, source, options.plan.definitions);
   read_axes(read, options.plan);
-  auto repeat = read.integer("repeat");
-  if (repeat && !options.repeat) options.repeat = *repeat;
+  for (const char* key : {"repetitions", "repeat"}) {
+    const auto repetitions = read.integer(key);
+    if (repetitions && !options.repetitions) options.repetitions = *repetitions;
+  }
   auto iterations = read.integer("iterations_per_run");
   if (iterations && !options.iterations_per_run) options.iterations_per_run = *iterations;
   auto timeout = read.number("timeout");

@@ -10,13 +10,13 @@
 
 namespace instr {
 
-// --accelerator, --backend, ...: lists of values, and of those that are left out, after a "-".
+// --device, --backend, ...: lists of values, and of those that are left out, after a "-".
 void declare_axes(CommandLine& line, PlanConfig& plan);
 
 // The configuration of `instr_bench experiment`, which a TOML file may set instead of options.
 struct ExperimentOptions {
   PlanConfig plan = {};
-  std::optional<int> repeat = {};  // timed runs
+  std::optional<int> repetitions = {};  // timed runs
   std::optional<int> iterations_per_run = {};
   std::optional<double> timeout = {};  // CPU seconds
 };

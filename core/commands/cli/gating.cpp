@@ -6,7 +6,7 @@ namespace instr {
 
 namespace {
 
-// "ir=0.5%|+100": the last limit given for a metric applies.
+// "instructions=0.5%|+100": the last limit given for a metric applies.
 Take take_limits(std::map<std::string, Limit>& limits) {
   return [&limits](const Given& given) -> Expected<void> {
     auto parsed = parse_limits(given.value);
@@ -17,14 +17,16 @@ Take take_limits(std::map<std::string, Limit>& limits) {
 }
 
 void declare_limits(CommandLine& line, GateOptions& gate) {
-  line.option("--limit", "LIMITS",
-              "by how much a metric may grow before the check fails, such as ir=0.5%|+200 or "
-              "allocs=+0; repeatable (default: ir=0.5%, allocs=+0, alloc_bytes=0.5%, "
-              "peak_bytes=0.5%)",
-              take_limits(gate.compare.limits.hard));
-  line.option("--soft-limit", "LIMITS",
-              "by how much before it warns (default: ir=0.1%, alloc_bytes=+0, peak_bytes=+0)",
-              take_limits(gate.compare.limits.soft));
+  line.option(
+      "--limit", "LIMITS",
+      "by how much a metric may grow before the check fails, such as instructions=0.5%|+200 or "
+      "allocs=+0; repeatable (default: instructions=0.5%, allocs=+0, alloc_bytes=0.5%, "
+      "peak_bytes=0.5%)",
+      take_limits(gate.compare.limits.hard));
+  line.option(
+      "--soft-limit", "LIMITS",
+      "by how much before it warns (default: instructions=0.1%, alloc_bytes=+0, peak_bytes=+0)",
+      take_limits(gate.compare.limits.soft));
   line.option("--limits", "FILE", "limits by patterns of keys (TOML)", take_path(gate.limits_file));
   line.option("--base-limits", "FILE",
               "that file as of the base: it applies to each key that the base has",
@@ -75,9 +77,9 @@ void declare_gate(CommandLine& line, GateOptions& gate, bool& show_same) {
   line.option(
       "--top", "N", "calls and functions that explain a change (5 and 10; JSON: all)",
       [&gate](const Given& given) -> Expected<void> {
-        int most = 0;
-        TRY(take_number(most, 1)(given));
-        gate.compare.attribution = {static_cast<std::size_t>(most), static_cast<std::size_t>(most)};
+        int max = 0;
+        TRY(take_number(max, 1)(given));
+        gate.compare.attribution = {static_cast<std::size_t>(max), static_cast<std::size_t>(max)};
         return {};
       });
   for (const Permission& permission : kPermissions) {

@@ -79,15 +79,16 @@ void declare_dump(CommandLine& line, MeasureConfig& config, const char* folder) 
     });
   };
   line.option("--dump", "LIST", help, each_item(take), names_of(dump_parts()));
-  line.option("--dump-folder", "DIR", fmt::format("where to, a folder per benchmark ({})", folder),
+  line.option("--dump-dir,--dump-folder", "DIR",
+              fmt::format("where to, a folder per benchmark ({})", folder),
               take_path(config.dump_folder));
   line.needs(
-      {"dump-folder"}, [&config] { return !config.dump.empty(); }, "--dump");
+      {"dump-dir"}, [&config] { return !config.dump.empty(); }, "--dump");
 }
 
 void declare_jobs(CommandLine& line, ToolConfig& tools) {
   line.option("-j,--jobs", "N", "cores to use (default: all)",
-              take_number(tools.jobs, 1, kMostJobs));
+              take_number(tools.jobs, 1, kMaxJobs));
   line.flag("--no-cache", "recompile everything, keep nothing", tools.no_cache);
 }
 
@@ -141,7 +142,7 @@ void declare_measuring(CommandLine& line, PlanConfig& plan, MeasureConfig& confi
 
 void declare_timing(CommandLine& line, MeasureConfig& config) {
   line.option("--repetitions", "N", "how often a benchmark is timed (10)",
-              take_number(config.repetitions, 2, kMostRepetitions));
+              take_number(config.repetitions, 2, kMaxRepetitions));
   line.option("--min-time", "SECONDS", "the minimum length of each repetition (0.05)",
               take_seconds(config.min_time));
 }
@@ -149,9 +150,10 @@ void declare_timing(CommandLine& line, MeasureConfig& config) {
 void declare_metrics(CommandLine& line, std::vector<std::string>& metrics) {
   const Choices<Metrics> known = metric_words();
   line.option("--metrics", "LIST", metrics_help(), each_item([&metrics, known](const Given& given) {
-                return choice_from(given, known).map([&metrics](Metrics some) {
-                  for (const Metric& metric : some) metrics.emplace_back(metric.name);
-                });
+                return choice_from({given.option, metric_name(given.value)}, known)
+                    .map([&metrics](Metrics some) {
+                      for (const Metric& metric : some) metrics.emplace_back(metric.name);
+                    });
               }),
               names_of(known));
 }

@@ -28,7 +28,7 @@ Expected<void> check_call_paths(const MeasureConfig& config);
 // --repetitions, --min-time.
 void declare_timing(CommandLine& line, MeasureConfig& config);
 
-// --dump, --dump-folder with this default.
+// --dump, --dump-dir with this default.
 void declare_dump(CommandLine& line, MeasureConfig& config, const char* folder);
 
 // --metrics: names of metrics, and of groups of them.

@@ -10,29 +10,29 @@ namespace instr {
 
 namespace {
 
-Take take_runtimes(std::vector<Runtime>& runtimes) {
-  Choices<Runtime> choices;
-  for (const RuntimeFacts& known : kRuntimes) choices.emplace_back(known.name, known.runtime);
-  Take take = add_choices(runtimes, choices);
-  return [&runtimes, choices, take](const Given& given) -> Expected<void> {
+Take take_backends(std::vector<Backend>& backends) {
+  Choices<Backend> choices;
+  for (const BackendFacts& known : kBackends) choices.emplace_back(known.name, known.backend);
+  Take take = add_choices(backends, choices);
+  return [&backends, choices, take](const Given& given) -> Expected<void> {
     if (given.value != "all") return take(given);
-    for (const auto& [name, runtime] : choices) runtimes.push_back(runtime);
+    for (const auto& [name, backend] : choices) backends.push_back(backend);
     return {};
   };
 }
 
-std::vector<std::string> runtime_words() {
+std::vector<std::string> backend_words() {
   std::vector<std::string> words;
-  for (const RuntimeFacts& known : kRuntimes) words.emplace_back(known.name);
+  for (const BackendFacts& known : kBackends) words.emplace_back(known.name);
   words.emplace_back("all");
   return words;
 }
 
 // The default ones, then those that have to be named.
-std::string runtimes_help() {
+std::string backends_help() {
   std::vector<std::string> usual;
   std::vector<std::string> others;
-  for (const RuntimeFacts& known : kRuntimes) {
+  for (const BackendFacts& known : kBackends) {
     (known.is_usual ? usual : others).emplace_back(known.name);
   }
   return list_of(usual) + "; only when named: " + list_of(others) + "; or all";
@@ -45,8 +45,8 @@ void declare_axes(CommandLine& line, Selection& selection, const std::string& th
   for (const LanguageFacts& known : kLanguages) languages.emplace_back(known.name, known.language);
   line.option("--language", "LIST", list_of(names_of(languages)) + ": of the snippets",
               add_choices(selection.languages, languages), names_of(languages));
-  line.option("--runtime", "LIST", runtimes_help(), take_runtimes(selection.runtimes),
-              runtime_words());
+  line.option("--backend,--runtime", "LIST", backends_help(), take_backends(selection.backends),
+              backend_words());
   line.option("--autograd", "LIST", "forward, forward_backward",
               add_choices(selection.autograds, autograds), names_of(autograds));
   line.option("--threads", "LIST", threads_help, add_numbers(selection.threads, 1, kMaxThreads));

@@ -87,7 +87,7 @@ void declare_lines(CommandLine& line, bool& wants_lines, const ReportFormat& for
 void declare_flames(CommandLine& line, std::optional<std::filesystem::path>& folder,
                     const char* where_from) {
   line.option(
-      "--flame", "FOLDER",
+      "--flame", "DIR",
       fmt::format("also write there a page for each benchmark whose instructions changed: a "
                   "flame graph of what each path of calls costs more or less, exactly, {}",
                   where_from),
@@ -111,7 +111,7 @@ ReportOptions report_options(const Showing& showing, const std::vector<std::stri
 Expected<void> prepare_comparison(ReportFormat format, CompareOptions& compare) {
   TRY(compare_report(format, {}));
   if (facts_of(format).has_all_attributions) {
-    compare.most_attributions = 1000;
+    compare.max_attributions = 1000;
     compare.attribution = AttributionOptions::all();
   }
   return {};

@@ -33,14 +33,14 @@ Take take_from(Target& target, From from) {
 
 }  // namespace
 
-Expected<int> number_from(const Given& given, int least, int most) {
+Expected<int> number_from(const Given& given, int min, int max) {
   int number = 0;
-  if (parse_whole(given.value, number) && number >= least && number <= most) return number;
-  std::string range = most == std::numeric_limits<int>::max()
-                          ? fmt::format("of at least {}", least)
-                          : fmt::format("from {} to {}", least, most);
+  if (parse_whole(given.value, number) && number >= min && number <= max) return number;
+  std::string range = max == std::numeric_limits<int>::max()
+                          ? fmt::format("of at least {}", min)
+                          : fmt::format("from {} to {}", min, max);
   return fail(fmt::format("`{}` is not a number {}", given.value, range),
-              fmt::format("write a whole number, such as {}={}", given.option, std::max(least, 2)));
+              fmt::format("write a whole number, such as {}={}", given.option, std::max(min, 2)));
 }
 
 Expected<double> seconds_from(const Given& given) {
@@ -64,12 +64,12 @@ Take take_path(std::filesystem::path& target) {
                    [](const Given& given) { return Expected<std::filesystem::path>(given.value); });
 }
 
-Take take_number(int& target, int least, int most) {
-  return take_from(target, [=](const Given& given) { return number_from(given, least, most); });
+Take take_number(int& target, int min, int max) {
+  return take_from(target, [=](const Given& given) { return number_from(given, min, max); });
 }
 
-Take take_number(std::optional<int>& target, int least, int most) {
-  return take_from(target, [=](const Given& given) { return number_from(given, least, most); });
+Take take_number(std::optional<int>& target, int min, int max) {
+  return take_from(target, [=](const Given& given) { return number_from(given, min, max); });
 }
 
 Take take_seconds(double& target) { return take_from(target, seconds_from); }
@@ -110,9 +110,9 @@ Take add_items(std::vector<std::string>& target) {
   });
 }
 
-Take add_numbers(std::vector<int>& target, int least, int most) {
-  return each_item([&target, least, most](const Given& given) {
-    return number_from(given, least, most).map([&target](int number) { target.push_back(number); });
+Take add_numbers(std::vector<int>& target, int min, int max) {
+  return each_item([&target, min, max](const Given& given) {
+    return number_from(given, min, max).map([&target](int number) { target.push_back(number); });
   });
 }
 

@@ -36,8 +36,7 @@ Expected<T> choice_from(const Given& given, const Choices<T>& choices) {
 }
 
 // A whole number; the advice says how to write one.
-Expected<int> number_from(const Given& given, int least,
-                          int most = std::numeric_limits<int>::max());
+Expected<int> number_from(const Given& given, int min, int max = std::numeric_limits<int>::max());
 
 // Seconds, above 0, at most 1e6.
 Expected<double> seconds_from(const Given& given);
@@ -46,8 +45,8 @@ Expected<double> seconds_from(const Given& given);
 Take take_text(std::optional<std::string>& target);
 Take take_path(std::optional<std::filesystem::path>& target);
 Take take_path(std::filesystem::path& target);
-Take take_number(int& target, int least, int most = std::numeric_limits<int>::max());
-Take take_number(std::optional<int>& target, int least, int most = std::numeric_limits<int>::max());
+Take take_number(int& target, int min, int max = std::numeric_limits<int>::max());
+Take take_number(std::optional<int>& target, int min, int max = std::numeric_limits<int>::max());
 Take take_seconds(double& target);
 Take take_seconds(std::optional<double>& target);
 
@@ -63,7 +62,7 @@ Take add_text(std::vector<std::string>& target);
 Take add_path(std::vector<std::filesystem::path>& target);
 Take each_item(Take take);
 Take add_items(std::vector<std::string>& target);  // no item may be empty
-Take add_numbers(std::vector<int>& target, int least, int most = std::numeric_limits<int>::max());
+Take add_numbers(std::vector<int>& target, int min, int max = std::numeric_limits<int>::max());
 
 template <class T>
 Take add_choices(std::vector<T>& target, Choices<T> choices) {

@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::size_t kLongestRawMessage = 2000;  // characters
+constexpr std::size_t kMaxRawMessage = 2000;  // characters
 
 // Reports the results of units, one call at a time.
 class Reporter {
@@ -44,7 +44,7 @@ void add_compiled(UnitResult& result, const Snippet& snippet, const fs::path& un
 
 // The compiler's output, if none of it could be parsed.
 std::string raw_message(const Variant& variant, const std::string& errors) {
-  const std::string text = errors.substr(0, kLongestRawMessage);
+  const std::string text = errors.substr(0, kMaxRawMessage);
   return to_string(Error{variant.where, "does not compile [in " + variant.key + "]",
                          std::string(trim_end(text, "\n"))});
 }
@@ -191,7 +191,7 @@ class Compilation {
     if (auto words = linker_errors(context.failure->errors, context.build.get())) {
       return fail_all(variants, to_string(Error{where, "the user's own code " + *words, ""}));
     }
-    std::string words = context.failure->errors.substr(0, kLongestRawMessage);
+    std::string words = context.failure->errors.substr(0, kMaxRawMessage);
     fail_all(variants,
              to_string(Error{where, "the user's own code or flags do not compile", words}));
   }
@@ -250,7 +250,7 @@ class Compilation {
       }
       if (work.context.failure && !work.context.build) {
         return fail("LibTorch's headers do not compile with " + options_.toolchain.version,
-                    work.context.failure->errors.substr(0, kLongestRawMessage));
+                    work.context.failure->errors.substr(0, kMaxRawMessage));
       }
       for (auto& unit : units) {
         if (work.context.failure) {

@@ -26,7 +26,7 @@ std::string group_key(const Variant& variant, const Snippet& snippet, Purpose pu
   if (!can_share(variant)) return "alone " + (is_verified ? snippet.eager : snippet.symbol);
   std::string key =
       "build " + std::to_string(reinterpret_cast<std::uintptr_t>(variant.build.get()));
-  if (!is_verified && facts_of(variant.runtime).cuda_header != nullptr)
+  if (!is_verified && facts_of(variant.backend).cuda_header != nullptr)
     key += " with CUDA's headers";
   return key + "\n" + (variant.global_setup ? variant.global_setup->code : "");
 }
@@ -77,7 +77,7 @@ std::vector<std::vector<Snippet>> cut_units(const std::vector<SnippetGroup>& gro
     const std::size_t size = group.snippets.size();
     const std::size_t share =
         (static_cast<std::size_t>(std::max(jobs, 1)) * size + total / 2) / total;
-    const std::size_t needed = (size + kLargestUnit - 1) / kLargestUnit;
+    const std::size_t needed = (size + kMaxUnitSize - 1) / kMaxUnitSize;
     const std::size_t count = std::clamp(std::max(share, needed), std::size_t{1}, sets.size());
     for (std::size_t i = 0; i < count; ++i) {
       auto& unit = units.emplace_back();

@@ -31,9 +31,9 @@ struct SnippetGroup {
 std::vector<SnippetGroup> group_snippets(const std::vector<Variant>& variants,
                                          Purpose purpose = Purpose::kMeasure);
 
-// Cuts groups into units of about `kLargestUnit` snippets, about `jobs` units in total; the most
+// Cuts groups into units of about `kMaxUnitSize` snippets, about `jobs` units in total; the most
 // expensive first. Groups are not mixed, and what is compared with each other is not separated.
-inline constexpr std::size_t kLargestUnit = 60;
+inline constexpr std::size_t kMaxUnitSize = 60;
 std::vector<std::vector<Snippet>> cut_units(const std::vector<SnippetGroup>& groups, int jobs);
 
 // Cuts groups into units of one snippet.

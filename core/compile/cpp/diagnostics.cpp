@@ -15,8 +15,8 @@ namespace instr {
 namespace {
 
 constexpr std::size_t kErrorsShown = 3;
-constexpr std::size_t kNotesShown = 2;        // of the first error alone
-constexpr std::size_t kLongestMessage = 400;  // characters; template errors have no end
+constexpr std::size_t kNotesShown = 2;          // of the first error alone
+constexpr std::size_t kMaxMessageLength = 400;  // characters; template errors have no end
 
 struct DiagnosticPatterns {
   RE2 diagnostic{R"((.*?):(\d+):(\d+): (fatal error|error|warning|note): (.*))"};
@@ -159,8 +159,8 @@ std::string shortened(std::string text) {
   static const RE2 kOurScopes(
       R"(instr_unit_[0-9a-f]{32}::|instr_snippet_[0-9a-f]{32}\((struct )?(instr_unit_[0-9a-f]{32}::)?instr_context ?\*\)::)");
   RE2::GlobalReplace(&text, kOurScopes, "");
-  if (text.size() <= kLongestMessage) return text;
-  return text.substr(0, kLongestMessage) + "...";
+  if (text.size() <= kMaxMessageLength) return text;
+  return text.substr(0, kMaxMessageLength) + "...";
 }
 
 std::vector<const Text*> all_texts_of(const Variant& variant) {

@@ -32,7 +32,7 @@ void write_module(Writer& out, const Text& module) {
   out.glue(";");
 }
 
-Body body_of(const Variant& variant) { return facts_of(variant.runtime).body; }
+Body body_of(const Variant& variant) { return facts_of(variant.backend).body; }
 
 // `call` for each argument in turn, whose name takes the place of @.
 std::string for_each_argument(const Signature& signature, std::string_view call) {
@@ -122,7 +122,7 @@ void write_capture(Writer& out, const Variant& variant) {
 
 // Turns the module that write_script() loaded into what runs.
 void write_preparation(Writer& out, const Variant& variant) {
-  if (const char* code = facts_of(variant.runtime).preparation) out.glue(code);
+  if (const char* code = facts_of(variant.backend).preparation) out.glue(code);
   if (body_of(variant) == Body::kCapturedScript) write_capture(out, variant);
 }
 
@@ -136,7 +136,7 @@ void write_autocast(Writer& out, const Variant& variant) {
 // The measured code, without backward: the user's statement, or a call that we generate.
 void write_statement(Writer& out, const Variant& variant) {
   write_autocast(out, variant);
-  if (is_script(variant.runtime)) {
+  if (is_script(variant.backend)) {
     out.glue_at(variant.signature->where,
                 fmt::format("auto instr_output_ = {}.toTensor();",
                             script_call(variant, joined(variant.signature->arguments))));
@@ -150,7 +150,7 @@ void write_statement(Writer& out, const Variant& variant) {
 }
 
 std::string output_name(const Variant& variant) {
-  bool is_ours = is_script(variant.runtime) || !variant.stmt;
+  bool is_ours = is_script(variant.backend) || !variant.stmt;
   return is_ours ? "instr_output_" : variant.signature->output;
 }
 
@@ -169,7 +169,7 @@ void write_backward(Writer& out, const Variant& variant) {
 
 // Runs the statement before it is measured, and reports clearly if it cannot be measured.
 void write_trial(Writer& out, const Variant& variant) {
-  bool runs_script = is_script(variant.runtime);
+  bool runs_script = is_script(variant.backend);
   bool is_backward = variant.autograd == Autograd::kForwardBackward;
   if (!runs_script && !is_backward) return;
   const Signature& signature = *variant.signature;
@@ -203,7 +203,7 @@ void write_trial(Writer& out, const Variant& variant) {
 
 void write_body(Writer& out, const Variant& variant) {
   bool needs_signature =
-      is_script(variant.runtime) || variant.autograd == Autograd::kForwardBackward || !variant.stmt;
+      is_script(variant.backend) || variant.autograd == Autograd::kForwardBackward || !variant.stmt;
   for (const auto& setup : variant.setups) {
     out.user(setup);
     out.glue(";");
@@ -216,7 +216,7 @@ void write_body(Writer& out, const Variant& variant) {
   }
   if (variant.signature) write_arguments(out, *variant.signature);
   if (variant.module) write_module(out, *variant.module);
-  if (is_script(variant.runtime)) {
+  if (is_script(variant.backend)) {
     out.glue("instr_context_->mark(instr_context_, INSTR_PREPARING);");
     write_script(out, variant);
     if (body_of(variant) != Body::kPackage) {
@@ -250,7 +250,7 @@ void write_trials(Writer& out, const Variant& variant) {
 }
 
 void write_verified_statement(Writer& out, const Variant& variant) {
-  if (is_script(variant.runtime)) {
+  if (is_script(variant.backend)) {
     write_autocast(out, variant);
     out.glue_at(variant.signature->where,
                 fmt::format("auto instr_value_ = {};",
@@ -278,10 +278,10 @@ void write_verification(Writer& out, const Variant& variant) {
   bool is_backward = variant.autograd == Autograd::kForwardBackward;
   write_arguments(out, signature);
   if (variant.module) write_module(out, *variant.module);
-  const char* module = is_script(variant.runtime) ? "instr_script_"
+  const char* module = is_script(variant.backend) ? "instr_script_"
                        : variant.module           ? "*instr_module"
                                                   : nullptr;
-  if (is_script(variant.runtime)) {
+  if (is_script(variant.backend)) {
     write_script(out, variant);
     write_preparation(out, variant);
     write_trials(out, variant);
@@ -353,7 +353,7 @@ std::string function(const Variant& variant, const std::string& symbol, const st
 // The statement of the loop, outside any loop: a break or a continue, which would skip the code to
 // be measured, then does not compile. Nothing is emitted for it.
 std::string loopless_function(const Variant& variant, const std::string& symbol) {
-  if (!variant.stmt || is_script(variant.runtime)) return "";
+  if (!variant.stmt || is_script(variant.backend)) return "";
   Writer out(symbol, /*with_places=*/true);
   out.glue(fmt::format(
       "namespace {} {{ INSTR_NEVER_EMITTED {}_without_loop(instr_context* instr_context_) {{",
@@ -397,11 +397,11 @@ std::string verification_function(const Variant& variant, const std::string& sym
   return out.take();
 }
 
-// Headers that the runtimes need beyond the shared one.
+// Headers that the backends need beyond the shared one.
 std::set<std::string> headers_of(std::span<const Variant> variants) {
   std::set<std::string> headers;
   for (const Variant& variant : variants) {
-    if (const char* header = facts_of(variant.runtime).cuda_header) headers.insert(header);
+    if (const char* header = facts_of(variant.backend).cuda_header) headers.insert(header);
   }
   return headers;
 }

@@ -16,7 +16,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr int kMostAttempts = 4;
+constexpr int kMaxAttempts = 4;
 
 std::string files_hint(const std::string& artefact) { return "files-" + content_hash(artefact); }
 
@@ -69,7 +69,7 @@ Expected<fs::path> TrackedArtefacts::get(const ArtefactInputs& inputs, const Mak
     const auto before = artefact ? files_of(*artefact) : std::nullopt;
     for (const File& file : before.value_or(std::vector<File>{})) files.insert(file.path);
   }
-  for (int attempt = 0; attempt < kMostAttempts; ++attempt) {
+  for (int attempt = 0; attempt < kMaxAttempts; ++attempt) {
     std::string identity = inputs.identity;
     for (const fs::path& file : files) identity += "\n" + file.string() + " " + hash_now(file);
     const std::string artefact = inputs.name_of(content_hash(identity));

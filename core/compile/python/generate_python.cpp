@@ -26,7 +26,7 @@ std::string literal_in_python(const std::string& text) {
                                            nlohmann::ordered_json::error_handler_t::replace);
 }
 
-bool is_on_xla(const Variant& variant) { return facts_of(variant.runtime).is_on_xla; }
+bool is_on_xla(const Variant& variant) { return facts_of(variant.backend).is_on_xla; }
 
 std::string call_of(const char* function, const Signature& signature) {
   return fmt::format("{}({})", function, joined(signature.arguments));
@@ -59,21 +59,21 @@ Text function_of(const Variant& variant) {
   return text;
 }
 
-const char* backend_of(const RuntimeFacts& runtime) {
-  return runtime.backend != nullptr ? runtime.backend : runtime.name;
+const char* backend_of(const BackendFacts& backend) {
+  return backend.torch_backend != nullptr ? backend.torch_backend : backend.name;
 }
 
 // What makes that of a module or a function in Python.
 std::string made_of(const char* function, const Variant& variant) {
-  const RuntimeFacts& runtime = facts_of(variant.runtime);
-  if (runtime.body == Body::kTraced) {
+  const BackendFacts& backend = facts_of(variant.backend);
+  if (backend.body == Body::kTraced) {
     return fmt::format("torch.jit.trace({}, ({},), check_trace=False)", function,
                        joined(variant.signature->arguments));
   }
-  if (runtime.body == Body::kLazy) return function;
-  std::string options = "backend=" + literal_in_python(backend_of(runtime));
-  if (runtime.mode != nullptr) options += ", mode=" + literal_in_python(runtime.mode);
-  if (runtime.options != nullptr) options += fmt::format(", options={}", runtime.options);
+  if (backend.body == Body::kLazy) return function;
+  std::string options = "backend=" + literal_in_python(backend_of(backend));
+  if (backend.mode != nullptr) options += ", mode=" + literal_in_python(backend.mode);
+  if (backend.options != nullptr) options += fmt::format(", options={}", backend.options);
   if (has_dynamic_shapes(variant)) options += ", dynamic=True";
   return fmt::format("torch.compile({}, {})", function, options);
 }
@@ -88,17 +88,17 @@ void move_to_xla(PythonSnippet& snippet, const Variant& variant) {
 
 // Imports a backend that is a package of its own, which is no part of what is measured.
 void load_backend(PythonSnippet& snippet, const Variant& variant) {
-  const RuntimeFacts& runtime = facts_of(variant.runtime);
-  if (!runtime.keeps_gradients) snippet.setup.push_back({"torch.set_grad_enabled(False)", {}});
-  if (runtime.packages == nullptr || !is_of_torch_compile(variant.runtime)) return;
+  const BackendFacts& backend = facts_of(variant.backend);
+  if (!backend.keeps_gradients) snippet.setup.push_back({"torch.set_grad_enabled(False)", {}});
+  if (backend.packages == nullptr || !is_of_torch_compile(variant.backend)) return;
   snippet.setup.push_back({fmt::format("import instr_compiler\ninstr_compiler.load({})",
-                                       literal_in_python(backend_of(runtime))),
+                                       literal_in_python(backend_of(backend))),
                            {}});
 }
 
 // Makes `instr_script_`, and what that needs.
 std::vector<Text> preparation_of(const Variant& variant) {
-  if (facts_of(variant.runtime).body == Body::kScript) {
+  if (facts_of(variant.backend).body == Body::kScript) {
     return {{script_of(variant), variant.torchscript->where}};
   }
   const char* function = variant.module ? "instr_module_" : "instr_function_";
@@ -108,13 +108,13 @@ std::vector<Text> preparation_of(const Variant& variant) {
 }
 
 // Calls until it is optimised: TorchScript profiles its first ones.
-int trials_of(const Variant& variant) { return is_compiled(variant.runtime) ? 3 : kScriptTrials; }
+int trials_of(const Variant& variant) { return is_compiled(variant.backend) ? 3 : kScriptTrials; }
 
 // What the statement is run as: what its output is assigned to, and the call or the author's text.
 std::vector<Text> forward_of(const Variant& variant, bool needs_output) {
-  if (variant.stmt && !is_script(variant.runtime)) return {*variant.stmt};
+  if (variant.stmt && !is_script(variant.backend)) return {*variant.stmt};
   const std::string target = needs_output ? variant.signature->output + " = " : "";
-  const char* function = is_script(variant.runtime) ? "instr_script_" : "instr_module_";
+  const char* function = is_script(variant.backend) ? "instr_script_" : "instr_module_";
   return {{target + call_of(function, *variant.signature), {}}};
 }
 
@@ -218,7 +218,7 @@ void add_reference(PythonSnippet& snippet, const Variant& variant) {
 
 void add_verification(PythonSnippet& snippet, const Variant& variant) {
   const Signature& signature = *variant.signature;
-  const bool runs_script = is_script(variant.runtime);
+  const bool runs_script = is_script(variant.backend);
   const bool is_backward = variant.autograd == Autograd::kForwardBackward;
   if (runs_script) {
     prepare_to_verify(snippet, variant);
@@ -267,7 +267,7 @@ PythonSnippet python_snippet(const Variant& variant, Purpose purpose) {
     return snippet;
   }
   snippet.statement = statement_of(variant);
-  if (is_script(variant.runtime)) prepare_to_measure(snippet, variant);
+  if (is_script(variant.backend)) prepare_to_measure(snippet, variant);
   return snippet;
 }
 

@@ -13,10 +13,10 @@ namespace instr {
 namespace {
 
 // What is noted lies in place and not on the heap, whose state affects the snippet.
-constexpr uint32_t kMostFunctions = 4096;
-constexpr uint32_t kMostPairs = 4 * kMostFunctions;
+constexpr uint32_t kMaxFunctions = 4096;
+constexpr uint32_t kMaxPairs = 4 * kMaxFunctions;
 constexpr uint32_t kDeepest = 16 * 1024;
-constexpr uint64_t kMostCalls = 20'000;
+constexpr uint64_t kMaxCalls = 20'000;
 
 struct Function {
   PyObject* code;  // null: the statement itself
@@ -36,8 +36,8 @@ struct Call {
   uint64_t begin;
 };
 
-Function functions[kMostFunctions];
-Pair pairs[kMostPairs];
+Function functions[kMaxFunctions];
+Pair pairs[kMaxPairs];
 Call stack[kDeepest];
 uint32_t function_count;
 uint32_t depth;
@@ -53,7 +53,7 @@ uint32_t number_of_code(PyObject* code) {
   for (uint32_t i = 1; i < function_count; ++i) {
     if (functions[i].code == code) return i;
   }
-  if (function_count == kMostFunctions) return 0;
+  if (function_count == kMaxFunctions) return 0;
   Py_IncRef(code);  // its name is looked at later
   functions[function_count].code = code;
   return function_count++;
@@ -61,9 +61,9 @@ uint32_t number_of_code(PyObject* code) {
 
 // The place of these two, perhaps still without them; null: there is no more room.
 Pair* pair_of(uint32_t caller, uint32_t callee) {
-  const uint32_t begin = (caller * 31 + callee) % kMostPairs;
-  for (uint32_t i = 0; i < kMostPairs; ++i) {
-    Pair& pair = pairs[(begin + i) % kMostPairs];
+  const uint32_t begin = (caller * 31 + callee) % kMaxPairs;
+  for (uint32_t i = 0; i < kMaxPairs; ++i) {
+    Pair& pair = pairs[(begin + i) % kMaxPairs];
     if (pair.callee == 0) pair = {caller, callee, 0, 0};
     if (pair.caller == caller && pair.callee == callee) return &pair;
   }
@@ -80,7 +80,7 @@ bool enter(PyObject* code) {
   if (is_too_much) return false;
   charge_the_running();
   const uint32_t number = number_of_code(code);
-  is_too_much = number == 0 || depth + 1 == kDeepest || ++calls > kMostCalls ||
+  is_too_much = number == 0 || depth + 1 == kDeepest || ++calls > kMaxCalls ||
                 pair_of(stack[depth].function, number) == nullptr;
   if (is_too_much) return false;
   Function& function = functions[number];

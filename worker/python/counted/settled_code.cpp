@@ -15,8 +15,8 @@ namespace instr {
 namespace {
 
 // What is noted lies in place and not on the heap, whose state affects the snippet.
-constexpr uint32_t kMostCodes = 4096;  // a power of two
-constexpr uint32_t kMostInstructions = 128 * 1024;
+constexpr uint32_t kMaxCodes = 4096;  // a power of two
+constexpr uint32_t kMaxInstructions = 128 * 1024;
 
 // How this interpreter specialises (serve.py).
 struct Adaptation {
@@ -30,16 +30,16 @@ struct Adaptation {
 using Instruction = uint8_t*;
 
 Adaptation adaptation;
-PyObject* codes[kMostCodes];  // a hash table
+PyObject* codes[kMaxCodes];  // a hash table
 uint32_t code_count;
-Instruction instructions[kMostInstructions];
+Instruction instructions[kMaxInstructions];
 uint32_t instruction_count;
 Evaluator usual;
 
 void note(PyObject* code) {
-  auto i = static_cast<uint32_t>(reinterpret_cast<uintptr_t>(code) / 16 % kMostCodes);
-  while (codes[i] != nullptr && codes[i] != code) i = (i + 1) % kMostCodes;
-  if (codes[i] == code || code_count + 1 == kMostCodes) return;
+  auto i = static_cast<uint32_t>(reinterpret_cast<uintptr_t>(code) / 16 % kMaxCodes);
+  while (codes[i] != nullptr && codes[i] != code) i = (i + 1) % kMaxCodes;
+  if (codes[i] == code || code_count + 1 == kMaxCodes) return;
   Py_IncRef(code);
   codes[i] = code;
   ++code_count;
@@ -56,7 +56,7 @@ void find_instructions(PyObject* code) {
   Instruction at = object + adaptation.code_begins;
   for (const Instruction end = at + 2 * size; at < end;) {
     const uint8_t caches = adaptation.caches[*at];
-    if (caches != 0 && instruction_count != kMostInstructions) {
+    if (caches != 0 && instruction_count != kMaxInstructions) {
       instructions[instruction_count++] = at;
     }
     at += 2 + 2 * caches;
