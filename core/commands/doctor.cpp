@@ -20,6 +20,7 @@
 #include "core/measure/timer.h"
 #include "core/run/config.h"
 #include "core/run/session.h"
+#include "core/run/tools.h"
 
 namespace instr {
 
@@ -120,7 +121,7 @@ bool examine(const ToolConfig& tools, const std::function<void(const Finding&)>&
   MeasureConfig measure;
   measure.tools = tools;
   auto session = Session::open(measure, events, stop);
-  auto worker = session.and_then([](const Session& opened) { return opened.worker(); });
+  auto worker = session.and_then([&](const Session& opened) { return opened.worker(stop); });
   if (!check("worker", worker, [](const auto&) { return std::string("built"); })) return false;
   auto fingerprint = session->measure_builtin({canary_variant()}, stop);
   if (!check("zygote", fingerprint, [](const Fingerprint& found) {

@@ -10,6 +10,7 @@
 #include "core/commands/cli/selecting.h"
 #include "core/commands/cli/values.h"
 #include "core/commands/commands.h"
+#include "core/run/dry_run.h"
 #include "core/run/pipeline.h"
 
 namespace instr {

@@ -165,14 +165,13 @@ Expected<void> watch(const PlanConfig& config, Session& session,
     auto loaded = plan(config);
     if (loaded) {
       variants = std::move(*loaded);
-      session.prepare(variants);
       // Content-addressed units tell what changed: the same symbol of the same unit is the same
       // code.
       auto selected = [&](const CompiledVariant& one) {
         std::string code = one.unit.string() + ":" + one.symbol;
         return std::exchange(measured[one.variant.key], code) != code;
       };
-      TRY_ASSIGN(auto finished, session.measure(variants, stop, selected));
+      TRY_ASSIGN(auto finished, session.measure(session.admit(variants), stop, selected));
       if (!finished) break;
       diagnose("watching; save a definition to count it again, Ctrl-C to quit\n");
     } else {

@@ -129,7 +129,7 @@ Expected<Ran> measure_experiments(const ExperimentRun& run, const std::vector<Va
     progress.note(fmt::format("{} of {} are already there", asked - rest.size(), asked));
   }
   progress.expect(rest.size());
-  auto finished = session.experiment(rest, stop);
+  auto finished = session.experiment(session.admit(rest), stop);
   const std::size_t unwritten = log->finish() ? 0 : log->unwritten();
   if (!finished && !stop.stop_requested()) return tl::unexpected(finished.error());
   std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;

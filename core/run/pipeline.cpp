@@ -125,7 +125,7 @@ Expected<Session> count_all(const RunConfig& config, const std::vector<Variant>&
   if (!session) return session;
   progress.weigh(session->costs(),
                  total_cost(session->costs(), works_of(variants, config.measure)));
-  session->prepare(variants);
+  const auto admitted = session->admit(variants);
   // Units compile while the zygotes start; the results file needs a zygote's description of itself.
   Expected<void> introduced;
   std::jthread introduction([&] {
@@ -137,7 +137,7 @@ Expected<Session> count_all(const RunConfig& config, const std::vector<Variant>&
     });
     if (!introduced) abandon.request_stop();
   });
-  auto finished = session->count(variants, abandon.get_token());
+  auto finished = session->count(admitted, abandon.get_token());
   introduction.join();
   if (!introduced && !stop.stop_requested()) return tl::unexpected(introduced.error());
   if (!finished) return tl::unexpected(finished.error());

@@ -302,14 +302,6 @@ class Compilation {
 
 }  // namespace
 
-Expected<CompiledVariants> compile_all(const std::vector<Variant>& variants,
-                                       const CompileOptions& options, Cache& cache,
-                                       std::stop_token stop) {
-  CompiledVariants compiled;
-  auto on_unit = [&compiled](const UnitResult& unit) { compiled.add(unit); };
-  return compile(variants, options, cache, on_unit, stop).map([&] { return std::move(compiled); });
-}
-
 Expected<std::set<std::string>> find_compiled(const std::vector<Variant>& variants,
                                               const CompileOptions& options, Cache& cache) {
   TRY_ASSIGN(auto compiler, UnitCompiler::make(options, cache, {}));

@@ -21,11 +21,6 @@ Expected<void> compile(const std::vector<Variant>& variants, const CompileOption
                        Cache& cache, const std::function<void(UnitResult)>& on_unit,
                        std::stop_token stop);
 
-// The same for callers that need all of them at once.
-Expected<CompiledVariants> compile_all(const std::vector<Variant>& variants,
-                                       const CompileOptions& options, Cache& cache,
-                                       std::stop_token stop);
-
 // Keys of the variants whose unit the cache has; compiles nothing, so those with [build].sources
 // are not among them.
 Expected<std::set<std::string>> find_compiled(const std::vector<Variant>& variants,

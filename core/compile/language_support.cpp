@@ -1,0 +1,29 @@
+#include "core/compile/language_support.h"
+
+#include "core/compile/cpp/cpp_language.h"
+#include "core/compile/python/python_language.h"
+
+namespace instr {
+
+Expected<CompiledVariants> LanguageSupport::compile_all(const std::vector<Variant>& variants,
+                                                        Purpose purpose, std::stop_token stop) {
+  CompiledVariants compiled;
+  TRY(compile(
+      variants, purpose, [&compiled](const UnitResult& unit) { compiled.add(unit); }, stop));
+  return compiled;
+}
+
+Languages make_languages(const std::optional<std::string>& python, const CompileOptions& options,
+                         Cache& cache) {
+  Languages languages;
+  for (const LanguageFacts& known : kLanguages) {
+    auto& language = languages[static_cast<std::size_t>(known.language)];
+    switch (known.language) {
+      case Language::kCpp: language = make_cpp_language(options, cache); break;
+      case Language::kPython: language = make_python_language(python, options, cache); break;
+    }
+  }
+  return languages;
+}
+
+}  // namespace instr

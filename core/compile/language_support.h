@@ -1,0 +1,70 @@
+// How the snippets of a language are compiled, and which programs run them: one implementation for
+// each language, in cpp/ and python/.
+#pragma once
+
+#include <array>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "core/base/error.h"
+#include "core/compile/cache.h"
+#include "core/compile/compiled_variant.h"
+#include "core/definitions/languages.h"
+
+namespace instr {
+
+// All functions take variants in this language only.
+class LanguageSupport {
+ public:
+  using OnUnit = std::function<void(UnitResult)>;
+
+  virtual ~LanguageSupport() = default;
+
+  // Prepares for these variants, which are about to be measured: finds the tools of the language.
+  // To be called before all others, again for further variants.
+  virtual void expect(const std::vector<Variant>&) {}
+
+  // Returns the reason why a variant cannot run here; nothing if it can.
+  virtual std::optional<std::string> find_obstacle(const Variant&) const { return std::nullopt; }
+
+  // Compiles what the cache lacks, and calls `on_unit` (from any thread, one call at a time) as
+  // each unit is ready. Returns when all are done or `stop` was requested; an error if nothing can
+  // be compiled at all.
+  virtual Expected<void> compile(const std::vector<Variant>& variants, Purpose purpose,
+                                 const OnUnit& on_unit, std::stop_token stop) = 0;
+  // The same for callers that need all of them at once.
+  Expected<CompiledVariants> compile_all(const std::vector<Variant>& variants, Purpose purpose,
+                                         std::stop_token stop);
+
+  // Returns the keys of the variants whose code is in the cache. Compiles nothing.
+  virtual Expected<std::set<std::string>> find_compiled(const std::vector<Variant>&) {
+    return std::set<std::string>{};
+  }
+
+  // Returns the worker that counts under Callgrind, and the one that runs without it: built on
+  // first use, and cached.
+  virtual Expected<std::filesystem::path> counting_worker(std::stop_token stop) = 0;
+  virtual Expected<std::filesystem::path> native_worker(std::stop_token stop) = 0;
+
+  // Returns what the native worker imports before it forks (WorkerOptions::imports).
+  virtual std::vector<std::string> imports() const { return {}; }
+
+  // Returns fields of the fingerprint that workers do not know.
+  virtual std::map<std::string, std::string> describe() const { return {}; }
+};
+
+using Languages = std::array<std::unique_ptr<LanguageSupport>, kLanguages.size()>;
+
+// Returns an implementation for each language, in the order of kLanguages. `python`: the
+// interpreter that the user named. `options` and `cache` must outlive them.
+Languages make_languages(const std::optional<std::string>& python, const CompileOptions& options,
+                         Cache& cache);
+
+}  // namespace instr

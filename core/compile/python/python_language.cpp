@@ -1,0 +1,101 @@
+#include "core/compile/python/python_language.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/compile/python/compile_python.h"
+#include "core/compile/python/python.h"
+#include "core/definitions/requirement.h"
+
+namespace instr {
+
+namespace {
+
+// Returns the modules that a variant imports and that take seconds, as in WorkerOptions::imports.
+// The module of a package usually has the package's name.
+std::set<std::string> find_imports(const Variant& variant) {
+  std::set<std::string> imports;
+  if (is_compiled(variant.backend)) imports.insert(to_string(WarmUp::kCompiler));
+  for (const std::string& text : variant.packages) {
+    std::string module = parse_package(text).value_or(PackageRequirement{}).name;
+    std::replace(module.begin(), module.end(), '-', '_');
+    if (!module.empty()) imports.insert(module);
+  }
+  return imports;
+}
+
+UnitResult all_failed(const std::vector<Variant>& variants, const Error& error) {
+  UnitResult result;
+  for (const Variant& variant : variants) {
+    result.failed.push_back(not_compiled(variant, to_string(error)));
+  }
+  return result;
+}
+
+class PythonLanguage : public LanguageSupport {
+ public:
+  PythonLanguage(const std::optional<std::string>& command, const CompileOptions& options,
+                 Cache& cache)
+      : command_(command), options_(options), cache_(cache) {}
+
+  void expect(const std::vector<Variant>& variants) override {
+    for (const Variant& variant : variants) imports_.merge(find_imports(variant));
+    if (python_ || variants.empty()) return;
+    python_ = find_python(command_, options_.libtorch, options_.sources);
+  }
+
+  std::optional<std::string> find_obstacle(const Variant& variant) const override {
+    if (!*python_) return to_string(python_->error());
+    if (auto lacking = lacking_package(**python_, packages_of(variant.backend))) {
+      return fmt::format("the backend {} {}", to_string(variant.backend), *lacking);
+    }
+    return lacking_package(**python_, variant.packages);
+  }
+
+  // Compiles all as one unit: the interpreter compiles them faster than it starts.
+  Expected<void> compile(const std::vector<Variant>& variants, Purpose purpose,
+                         const OnUnit& on_unit, std::stop_token stop) override {
+    auto unit = compile_python(variants, **python_, options_.sources, cache_, purpose, stop);
+    if (stop.stop_requested()) return {};
+    if (!unit && purpose == Purpose::kVerify) return tl::unexpected(unit.error());
+    on_unit(unit ? *std::move(unit) : all_failed(variants, unit.error()));
+    return {};
+  }
+
+  Expected<std::filesystem::path> counting_worker(std::stop_token stop) override {
+    return build(WorkerKind::kPython, stop);
+  }
+
+  Expected<std::filesystem::path> native_worker(std::stop_token stop) override {
+    return build(WorkerKind::kNativePython, stop);
+  }
+
+  std::vector<std::string> imports() const override { return {imports_.begin(), imports_.end()}; }
+
+  std::map<std::string, std::string> describe() const override {
+    if (!python_ || !*python_) return {};
+    return {{"python", (*python_)->build}};
+  }
+
+ private:
+  Expected<std::filesystem::path> build(WorkerKind kind, std::stop_token stop) {
+    if (!*python_) return tl::unexpected(python_->error());
+    return build_python_worker(kind, **python_, options_, cache_, stop);
+  }
+
+  const std::optional<std::string> command_;
+  const CompileOptions& options_;
+  Cache& cache_;
+  std::optional<Expected<Python>> python_;  // once there is a variant in Python
+  std::set<std::string> imports_;
+};
+
+}  // namespace
+
+std::unique_ptr<LanguageSupport> make_python_language(const std::optional<std::string>& command,
+                                                      const CompileOptions& options, Cache& cache) {
+  return std::make_unique<PythonLanguage>(command, options, cache);
+}
+
+}  // namespace instr

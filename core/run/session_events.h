@@ -1,0 +1,59 @@
+// A session's reports while it works.
+#pragma once
+
+#include <functional>
+#include <mutex>
+#include <set>
+#include <string>
+
+#include "core/measure/native_worker.h"
+#include "core/results/measurement.h"
+#include "core/run/costs.h"
+
+namespace instr {
+
+// Callbacks, called from any thread, one at a time.
+struct SessionEvents {
+  std::function<void(const std::string& what)> on_phase;      // "building the worker"
+  std::function<void(const std::string& what)> on_measuring;  // "counting", "timing"
+  std::function<void(const std::string& what)> on_note;       // worth a line of its own
+  std::function<void(const std::string& key)> on_start;
+  std::function<void(const Measurement& measurement)> on_done;
+};
+
+// Passes events on, one at a time, and remembers how measurements ended.
+class Reporter {
+ public:
+  explicit Reporter(SessionEvents events) : events_(std::move(events)) {}
+
+  void phase(const std::string& what) { report(events_.on_phase, what); }
+  void measuring(const std::string& what) { report(events_.on_measuring, what); }
+  void note(const std::string& what) { report(events_.on_note, what); }
+  void started(const std::string& key) { report(events_.on_start, key); }
+  void done(const Measurement& measurement);
+
+  // Whether a measurement of this key failed or was skipped.
+  bool has_failed(const std::string& key) const;
+  bool was_skipped(const std::string& key) const;
+
+  NativeEvents native_events() {
+    return {[this](const std::string& key) { started(key); },
+            [this](const Measurement& measurement) { done(measurement); }};
+  }
+
+  Costs costs;  // those of earlier runs and of measurements since then
+
+ private:
+  template <class Value>
+  void report(const std::function<void(const Value&)>& event, const Value& value) {
+    std::lock_guard lock(mutex_);
+    if (event) event(value);
+  }
+
+  const SessionEvents events_;
+  mutable std::mutex mutex_;
+  std::set<std::string> failed_;  // keys
+  std::set<std::string> skipped_;
+};
+
+}  // namespace instr

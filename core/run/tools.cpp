@@ -1,0 +1,50 @@
+#include "core/run/tools.h"
+
+#include "core/base/environment.h"
+#include "core/base/process.h"
+#include "core/base/trim.h"
+#include "core/compile/installation.h"
+
+namespace instr {
+
+Expected<std::string> find_valgrind() {
+  const char* advice = "install it: apt-get install valgrind";
+  if (!find_program("valgrind")) return fail("Valgrind was not found", advice);
+  SpawnOptions spawn;
+  spawn.argv = {"valgrind", "--version"};
+  TRY_ASSIGN(auto result, run_command(spawn));
+  if (result.exit_code != 0) return fail("Valgrind does not run: " + result.errors, advice);
+  return std::string(trim_end(result.output, "\n"));
+}
+
+Expected<std::unique_ptr<Tools>> Tools::find(const MeasureConfig& config, std::stop_token stop,
+                                             std::function<void(const std::string&)> on_phase,
+                                             std::function<void(const std::string&)> on_note) {
+  TRY_ASSIGN(auto libtorch, find_libtorch(config.tools.libtorch));
+  TRY_ASSIGN(auto toolchain, find_toolchain(config.tools.compiler, libtorch));
+  TRY_ASSIGN(auto cache, Cache::open(!config.tools.no_cache, {std::move(stop), on_note}));
+  if (cache.note() && on_note) on_note(*cache.note());
+  auto tools =
+      std::make_unique<Tools>(std::move(toolchain), std::move(libtorch), std::move(cache), config);
+  tools->compile.on_phase = std::move(on_phase);
+  return tools;
+}
+
+Tools::Tools(Toolchain toolchain, LibTorch libtorch, Cache opened, const MeasureConfig& config)
+    : cache(std::move(opened)),
+      compile{.toolchain = std::move(toolchain),
+              .libtorch = std::move(libtorch),
+              .jobs = config.tools.jobs > 0 ? config.tools.jobs
+                                            : static_cast<int>(std::ssize(usable_cores())),
+              .sources = find_installation().sources,
+              .each_alone = config.simulation.any(),
+              .line_numbers = config.wants_lines},
+      languages(make_languages(config.tools.python, compile, cache)) {}
+
+void Tools::expect(const std::vector<Variant>& variants) const {
+  for (const LanguageFacts& known : kLanguages) {
+    language(known.language).expect(in_language(variants, known.language));
+  }
+}
+
+}  // namespace instr

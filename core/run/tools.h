@@ -1,0 +1,59 @@
+// What a run works with, found before anything is measured: LibTorch, the compiler, Valgrind, the
+// cache, and the languages of snippets.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "core/base/error.h"
+#include "core/compile/cache.h"
+#include "core/compile/compiled_variant.h"
+#include "core/compile/language_support.h"
+#include "core/run/config.h"
+
+namespace instr {
+
+// Returns Valgrind's version: "valgrind-3.19.0".
+Expected<std::string> find_valgrind();
+
+struct Tools {
+  // `on_phase` and `on_note`: as in SessionEvents.
+  static Expected<std::unique_ptr<Tools>> find(
+      const MeasureConfig& config, std::stop_token stop = {},
+      std::function<void(const std::string&)> on_phase = {},
+      std::function<void(const std::string&)> on_note = {});
+
+  Tools(Toolchain toolchain, LibTorch libtorch, Cache cache, const MeasureConfig& config);
+  Tools(const Tools&) = delete;
+  Tools& operator=(const Tools&) = delete;
+
+  const LibTorch& libtorch() const { return compile.libtorch; }
+  LanguageSupport& language(Language language) const {
+    return *languages[static_cast<std::size_t>(language)];
+  }
+  // Has each language prepare for its variants.
+  void expect(const std::vector<Variant>& variants) const;
+
+  Cache cache;
+  CompileOptions compile;
+  Languages languages;
+};
+
+// Returns the Variants or CompiledVariants that are in this language.
+template <class T>
+std::vector<T> in_language(const std::vector<T>& all, Language language) {
+  std::vector<T> selected;
+  for (const T& item : all) {
+    if constexpr (std::is_same_v<T, Variant>) {
+      if (item.language == language) selected.push_back(item);
+    } else {
+      if (item.variant.language == language) selected.push_back(item);
+    }
+  }
+  return selected;
+}
+
+}  // namespace instr
