@@ -5,7 +5,7 @@
 #include <c10/util/ThreadLocalDebugInfo.h>
 #include <torch/csrc/autograd/profiler_kineto.h>
 #include <torch/csrc/jit/api/function_impl.h>
-#include <torch/csrc/jit/backend/graph_executor.h>
+#include <torch/csrc/jit/runtime/graph_executor.h>
 #include <torch/csrc/profiler/orchestration/observer.h>
 #include <torch/script.h>
 #include <torch/version.h>
