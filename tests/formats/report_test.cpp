@@ -93,7 +93,7 @@ TEST_F(ReportFormats, JunitOfARun) {
   const json& counted = cases.at("odd/\"quoted\" | <piped> & größe/eager/forward/t1/cpu");
   EXPECT_EQ(counted["result"], "passed");
   EXPECT_EQ(counted["output"],
-            "alloc_bytes=0\nallocs=0\nir=1\npeak_bytes=0\niterations=60\nsteady=true");
+            "alloc_bytes=0\nallocs=0\ninstructions=1\npeak_bytes=0\niterations=60\nsteady=true");
 }
 
 TEST_F(ReportFormats, HostileJunit) {

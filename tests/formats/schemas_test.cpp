@@ -91,7 +91,7 @@ std::vector<Wrong> wrong_definitions() {
       {"setups.a.zz = 1\n" + head, "$.setups.a", unknown},
       {head + "limit = { zz = \"1%\" }\n", "$.benchmark[0].limit", unknown},
       {head + "tolerance = { zz = 1 }\n", "$.benchmark[0].tolerance", unknown},
-      {head + "limit = { instructions = 1 }\n", "$.benchmark[0].limit.ir",
+      {head + "limit = { instructions = 1 }\n", "$.benchmark[0].limit.instructions",
        "1 is not of type 'string'"},
       {head + "setup = 1\n", "$.benchmark[0].setup", "1 is not of type 'string'"},
       {head + "autograd = 1\n", "$.benchmark[0].autograd", "1 is not of type 'boolean'"},

@@ -60,7 +60,7 @@ until_there '}}'
 };
 
 TEST_F(Shells, BashCompletes) {
-  EXPECT_EQ(bash("instr_bench --ru"), "--backend=\n");
+  EXPECT_EQ(bash("instr_bench --back"), "--backend=\n");
   EXPECT_EQ(bash("instr_bench comp"), "compare\n");
   EXPECT_EQ(bash("instr_bench --backend = eag"), "eager\n");
   EXPECT_EQ(bash("instr_bench --backend = eager,to"), "eager,torchscript\n");
@@ -70,7 +70,7 @@ TEST_F(Shells, BashCompletes) {
 }
 
 TEST_F(Shells, FishCompletes) {
-  EXPECT_EQ(fish("instr_bench --runt").find("--backend\t"), 0u);
+  EXPECT_EQ(fish("instr_bench --backe").find("--backend\t"), 0u);
   EXPECT_EQ(fish("instr_bench comp").find("compare\t"), 0u);
   EXPECT_EQ(fish("instr_bench --backend=eager,to").find("--backend=eager,torchscript\t"), 0u);
   EXPECT_EQ(fish("instr_bench plot main --kind=s").find("--kind=speedup\t"), 0u);
@@ -79,7 +79,7 @@ TEST_F(Shells, FishCompletes) {
 }
 
 TEST_F(Shells, ZshCompletes) {
-  EXPECT_EQ(zsh("instr_bench --runt"), "instr_bench --backend=");
+  EXPECT_EQ(zsh("instr_bench --backe"), "instr_bench --backend=");
   EXPECT_EQ(zsh("instr_bench comp"), "instr_bench compare ");
   EXPECT_EQ(zsh("instr_bench --backend=eager,to"), "instr_bench --backend=eager,torchscript,");
   EXPECT_EQ(zsh("instr_bench plot main --kind=s"), "instr_bench plot main --kind=speedup ");

@@ -24,7 +24,7 @@ def git(folder, *words):
 
 
 def write_results(file, counts):
-    header = {"schema": 2, "program": "instr_bench", "version": "0.1.0", "started": "2037-01-02T03:04:05Z",
+    header = {"schema": 3, "program": "instr_bench", "version": "0.1.0", "started": "2037-01-02T03:04:05Z",
               "command": ["instr_bench"], "fingerprint": {"compiler": "g++ 12", "libtorch_version": "2.13.0"}}
     lines = [header]
     for key, count in zip(KEYS, counts):
