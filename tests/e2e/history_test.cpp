@@ -207,7 +207,7 @@ TEST_F(HistoryOfALibrary, RecordsNothingOfWhatIsNotCommitted) {
 
 // Results with a wall time of each key, newer than any commit of these tests.
 std::string times_of(const std::vector<std::string>& keys) {
-  std::string text = R"({"schema":2,"version":"0.1.0","started":"2099-01-01T00:00:00Z",)"
+  std::string text = R"({"schema":3,"version":"0.1.0","started":"2099-01-01T00:00:00Z",)"
                      R"("fingerprint":{"libtorch_version":"1.13.0"}})";
   for (const std::string& key : keys) {
     text += "\n" + to_line({{"key", key}, {"outcome", "timed"}, {"metrics", {{"wall", 2000}}}});
