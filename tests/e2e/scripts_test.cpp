@@ -62,7 +62,8 @@ class Scripts : public QuickLibraryTest {
 
 TEST_F(Scripts, MergeCheckMeasuresTheBaseOnceAndAppliesItsLimits) {
   git(folder_.path(), {"checkout", "--quiet", "-b", "weaker"});
-  write(file("gate limits/all.toml"), replaced(kLimits, "instructions = \"+0\"", "instructions = \"none\""));
+  write(file("gate limits/all.toml"),
+        replaced(kLimits, "instructions = \"+0\"", "instructions = \"none\""));
   commit_slower_code();
   const std::vector<std::string> options{"main", "--definitions=quick.toml",
                                          "--limits=gate limits/all.toml"};
