@@ -45,9 +45,14 @@ std::string to_string(const Error& error);
 // By line and column, for errors of one file.
 void sort_by_place(Errors& errors);
 
+// An error at a place, such as {file}.
+inline tl::unexpected<Error> fail_at(SourceLocation where, std::string what, std::string advice) {
+  return tl::unexpected<Error>(Error{std::move(where), std::move(what), std::move(advice)});
+}
+
 // An error without a place.
 inline tl::unexpected<Error> fail(std::string what, std::string advice = "") {
-  return tl::unexpected<Error>(Error{{}, std::move(what), std::move(advice)});
+  return fail_at({}, std::move(what), std::move(advice));
 }
 
 }  // namespace instr

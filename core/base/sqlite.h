@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <string>
@@ -62,6 +63,21 @@ class SqlStatement {
   // To the next row; false after the last one.
   bool step();
 
+  // The rows that follow: for (const auto& row : statement.start(values...)).
+  class Rows {
+   public:
+    explicit Rows(SqlStatement& statement) : statement_(statement), has_row_(statement.step()) {}
+    const SqlStatement& operator*() const { return statement_; }
+    void operator++() { has_row_ = statement_.step(); }
+    bool operator==(std::default_sentinel_t) const { return !has_row_; }
+
+   private:
+    SqlStatement& statement_;
+    bool has_row_;
+  };
+  Rows begin() { return Rows(*this); }
+  std::default_sentinel_t end() const { return {}; }
+
   // Of the row that it is at, by column from 0.
   bool is_null(int column) const;
   std::int64_t integer(int column) const;
@@ -98,6 +114,13 @@ class SqlDatabase {
               const SqlPatience& patience = {});
 
   SqlStatement prepare(std::string_view sql) const { return {*this, sql}; }
+  // A new statement with these values, before its first row.
+  template <class... Values>
+  SqlStatement rows(std::string_view sql, const Values&... values) const {
+    SqlStatement statement = prepare(sql);
+    statement.start(values...);
+    return statement;
+  }
   void run(const char* sql) const;                   // one or more statements
   std::int64_t integer(std::string_view sql) const;  // of the only row's only column
   std::int64_t last_id() const;                      // of the row inserted last
