@@ -84,6 +84,7 @@ build_needs=(
   libsimdjson-dev=/usr/include/simdjson.h
   libcli11-dev=/usr/include/CLI/CLI.hpp libexpected-dev=/usr/include/tl/expected.hpp
   libre2-dev=/usr/include/re2/re2.h libxxhash-dev=/usr/include/xxhash.h
+  libutf8proc-dev=/usr/include/utf8proc.h
   libtomlplusplus-dev=/usr/include/toml++/toml.h
   libboost-dev=/usr/include/boost/math/distributions/students_t.hpp
   zlib1g-dev=/usr/include/zlib.h libsqlite3-dev=/usr/include/sqlite3.h

@@ -1,11 +1,10 @@
 #include "core/base/format.h"
 
 #include <fmt/format.h>
+#include <utf8proc.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <cstdint>
 
 #include "core/base/trim.h"
 
@@ -69,91 +68,21 @@ constexpr const char* kReplacement = "\xEF\xBF\xBD";  // U+FFFD
 constexpr const char* kEllipsis = "\xE2\x80\xA6";     // U+2026, one column
 
 struct Character {
-  char32_t code = 0;
+  utf8proc_int32_t code = -1;  // negative: not valid UTF-8
   std::size_t bytes = 1;
-  bool valid = false;
-};
-
-// The lead byte's mask, the sequence's length and its smallest code point (a shorter form is not
-// UTF-8).
-struct Form {
-  unsigned char mask;
-  unsigned char lead;
-  std::size_t bytes;
-  char32_t min;
 };
 
 Character decode_character(std::string_view text) {
-  static constexpr std::array<Form, 4> kForms{{{0x80, 0x00, 1, 0x0},
-                                               {0xE0, 0xC0, 2, 0x80},
-                                               {0xF0, 0xE0, 3, 0x800},
-                                               {0xF8, 0xF0, 4, 0x10000}}};
-  auto first = static_cast<unsigned char>(text[0]);
-  for (const Form& form : kForms) {
-    if ((first & form.mask) != form.lead) continue;
-    if (text.size() < form.bytes) return {first, 1, false};
-    char32_t code = first & static_cast<unsigned char>(~form.mask);
-    for (std::size_t i = 1; i < form.bytes; ++i) {
-      auto next = static_cast<unsigned char>(text[i]);
-      if ((next & 0xC0) != 0x80) return {first, 1, false};
-      code = code << 6 | (next & 0x3F);
-    }
-    bool surrogate = code >= 0xD800 && code <= 0xDFFF;
-    if (code < form.min || code > 0x10FFFF || surrogate) return {first, 1, false};
-    return {code, form.bytes, true};
-  }
-  return {first, 1, false};
+  Character character;
+  const auto length =
+      utf8proc_iterate(reinterpret_cast<const utf8proc_uint8_t*>(text.data()),
+                       static_cast<utf8proc_ssize_t>(text.size()), &character.code);
+  if (length > 0) character.bytes = static_cast<std::size_t>(length);
+  return character;
 }
 
-struct Range {
-  char32_t first;
-  char32_t last;
-};
-
-template <std::size_t N>
-bool is_in(char32_t code, const std::array<Range, N>& ranges) {
-  return std::any_of(ranges.begin(), ranges.end(), [code](const Range& range) {
-    return code >= range.first && code <= range.last;
-  });
-}
-
-// Combining marks, joiners and variation selectors of the scripts that labels may use. A table,
-// since wcwidth() depends on the locale and does not work in the C locale.
-constexpr std::array<Range, 16> kZeroWidth{{{0x300, 0x36F},
-                                            {0x483, 0x489},
-                                            {0x591, 0x5BD},
-                                            {0x610, 0x61A},
-                                            {0x64B, 0x65F},
-                                            {0x93C, 0x93C},
-                                            {0x941, 0x948},
-                                            {0x94D, 0x94D},
-                                            {0xE31, 0xE31},
-                                            {0xE34, 0xE3A},
-                                            {0x1AB0, 0x1AFF},
-                                            {0x1DC0, 0x1DFF},
-                                            {0x200B, 0x200F},
-                                            {0x20D0, 0x20FF},
-                                            {0xFE00, 0xFE0F},
-                                            {0xFE20, 0xFE2F}}};
-
-constexpr std::array<Range, 12> kWide{{{0x1100, 0x115F},
-                                       {0x2E80, 0x303E},
-                                       {0x3041, 0x33FF},
-                                       {0x3400, 0x4DBF},
-                                       {0x4E00, 0x9FFF},
-                                       {0xA000, 0xA4CF},
-                                       {0xAC00, 0xD7A3},
-                                       {0xF900, 0xFAFF},
-                                       {0xFE30, 0xFE6F},
-                                       {0xFF00, 0xFF60},
-                                       {0x1F300, 0x1FAFF},
-                                       {0x20000, 0x3FFFD}}};
-
-std::size_t width_of(const Character& character) {
-  if (!character.valid) return 1;
-  if (character.code < 0x300) return 1;
-  if (is_in(character.code, kZeroWidth)) return 0;
-  return is_in(character.code, kWide) ? 2 : 1;
+std::size_t column_width(const Character& character) {
+  return character.code < 0 ? 1 : static_cast<std::size_t>(utf8proc_charwidth(character.code));
 }
 
 // Length in bytes of the longest prefix of `text` that fits into `width` columns.
@@ -162,7 +91,7 @@ std::size_t fitting_start(std::string_view text, std::size_t width) {
   std::size_t used = 0;
   while (at < text.size()) {
     Character character = decode_character(text.substr(at));
-    used += width_of(character);
+    used += column_width(character);
     if (used > width) break;
     at += character.bytes;
   }
@@ -175,35 +104,32 @@ std::size_t fitting_end(std::string_view text, std::size_t width) {
   std::size_t at = 0;
   while (at < text.size() && left > width) {
     Character character = decode_character(text.substr(at));
-    left -= width_of(character);
+    left -= column_width(character);
     at += character.bytes;
   }
   // A combining mark without its base character would sit on the ellipsis.
   while (at < text.size()) {
     Character character = decode_character(text.substr(at));
-    if (width_of(character) != 0) break;
+    if (column_width(character) != 0) break;
     at += character.bytes;
   }
   return at;
 }
 
-bool is_control(char32_t code) { return code < 0x20 || (code >= 0x7F && code < 0xA0); }
-
-// Characters that change the direction or the order of the text after them.
-bool is_direction(char32_t code) {
-  return (code >= 0x202A && code <= 0x202E) || (code >= 0x2066 && code <= 0x2069);
-}
-
-// A character that printable() replaces.
+// Characters that printable() replaces: control characters, those that change the direction of the
+// text after them, and bytes that are not UTF-8.
 bool is_unsafe(const Character& character) {
-  return !character.valid || is_control(character.code) || is_direction(character.code);
+  const auto code = character.code;
+  const bool changes_direction =
+      (code >= 0x202A && code <= 0x202E) || (code >= 0x2066 && code <= 0x2069);
+  return code < 0 || changes_direction || utf8proc_category(code) == UTF8PROC_CATEGORY_CC;
 }
 
-// Soft hyphen, joiners and marks of direction without a width, invisible operators, the byte order
-// mark, line and paragraph separators.
-bool is_invisible(char32_t code) {
-  return code == 0xAD || code == 0xFEFF || (code >= 0x200B && code <= 0x200F) || code == 0x2028 ||
-         code == 0x2029 || (code >= 0x2060 && code <= 0x2064);
+// Soft hyphens, joiners, marks of direction, the byte order mark, line and paragraph separators.
+bool is_invisible(utf8proc_int32_t code) {
+  const auto category = utf8proc_category(code);
+  return category == UTF8PROC_CATEGORY_CF || category == UTF8PROC_CATEGORY_ZL ||
+         category == UTF8PROC_CATEGORY_ZP;
 }
 
 void wrap_line(std::string_view line, std::size_t width, std::vector<std::string>& lines) {
@@ -236,14 +162,14 @@ void wrap_line(std::string_view line, std::size_t width, std::vector<std::string
 
 std::size_t utf8_length(std::string_view text) {
   const Character character = decode_character(text);
-  return character.valid ? character.bytes : 0;
+  return character.code < 0 ? 0 : character.bytes;
 }
 
 std::size_t display_width(std::string_view text) {
   std::size_t width = 0;
   for (std::size_t at = 0; at < text.size();) {
     Character character = decode_character(text.substr(at));
-    width += width_of(character);
+    width += column_width(character);
     at += character.bytes;
   }
   return width;
@@ -270,7 +196,7 @@ std::string printable(std::string_view text, bool lines) {
       ++column;
     } else {
       out += bytes;
-      column += width_of(character);
+      column += column_width(character);
     }
   }
   return out;
