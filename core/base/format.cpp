@@ -74,9 +74,8 @@ struct Character {
 
 Character decode_character(std::string_view text) {
   Character character;
-  const auto length =
-      utf8proc_iterate(reinterpret_cast<const utf8proc_uint8_t*>(text.data()),
-                       static_cast<utf8proc_ssize_t>(text.size()), &character.code);
+  const auto length = utf8proc_iterate(reinterpret_cast<const utf8proc_uint8_t*>(text.data()),
+                                       static_cast<utf8proc_ssize_t>(text.size()), &character.code);
   if (length > 0) character.bytes = static_cast<std::size_t>(length);
   return character;
 }
