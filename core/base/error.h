@@ -45,29 +45,32 @@ std::string to_string(const Error& error);
 // By line and column, for errors of one file.
 void sort_by_place(Errors& errors);
 
-// An error at a place, such as {file}.
-inline tl::unexpected<Error> fail_at(SourceLocation where, std::string what, std::string advice) {
-  return tl::unexpected<Error>(Error{std::move(where), std::move(what), std::move(advice)});
+// An error to return: at a place, such as {file}, or without one.
+inline tl::unexpected<Error> fail(Error error) { return tl::unexpected(std::move(error)); }
+inline tl::unexpected<Errors> fail(Errors errors) { return tl::unexpected(std::move(errors)); }
+inline tl::unexpected<Error> fail_at(SourceLocation where, std::string what,
+                                     std::string advice = "") {
+  return fail(Error{std::move(where), std::move(what), std::move(advice)});
 }
-
-// An error without a place.
 inline tl::unexpected<Error> fail(std::string what, std::string advice = "") {
   return fail_at({}, std::move(what), std::move(advice));
 }
 
 }  // namespace instr
 
-// Returns the error of an Expected from the function around it; does nothing when there is none.
-#define TRY(...) \
-  if (auto tried = (__VA_ARGS__); !tried) return tl::unexpected(std::move(tried).error())
+// Returns the error of an Expected, if it has one, from the function around it. An Expected with a
+// name is left as it is.
+#define TRY(...)                            \
+  if (auto&& tried = (__VA_ARGS__); !tried) \
+  return tl::unexpected(std::forward<decltype(tried)>(tried).error())
 
 // The same, and otherwise declares a variable with the value:
 //   TRY_ASSIGN(const auto text, read_file(path));
 #define TRY_ASSIGN(declaration, ...) \
   TRY_ASSIGN_AS(INSTR_JOIN(tried_, __COUNTER__), declaration, __VA_ARGS__)
-#define TRY_ASSIGN_AS(tried, declaration, ...)                 \
-  auto tried = (__VA_ARGS__);                                  \
-  if (!tried) return tl::unexpected(std::move(tried).error()); \
-  declaration = *std::move(tried)
+#define TRY_ASSIGN_AS(tried, declaration, ...)                                     \
+  auto&& tried = (__VA_ARGS__);                                                    \
+  if (!tried) return tl::unexpected(std::forward<decltype(tried)>(tried).error()); \
+  declaration = *std::forward<decltype(tried)>(tried)
 #define INSTR_JOIN(a, b) INSTR_JOIN_NOW(a, b)
 #define INSTR_JOIN_NOW(a, b) a##b
