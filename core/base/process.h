@@ -5,6 +5,7 @@
 
 #include <sys/types.h>
 
+#include <array>
 #include <chrono>
 #include <filesystem>
 #include <optional>
@@ -33,8 +34,11 @@ class Fd {
   int fd_ = -1;
 };
 
-// The program that a shell would run for this name: looked up on PATH unless it has a slash.
-// Whether one with a slash exists shows when it is run.
+// The two ends of a pipe, for reading and for writing.
+Expected<std::array<Fd, 2>> make_pipe();
+
+// Finds the program that a shell would run for this name: on PATH, unless it has a slash. That a
+// path with a slash exists is not checked.
 Expected<std::filesystem::path> find_program(const std::string& name);
 
 struct SpawnOptions {
@@ -51,9 +55,9 @@ struct SpawnOptions {
   bool own_group = true;
 };
 
-// A running child, leader of its process group. The destructor kills the group and reaps. Once the
-// child itself has ended, the rest of its group is killed as well. One without a group of its own
-// is killed with its descendants, as far as they can be found.
+// A running child, leader of its process group. The destructor kills the group and reaps the child.
+// Once the child itself has ended, the rest of its group is killed as well. A child in the caller's
+// group is killed with its descendants, as far as they can be found.
 class Process {
  public:
   // A program that cannot be run (not found, not executable) is an Error here, not an exit code.
@@ -64,14 +68,14 @@ class Process {
   ~Process();
 
   pid_t pid() const { return pid_; }
-  // Wait status as from waitpid; nothing if the time passed first. May be called again.
+  // Returns a status as from waitpid; nothing if the time passed first. May be called again.
   std::optional<int> wait_for(std::chrono::milliseconds time);
   int wait();
-  // Until it ends or `stop` is requested; nothing in the latter case.
+  // Waits until it ends or `stop` is requested; returns nothing in the latter case.
   std::optional<int> wait(std::stop_token stop);
-  // SIGKILL, from any thread; the waiting thread still reaps it.
+  // Sends SIGKILL, from any thread; the waiting thread still reaps it.
   void kill() const;
-  // SIGTERM, SIGKILL after `grace`; reaps.
+  // Sends SIGTERM, and SIGKILL after `grace`; reaps it.
   void stop(std::chrono::milliseconds grace);
 
  private:
@@ -93,8 +97,8 @@ struct CommandResult {
   std::string errors;  // standard error
 };
 
-// Exit code of a wait status, as in a shell: 128 + signal if a signal ended the process.
-int exit_code_of(int wait_status);
+// Converts a wait status as a shell does: 128 + signal if a signal ended the process.
+int to_exit_code(int wait_status);
 
 // Runs a command to its end and captures its output; stops it when `stop` is requested (an error).
 // Its standard input is /dev/null unless `options.descriptors` says otherwise.

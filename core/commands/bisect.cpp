@@ -43,7 +43,7 @@ Expected<bool> build(const std::vector<std::string>& command, std::stop_token st
   TRY_ASSIGN(auto process, Process::spawn(spawn));
   auto status = process.wait(stop);
   if (!status) process.stop(kStopGrace);
-  return status && exit_code_of(*status) == 0;
+  return status && to_exit_code(*status) == 0;
 }
 
 Expected<Comparison> measure_and_compare(const BisectArguments& options,

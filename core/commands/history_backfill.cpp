@@ -153,7 +153,7 @@ class Backfill {
     TRY_ASSIGN(auto process, Process::spawn(spawn));
     auto status = process.wait(stop_);
     if (!status) process.stop(kBackfillStopGrace);
-    return status && exit_code_of(*status) == 0;
+    return status && to_exit_code(*status) == 0;
   }
 
   // How many benchmarks failed at the commit; nothing if it is not in the history.

@@ -143,7 +143,7 @@ stmt = "if (open(\"FILE\", O_CREAT | O_EXCL | O_WRONLY, 0600) >= 0) pause();"
     while (!fs::exists(marker) && !process.wait_for(std::chrono::milliseconds(20))) {
     }
     ::kill(process.pid(), signal);
-    EXPECT_EQ(exit_code_of(process.wait()), signal == SIGINT ? 130 : 128 + SIGKILL);
+    EXPECT_EQ(to_exit_code(process.wait()), signal == SIGINT ? 130 : 128 + SIGKILL);
     EXPECT_TRUE(stray_processes().empty());
     EXPECT_EQ(records().size(), 1u);
     EXPECT_TRUE(records().contains("first/eager/forward/t1/cpu"));

@@ -140,7 +140,7 @@ stmt = "auto x = torch::rand({4});"
   while (!fs::exists(marker) && !process.wait_for(std::chrono::milliseconds(20))) {
   }
   for (const std::string& worker : children_of(process.pid())) ::kill(std::stoi(worker), SIGKILL);
-  EXPECT_EQ(exit_code_of(process.wait()), 1);
+  EXPECT_EQ(to_exit_code(process.wait()), 1);
   auto reason = [this](const std::string& label) {
     auto record = records().at(label + "/eager/forward/t1/cpu");
     return record.value("reason", record.at("state").get<std::string>());

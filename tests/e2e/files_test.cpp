@@ -204,7 +204,7 @@ TEST_F(Files, ReadingAPipeThatNobodyWritesToCanBeInterrupted) {
       // Opening waits for the program to read, which then gets neither data nor an end.
       const Fd writer(::open(pipe.c_str(), O_WRONLY | O_CLOEXEC));
       ::kill(program->pid(), signal);
-      EXPECT_EQ(exit_code_of(program->wait()), 130) << arguments[0];
+      EXPECT_EQ(to_exit_code(program->wait()), 130) << arguments[0];
     }
   }
 }

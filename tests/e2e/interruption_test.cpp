@@ -121,7 +121,7 @@ int run_on_terminal(std::vector<std::string> arguments, const std::string& typed
   int status = 0;
   EXPECT_EQ(::write(ours.get(), typed.data(), typed.size()), static_cast<ssize_t>(typed.size()));
   EXPECT_EQ(waitpid(child, &status, 0), child);
-  return exit_code_of(status);
+  return to_exit_code(status);
 }
 
 TEST(Interruption, TheCommandOfBisectMayPromptOnTheTerminal) {

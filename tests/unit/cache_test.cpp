@@ -258,7 +258,7 @@ pid_t start_container(Body body) {
 
 int exit_status_of(pid_t child) {
   int status = 0;
-  return ::waitpid(child, &status, 0) == child ? exit_code_of(status) : -1;
+  return ::waitpid(child, &status, 0) == child ? to_exit_code(status) : -1;
 }
 
 TEST_F(CacheTest, RunsWithEqualProcessNumbersDoNotWaitForEachOther) {

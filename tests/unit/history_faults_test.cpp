@@ -165,7 +165,7 @@ class Forked {
     waitpid(child_, &status, 0);
     close(messages_[0]);
     child_ = 0;
-    return status_ = exit_code_of(status);
+    return status_ = to_exit_code(status);
   }
 
  private:

@@ -46,7 +46,7 @@ class History : public HistoryTest {
     if (signal != 0) kill(child, signal);
     int status = 0;
     waitpid(child, &status, 0);
-    return exit_code_of(status);
+    return to_exit_code(status);
   }
 };
 

@@ -233,7 +233,7 @@ TEST(Process, WaitForSaysNothingWhileItRuns) {
   ::kill(process.pid(), SIGKILL);
   int status = process.wait();
   EXPECT_TRUE(WIFSIGNALED(status));
-  EXPECT_EQ(exit_code_of(status), 128 + SIGKILL);
+  EXPECT_EQ(to_exit_code(status), 128 + SIGKILL);
   EXPECT_EQ(process.wait_for(1ms), status);  // may be called again
 }
 
@@ -256,7 +256,7 @@ TEST(Process, StopAsksFirst) {
   ASSERT_EQ(::read(from.get(), text, 6), 6);  // before it, TERM would simply end the shell
   process.stop(60s);
   auto wait_status = value_of(process.wait_for(0ms));
-  EXPECT_EQ(exit_code_of(wait_status), 3);
+  EXPECT_EQ(to_exit_code(wait_status), 3);
 }
 
 TEST(Process, KillTreeTakesThoseInOtherGroupsToo) {
@@ -271,7 +271,7 @@ TEST(Process, KillTreeTakesThoseInOtherGroupsToo) {
   pid_t other = std::atoi(text);
   ASSERT_NE(::getpgid(other), process.pid());
   kill_tree(process.pid());
-  EXPECT_EQ(exit_code_of(process.wait()), 128 + SIGKILL);
+  EXPECT_EQ(to_exit_code(process.wait()), 128 + SIGKILL);
   EXPECT_TRUE(ends_soon(other));
 }
 
