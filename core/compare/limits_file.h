@@ -14,7 +14,7 @@
 #include "core/base/error.h"
 #include "core/base/source_text.h"
 #include "core/compare/compare.h"
-#include "core/definitions/definition.h"
+#include "core/definitions/snippet.h"
 
 namespace instr {
 

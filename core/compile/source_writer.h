@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/definitions/definition.h"
+#include "core/definitions/snippet.h"
 
 namespace instr {
 

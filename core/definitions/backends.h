@@ -46,6 +46,9 @@ enum class Body {
   kLazy,            // its Python, on a device that records what is called, and compiles that
 };
 
+// The change to a TorchScript module before it runs, in C++ only.
+enum class Preparation { kNone, kFreeze, kOptimize, kFuse, kDoNotFuse };
+
 // The zygotes, by their warm-up. Those of Python start slowly: one for what runs as it is, and one
 // that has also imported what torch.compile() needs.
 enum class WarmUp { kEager, kTorchScript, kPython, kCompiler };
@@ -67,8 +70,7 @@ struct BackendFacts {
   const char* name;   // in keys and options
   const char* title;  // as shown to people
   Body body = Body::kScript;
-  // Generated C++ that prepares the loaded module; null: it runs as it is.
-  const char* preparation = nullptr;
+  Preparation preparation = Preparation::kNone;
   bool is_usual = false;  // measured without --backend
   // Parameters of a frozen module or of a package are constants: there is nothing to differentiate
   // by; and a captured graph replays only its forward pass.
@@ -157,21 +159,21 @@ inline constexpr auto kBackends = std::to_array<BackendFacts>(
      {.backend = Backend::kFrozen,
       .name = "frozen",
       .title = "frozen",
-      .preparation = "instr_script_ = instr_support::frozen(instr_script_);",
+      .preparation = Preparation::kFreeze,
       .keeps_gradients = false},
      {.backend = Backend::kOptimized,
       .name = "optimized",
       .title = "optimized",
-      .preparation = "instr_script_ = instr_support::optimized(instr_script_);",
+      .preparation = Preparation::kOptimize,
       .keeps_gradients = false},
      {.backend = Backend::kFused,
       .name = "fused",
       .title = "fused",
-      .preparation = "instr_support::set_fuser(true);"},
+      .preparation = Preparation::kFuse},
      {.backend = Backend::kUnfused,
       .name = "unfused",
       .title = "unfused",
-      .preparation = "instr_support::set_fuser(false);"},
+      .preparation = Preparation::kDoNotFuse},
      {.backend = Backend::kTraced, .name = "traced", .title = "traced", .body = Body::kTraced},
      {.backend = Backend::kAoti,
       .name = "aoti",
@@ -234,7 +236,8 @@ constexpr bool runs_in(Backend backend, Language language) {
   const BackendFacts& facts = facts_of(backend);
   switch (facts.body) {
     case Body::kStatement: return true;
-    case Body::kScript: return language == Language::kCpp || facts.preparation == nullptr;
+    case Body::kScript:
+      return language == Language::kCpp || facts.preparation == Preparation::kNone;
     case Body::kPackage:
     case Body::kCapturedScript: return language == Language::kCpp;
     case Body::kTraced:

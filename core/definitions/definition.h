@@ -1,92 +1,25 @@
-// What a person writes in TOML, once read: one Definition per statement and language.
+// A benchmark as written in TOML: one Definition per statement and language.
 #pragma once
 
-#include <filesystem>
-#include <map>
-#include <memory>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "core/base/error.h"
-#include "core/definitions/languages.h"
+#include "core/definitions/snippet.h"
 
 namespace instr {
 
-// What a compiler may take the sizes of tensors for; the first unless others are requested.
+// Shapes of tensors that a compiler may assume; the first unless others are requested.
 inline constexpr const char* kShapes[] = {"static", "dynamic"};
 
-// A piece of code and the place of its first character, for #line and messages.
-struct Text {
-  std::string code;
-  SourceLocation where;
-
-  bool empty() const { return code.empty(); }
-};
-
-// "f(x, w) -> y"
-struct Signature {
-  std::vector<std::string> arguments;
-  std::string output;
-  SourceLocation where;
-};
-
-// The file's [build] table: users' own code. Paths are absolute.
-struct BuildOptions {
-  std::vector<std::filesystem::path> include_dirs;
-  std::vector<std::filesystem::path> sources;
-  std::vector<std::string> libraries;
-  std::vector<std::filesystem::path> library_dirs;
-  std::vector<std::pair<std::string, std::string>> defines;
-  std::vector<std::string> flags;
-  SourceLocation where;
-};
-
-// How far the results of another backend may differ from eager's. Absent: the usual tolerance for
-// the data type.
-struct Tolerance {
-  std::optional<double> relative;
-  std::optional<double> absolute;
-  std::optional<double> cosine;  // instead: the least cosine similarity
-  // Instead, as PyTorch's own runner of benchmarks: both, and the root mean square of the error
-  // against a reference in place of its greatest.
-  std::optional<double> rmse = {};
-
-  bool operator==(const Tolerance&) const = default;
-};
-
-struct Definition {
-  std::string label;
-  Language language = Language::kCpp;
-  std::string description;
-  SourceLocation where;              // of the [[benchmark]] table
-  std::optional<Text> global_setup;  // C++ at namespace scope
-  std::vector<Text> module_setups;   // Python at module level
-  std::vector<Text> setups;          // named setups of `use` in their order, then `setup`
-  std::optional<Text> stmt;          // absent if `module` makes the statement
-  std::optional<Text> torchscript;   // body of forward
-  std::optional<Text> module;        // expression that makes a torch::nn module
-  std::optional<Text> package;       // absolute path of an AOTInductor package of it
-  std::optional<Signature> signature;
+struct Definition : Snippet {
   bool autograd = false;
-  std::optional<std::string> reduce;  // method that makes the output a scalar: "sum", "mean"
-  bool is_explicit = false;           // exactly as written, never expanded
   std::vector<int> threads{1};
   std::vector<std::string> devices{"cpu"};
-  std::vector<std::string> shapes{"static"};  // what a compiler is told of tensors' (kShapes)
-  bool names_devices = false;                 // then "{device}" in its texts is the variant's
+  std::vector<std::string> shapes{"static"};  // elements of kShapes
+  bool names_devices = false;                 // "{device}" in its texts is the variant's device
   // Parameter name and its values as text, in the order written.
   std::vector<std::pair<std::string, std::vector<std::string>>> matrix;
-  std::optional<std::string> libtorch;        // ">=2.0"
-  std::vector<std::string> packages;          // that its Python imports: "timm>=1.0"
-  std::map<std::string, std::string> limits;  // metric -> "0.5%"
-  Tolerance tolerance;
-  std::vector<std::string> tags;
-  std::optional<int> warmup;                  // iterations
-  std::optional<int> iterations;              // of a block
-  std::optional<double> timeout;              // CPU seconds
-  std::shared_ptr<const BuildOptions> build;  // null if the file has none
 };
 
 }  // namespace instr

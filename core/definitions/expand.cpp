@@ -86,39 +86,15 @@ Params names_in_texts(const Definition& definition, Params params, const std::st
 Variant at_point(const Definition& definition, const Params& params, const std::string& device,
                  Autograd autograd) {
   Variant variant;
-  variant.label = definition.label;
-  variant.params = params;
+  static_cast<Snippet&>(variant) = definition;
   variant.device = device;
   variant.autograd = autograd;
-  variant.description = definition.description;
-  variant.where = definition.where;
-  variant.language = definition.language;
-  variant.global_setup = definition.global_setup;
-  variant.module_setups = definition.module_setups;
-  variant.setups = definition.setups;
-  variant.stmt = definition.stmt;
-  variant.torchscript = definition.torchscript;
-  variant.module = definition.module;
-  variant.package = definition.package;
-  variant.signature = definition.signature;
-  variant.reduce = definition.reduce;
-  variant.is_explicit = definition.is_explicit;
-  variant.libtorch = definition.libtorch;
-  variant.packages = definition.packages;
-  variant.limits = definition.limits;
-  variant.tolerance = definition.tolerance;
-  variant.tags = definition.tags;
-  variant.warmup = definition.warmup;
-  variant.iterations = definition.iterations;
-  variant.timeout = definition.timeout;
-  variant.build = definition.build;
   const Params given = names_in_texts(definition, params, device, autograd);
   if (given.empty() || definition.is_explicit) return variant;
 
   const Params names = definition.language == Language::kPython ? python_params(given) : given;
   variant.description = substitute(variant.description, names);
-  put_in(variant.global_setup, names);
-  for (Text& setup : variant.module_setups) setup.code = substitute(setup.code, names);
+  for (Text& setup : variant.global_setups) setup.code = substitute(setup.code, names);
   for (Text& setup : variant.setups) setup.code = substitute(setup.code, names);
   put_in(variant.stmt, names);
   put_in(variant.torchscript, python_params(given));

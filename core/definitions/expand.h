@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/definitions/definition.h"
 #include "core/definitions/variant.h"
 
 namespace instr {

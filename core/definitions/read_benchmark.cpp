@@ -18,16 +18,6 @@
 namespace instr {
 namespace {
 
-// As the inside of a C++ string literal.
-std::string escaped(std::string_view text) {
-  std::string result;
-  for (const char c : text) {
-    if (c == '"' || c == '\\') result += '\\';
-    result += c;
-  }
-  return result;
-}
-
 class BenchmarkReader {
  public:
   BenchmarkReader(const toml::table& table, const BenchmarkContext& context, Errors& errors)
@@ -130,14 +120,9 @@ class BenchmarkReader {
     if (auto setup = read_.text(key_in(language, "setup")); setup && !is_blank(setup->code)) {
       definition.setups.push_back(std::move(*setup));
     }
-    std::vector<Text> globals = context_.global_setups[static_cast<std::size_t>(language)];
+    definition.global_setups = context_.global_setups[static_cast<std::size_t>(language)];
     if (auto own = read_.text(key_in(language, "global_setup")); own && !is_blank(own->code)) {
-      globals.push_back(std::move(*own));
-    }
-    if (language == Language::kCpp) {
-      definition.global_setup = join_texts(globals);
-    } else {
-      definition.module_setups = std::move(globals);
+      definition.global_setups.push_back(std::move(*own));
     }
   }
 
@@ -385,8 +370,7 @@ class BenchmarkReader {
       Definition& definition = definitions.emplace_back(definition_);
       const Definition& own = by_language_[static_cast<std::size_t>(statement.language)];
       definition.language = own.language;
-      definition.global_setup = own.global_setup;
-      definition.module_setups = own.module_setups;
+      definition.global_setups = own.global_setups;
       definition.setups = own.setups;
       definition.module = statement.module ? statement.module : own.module;
       definition.label += statement.suffix;
@@ -441,30 +425,6 @@ class BenchmarkReader {
 std::vector<Definition> read_benchmark(const toml::table& table, const BenchmarkContext& context,
                                        Errors& errors) {
   return BenchmarkReader(table, context, errors).read();
-}
-
-std::optional<Text> join_texts(const std::vector<Text>& texts) {
-  if (texts.empty()) return std::nullopt;
-  Text joined = texts.front();
-  SourceLocation end = joined.where;  // the place that the joined text has reached
-  const auto add = [&](std::string_view code) {
-    joined.code += code;
-    end.line += static_cast<int>(std::count(code.begin(), code.end(), '\n'));
-  };
-  end.line += static_cast<int>(std::count(joined.code.begin(), joined.code.end(), '\n'));
-  for (std::size_t i = 1; i < texts.size(); ++i) {
-    const SourceLocation& next = texts[i].where;
-    if (!joined.code.ends_with('\n')) add("\n");
-    if (next.file == end.file && next.line >= end.line) {
-      // A unit may hold many variants only if their texts are free of directives.
-      add(std::string(static_cast<std::size_t>(next.line - end.line), '\n'));
-    } else {
-      add(fmt::format("#line {} \"@shared:{}\"\n", next.line, escaped(next.file)));
-      end = next;
-    }
-    add(texts[i].code);
-  }
-  return joined;
 }
 
 }  // namespace instr

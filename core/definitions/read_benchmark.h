@@ -31,11 +31,6 @@ struct BenchmarkContext {
 std::vector<Definition> read_benchmark(const toml::table& table, const BenchmarkContext& context,
                                        Errors& errors);
 
-// One text of several, in which each line keeps its place: by blank lines if a text comes
-// further down in the same file, else by a #line directive (marked as line_marker() of
-// core/compile/cpp/generate_cpp.h does for code that variants share). Nothing if `texts` is empty.
-std::optional<Text> join_texts(const std::vector<Text>& texts);
-
 // Reads a file's [build] table: users' own code. Paths become absolute, from the folder of the
 // file. A missing source is an error.
 std::shared_ptr<const BuildOptions> read_build(const toml::table& table, const SourceText& source,

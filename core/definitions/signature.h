@@ -1,7 +1,7 @@
 // Reads a benchmark's signature: "f(x, w) -> y".
 #pragma once
 
-#include "core/definitions/definition.h"
+#include "core/definitions/snippet.h"
 
 namespace instr {
 

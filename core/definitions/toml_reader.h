@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "core/base/source_text.h"
-#include "core/definitions/definition.h"
+#include "core/definitions/snippet.h"
 #include "core/definitions/definition_keys.h"
 
 namespace instr {

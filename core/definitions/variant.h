@@ -2,15 +2,12 @@
 // autograd x threads x device, with all its texts final.
 #pragma once
 
-#include <map>
-#include <memory>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "core/definitions/backends.h"
-#include "core/definitions/definition.h"
+#include "core/definitions/snippet.h"
 
 namespace instr {
 
@@ -18,38 +15,13 @@ enum class Autograd { kForward, kForwardBackward };
 
 const char* to_string(Autograd autograd);  // "forward", "forward_backward"
 
-struct Variant {
-  std::string key;  // "matmul/mm/n=64/eager/forward/t1/cpu": the one join key of the program
-  std::string label;
+struct Variant : Snippet {
+  std::string key;  // "matmul/mm/n=64/eager/forward/t1/cpu": identifies it in the whole program
   std::vector<std::pair<std::string, std::string>> params;
-  Language language = Language::kCpp;
   Backend backend = Backend::kEager;
   Autograd autograd = Autograd::kForward;
   int threads = 1;
   std::string device = "cpu";
-
-  // Of the definition, with the parameters put in.
-  std::string description;
-  SourceLocation where;
-  std::optional<Text> global_setup;
-  std::vector<Text> module_setups;
-  std::vector<Text> setups;
-  std::optional<Text> stmt;
-  std::optional<Text> torchscript;
-  std::optional<Text> module;
-  std::optional<Text> package;
-  std::optional<Signature> signature;
-  std::optional<std::string> reduce;
-  bool is_explicit = false;
-  std::optional<std::string> libtorch;
-  std::vector<std::string> packages;
-  std::map<std::string, std::string> limits;
-  Tolerance tolerance;
-  std::vector<std::string> tags;
-  std::optional<int> warmup;
-  std::optional<int> iterations;
-  std::optional<double> timeout;
-  std::shared_ptr<const BuildOptions> build;
 };
 
 // What the key alone says: LABEL/PARAMETER=VALUE/.../[py/]RUNTIME/AUTOGRAD/tTHREADS/DEVICE,

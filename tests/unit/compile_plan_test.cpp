@@ -14,15 +14,15 @@ Variant variant(const std::string& stmt) {
   return result;
 }
 
-std::vector<std::size_t> sizes(const std::vector<SnippetGroup>& groups) {
+std::vector<std::size_t> sizes(const std::vector<FunctionGroup>& groups) {
   std::vector<std::size_t> result;
-  for (const auto& group : groups) result.push_back(group.snippets.size());
+  for (const auto& group : groups) result.push_back(group.functions.size());
   return result;
 }
 
 std::vector<std::size_t> unit_sizes(const std::vector<Variant>& variants, int jobs) {
   std::vector<std::size_t> result;
-  for (const auto& unit : cut_units(group_snippets(variants), jobs)) result.push_back(unit.size());
+  for (const auto& unit : cut_units(group_functions(variants), jobs)) result.push_back(unit.size());
   return result;
 }
 
@@ -36,21 +36,21 @@ TEST(GroupSnippets, LetsEqualCodeShareAFunction) {
   Variant two_threads = variant("f();");
   two_threads.key = "t2";
   two_threads.threads = 2;
-  const auto groups = group_snippets({variant("f();"), variant("g();"), two_threads});
+  const auto groups = group_functions({variant("f();"), variant("g();"), two_threads});
   ASSERT_EQ(sizes(groups), (std::vector<std::size_t>{2}));
-  ASSERT_EQ(groups[0].snippets[0].variants.size(), 2u);
-  EXPECT_EQ(groups[0].snippets[0].variants[1].key, "t2");
+  ASSERT_EQ(groups[0].functions[0].variants.size(), 2u);
+  EXPECT_EQ(groups[0].functions[0].variants[1].key, "t2");
 }
 
 TEST(GroupSnippets, KeepsApartWhatCannotShareAUnit) {
   Variant global = variant("g();");
-  global.global_setup = Text{"#include <numeric>\nint g();", {}};
+  global.global_setups = {Text{"#include <numeric>\nint g();", {}}};
 
   Variant same_global = variant("g() + 1;");
-  same_global.global_setup = global.global_setup;
+  same_global.global_setups = global.global_setups;
   Variant built = variant("f();");
   built.build = std::make_shared<BuildOptions>();
-  const auto groups = group_snippets(
+  const auto groups = group_functions(
       {variant("f();"), global, variant("} f(); {"), same_global, built, variant("h();")});
   EXPECT_EQ(sizes(groups), (std::vector<std::size_t>{2, 2, 1, 1}));
 }
@@ -59,8 +59,8 @@ TEST(GroupSnippets, ADirectiveKeepsAVariantAlone) {
   Variant defines = variant("f();");
   defines.setups = {Text{"#define f g\n", {}}};
   Variant global = variant("f();");
-  global.global_setup = Text{"#define f g\n", {}};
-  const auto groups = group_snippets({defines, global});
+  global.global_setups = {Text{"#define f g\n", {}}};
+  const auto groups = group_functions({defines, global});
   EXPECT_EQ(groups.size(), 2u);
 }
 
@@ -79,8 +79,8 @@ TEST(CutUnits, LimitsAUnitsSize) {
 
 TEST(CutAll, MakesAUnitOfEachSnippetWhateverItsGroup) {
   auto variants = many(5);
-  variants[0].global_setup = variants[1].global_setup = Text{"TORCH_LIBRARY(my, m) {}", {}};
-  const auto units = cut_all(group_snippets(variants));
+  variants[0].global_setups = variants[1].global_setups = {Text{"TORCH_LIBRARY(my, m) {}", {}}};
+  const auto units = cut_all(group_functions(variants));
   ASSERT_EQ(units.size(), 5u);
   for (const auto& unit : units) EXPECT_EQ(unit.size(), 1u);
 }
@@ -90,7 +90,7 @@ std::vector<Variant> compared(const std::string& stmt, const std::string& global
                               const std::string& script) {
   Variant eager = variant(stmt);
   eager.key = stmt + "/eager/forward/t1/cpu";
-  eager.global_setup = Text{global_setup, {}};
+  eager.global_setups = {Text{global_setup, {}}};
   eager.signature = Signature{{"x"}, "y", {}};
   eager.torchscript = Text{script, {}};
   Variant frozen = eager;
@@ -99,11 +99,11 @@ std::vector<Variant> compared(const std::string& stmt, const std::string& global
   return {eager, frozen};
 }
 
-std::vector<std::vector<std::string>> keys(const std::vector<std::vector<Snippet>>& units) {
+std::vector<std::vector<std::string>> keys(const std::vector<std::vector<UnitFunction>>& units) {
   std::vector<std::vector<std::string>> result;
   for (const auto& unit : units) {
     auto& names = result.emplace_back();
-    for (const auto& snippet : unit) names.push_back(snippet.variants.front().key);
+    for (const auto& function : unit) names.push_back(function.variants.front().key);
   }
   return result;
 }
@@ -116,7 +116,7 @@ TEST(CutUnits, DoesNotSeparateWhatIsCompared) {
   const auto f = compared("auto y = f(x);", "TORCH_LIBRARY(my, m) {}", "y = f(x)");
   const auto g = compared("auto y = g(x);", "TORCH_LIBRARY(my, m) {}", "y = g(x)");
   for (Purpose purpose : {Purpose::kMeasure, Purpose::kVerify}) {
-    const auto groups = group_snippets({f[0], g[0], g[1], f[1]}, purpose);
+    const auto groups = group_functions({f[0], g[0], g[1], f[1]}, purpose);
     EXPECT_EQ(keys(cut_units(groups, 4)), kTogether);
   }
 }
@@ -128,8 +128,8 @@ TEST(GroupSnippets, WhatIsVerifiedIsWithItsEagerVariant) {
   const auto f = compared("auto y = f(x);", global_setup, "y = x");
   const auto g = compared("auto y = g(x);", global_setup, "y = x");
   const std::vector<Variant> all{f[0], g[0], g[1], f[1]};
-  EXPECT_EQ(keys(cut_units(group_snippets(all, Purpose::kVerify), 4)), kTogether);
-  EXPECT_EQ(cut_units(group_snippets(all, Purpose::kMeasure), 4).size(), 3u);
+  EXPECT_EQ(keys(cut_units(group_functions(all, Purpose::kVerify), 4)), kTogether);
+  EXPECT_EQ(cut_units(group_functions(all, Purpose::kMeasure), 4).size(), 3u);
 }
 
 }  // namespace

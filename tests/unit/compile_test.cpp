@@ -153,7 +153,7 @@ TEST_P(CompileTest, CodeDoesNotDependOnTheRestOfTheUnit) {
     std::string body = "static int often(int a) {";
     for (int i = 0; i < 200; ++i)
       body += "asm volatile(\"nop\"); a ^= a << " + std::to_string(i % 7) + ";";
-    one.global_setup = Text{body + " return a; }", {}};
+    one.global_setups = {Text{body + " return a; }", {}}};
     return one;
   };
   options_.jobs = 1;
@@ -271,11 +271,11 @@ TEST_P(CompileTest, AMissingFunctionIsFoundWhenLinking) {
 
 TEST_P(CompileTest, AGlobalSetupIsItsVariantsOwn) {
   auto good = variant("good", "", "f();");
-  good.global_setup = Text{"#include <vector>\ninline int f() { return 1; }", {"a.toml", 8, 1}};
+  good.global_setups = {Text{"#include <vector>\ninline int f() { return 1; }", {"a.toml", 8, 1}}};
   auto wrong = variant("wrong", "", "f();");
-  wrong.global_setup = Text{"inline int f() { return none; }", {"a.toml", 9, 2}};
+  wrong.global_setups = {Text{"inline int f() { return none; }", {"a.toml", 9, 2}}};
   auto missing = variant("missing", "", ";");
-  missing.global_setup = Text{"\n#include <not/there.h>", {"a.toml", 10, 1}};
+  missing.global_setups = {Text{"\n#include <not/there.h>", {"a.toml", 10, 1}}};
 
   auto outcome = compile_all({good, wrong, missing});
   EXPECT_EQ(outcome.compiled.count("good"), 1u);
@@ -298,7 +298,7 @@ TEST_P(CompileTest, UsersSourcesAreCompiledOnceAndLinked) {
   int value = 0;
   std::string address = std::to_string(reinterpret_cast<std::uintptr_t>(&value));
   auto one = variant("a", "int* p = (int*)" + address + ";", "*p = mine();");
-  one.global_setup = Text{"#include \"mine.h\"\n", {}};
+  one.global_setups = {Text{"#include \"mine.h\"\n", {}}};
   one.build = build;
   auto outcome = compile_all({one});
   ASSERT_EQ(outcome.compiled.count("a"), 1u) << outcome.failed["a"];
@@ -319,7 +319,7 @@ TEST_P(CompileTest, AChangedHeaderOfTheUsersIsSeen) {
   auto build = std::make_shared<BuildOptions>();
   build->include_dirs = {folder_.path() / "include"};
   auto one = variant("a", "", "int a = VALUE;");
-  one.global_setup = Text{"#include \"value.h\"\n", {}};
+  one.global_setups = {Text{"#include \"value.h\"\n", {}}};
   one.build = build;
   const auto unit_with = [&](const std::string& value) {
     folder_.write("elsewhere/my value.h", "#define VALUE " + value + "\n");
@@ -345,7 +345,7 @@ TEST_P(CompileTest, AChangedFileThatTheUsersSourcesIncludeIsSeen) {
   folder_.write("mine.h", "int mine();\n");
   folder_.write("mine.cpp", "#include \"detail/mine.inc\"\n");
   auto one = variant("a", "", "mine();");
-  one.global_setup = Text{"#include \"mine.h\"\n", {}};
+  one.global_setups = {Text{"#include \"mine.h\"\n", {}}};
   one.build = build;
   const auto unit_with = [&](const std::string& value) {
     folder_.write("detail/mine.inc", "int mine() { return " + value + "; }\n");
@@ -365,9 +365,9 @@ TEST_P(CompileTest, NoFileOfTheCheckedOutTreeIsIncludedInAnother) {
   ScopedVariable project(kProjectVariable, folder_ / "project");
   ScopedVariable tree(kTreeVariable, folder_ / "tree");
   auto one = variant("a", "", "int a = VALUE;");
-  one.global_setup = Text{"#include \"" + (folder_ / "tree").string() + "/value.h\"\n", {}};
+  one.global_setups = {Text{"#include \"" + (folder_ / "tree").string() + "/value.h\"\n", {}}};
   EXPECT_EQ(compile_all({one}).compiled.size(), 1u);
-  one.global_setup = Text{"#include \"" + (folder_ / "project").string() + "/value.h\"\n", {}};
+  one.global_setups = {Text{"#include \"" + (folder_ / "project").string() + "/value.h\"\n", {}}};
   auto cache = Cache::open(true);
   ASSERT_TRUE(cache);
   const auto done = compile({one}, options_, *cache, [](const UnitResult&) {}, {});
@@ -462,7 +462,7 @@ TEST_P(CompileTest, TheUsersOwnSourcesAreCompiledAsTheirBuildWould) {
   auto one = variant("a", "int a = 1;", "a = own(a);");
   folder_.write("own.h", "int own(int);\n");
   build->include_dirs = {folder_.path()};
-  one.global_setup = Text{"#include \"own.h\"\n", {}};
+  one.global_setups = {Text{"#include \"own.h\"\n", {}}};
   one.build = build;
   auto outcome = compile_all({one});
   ASSERT_EQ(outcome.compiled.size(), 1u) << outcome.failed["a"];

@@ -83,7 +83,7 @@ TEST(Expand, CapturesGraphsOnlyOnCuda) {
 TEST(Expand, PutsParametersIntoEveryText) {
   Definition all = definition("x");
   all.description = "d{n}";
-  all.global_setup = Text{"g{n}", {"a.toml", 1, 2}};
+  all.global_setups = {Text{"g{n}", {"a.toml", 1, 2}}};
   all.setups = {{"s{n}", {"a.toml", 3, 4}}, {"t{n}", {}}};
   all.torchscript = Text{"ts{n}", {}};
   all.module = Text{"m{n}", {}};
@@ -91,7 +91,7 @@ TEST(Expand, PutsParametersIntoEveryText) {
   const auto variants = value_of(expand({all}));
   const Variant& variant = variants.front();
   EXPECT_EQ(variant.description, "dtrue");
-  EXPECT_EQ(variant.global_setup->code, "gtrue");
+  EXPECT_EQ(variant.global_setups.front().code, "gtrue");
   EXPECT_EQ(variant.setups[0].code, "strue");
   EXPECT_EQ(variant.setups[1].code, "ttrue");
   EXPECT_EQ(variant.stmt->code, "auto y = x + true;");

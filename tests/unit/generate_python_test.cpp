@@ -14,7 +14,7 @@ Variant in_python(Backend backend = Backend::kEager, Autograd autograd = Autogra
   variant.language = Language::kPython;
   variant.backend = backend;
   variant.autograd = autograd;
-  variant.module_setups = {{"import math\n", {"a.toml", 2, 21}}};
+  variant.global_setups = {{"import math\n", {"a.toml", 2, 21}}};
   variant.setups = {{"    x = torch.ones(4)\n    w = x\n", {"a.toml", 10, 1}}};
   variant.stmt = Text{"y = torch.relu(x)", {"a.toml", 20, 12}};
   variant.torchscript = variant.stmt;
@@ -122,8 +122,8 @@ TEST(PythonSnippet, ItsSymbolIsOfItsCodeAlone) {
   EXPECT_NE(python_symbol(python_snippet(variant)), symbol);
   // What moves from one text to another is other code.
   Variant moved = in_python();
-  moved.setups.push_back(moved.module_setups.front());
-  moved.module_setups.clear();
+  moved.setups.push_back(moved.global_setups.front());
+  moved.global_setups.clear();
   EXPECT_NE(python_symbol(python_snippet(moved)), symbol);
 }
 

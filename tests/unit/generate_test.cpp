@@ -86,7 +86,7 @@ TEST(SnippetSymbol, ChangesWithEverythingThatMakesCode) {
   variants[2].torchscript->code = "y = x * x";
   variants[3].signature->arguments.push_back("z");
   variants[4].signature->output = "z";
-  variants[5].global_setup = Text{"int z;", {}};
+  variants[5].global_setups = {Text{"int z;", {}}};
   variants[6].module = Text{"Net()", {}};
   variants[7].autograd = Autograd::kForwardBackward;
   variants[8] = variants[7];
@@ -136,8 +136,8 @@ TEST(UnitSource, IsTheSameForAVariantWhateverElseIsInTheUnit) {
 
 TEST(UnitSource, HoistsIncludesOfAGlobalSetup) {
   Variant one = variant();
-  one.global_setup =
-      Text{"\n#include <numeric>\nint f() { return 1; }\n  # include \"a.h\"", {"a.toml", 9, 1}};
+  one.global_setups = {
+      Text{"\n#include <numeric>\nint f() { return 1; }\n  # include \"a.h\"", {"a.toml", 9, 1}}};
   Variant two = one;
   two.stmt->code = "f();";
   const std::string text = source({one, two});

@@ -1,7 +1,5 @@
 #include "core/definitions/load.h"
 
-#include "core/compile/cpp/generate_cpp.h"
-#include "core/definitions/read_benchmark.h"
 #include "tests/testing.h"
 
 namespace instr::load_test {
@@ -77,8 +75,8 @@ a = [1.0, 0.25, 1e30, true, "torch::kFloat"]
   EXPECT_EQ(all.label, "all");
   EXPECT_EQ(all.description, "everything");
   EXPECT_EQ(all.where, at(9, 1));
-  EXPECT_EQ(all.global_setup->code, "#include <vector>");
-  EXPECT_EQ(all.global_setup->where, at(2, 17));
+  EXPECT_EQ(all.global_setups.front().code, "#include <vector>");
+  EXPECT_EQ(all.global_setups.front().where, at(2, 17));
   ASSERT_EQ(all.setups.size(), 3u);
   EXPECT_EQ(all.setups[0].code, "auto w = 2;\n");
   EXPECT_EQ(all.setups[0].where, at(7, 1));
@@ -348,13 +346,13 @@ stmt = "x;"
   EXPECT_EQ(one.setups[0].where.file, (folder.path() / "lib/right.toml").string());
   EXPECT_EQ(one.setups[1].code, "int d;");
   // Each text once, those of includes first, each at its own line.
-  const std::string base = folder.path().string();
-  EXPECT_EQ(one.global_setup->where, (SourceLocation{base + "/lib/deep.toml", 2, 17}));
-  // A #line directive leads to another file, blank lines to a later line of the same file.
-  EXPECT_EQ(one.global_setup->code,
-            "int deep;\n#line 3 \"" + line_marker("shared", base + "/lib/left.toml") +
-                "\"\nint left;\n#line 3 \"" + line_marker("shared", base + "/a.toml") +
-                "\"\nint own;\n\n\n\nint mine;");
+  std::vector<std::string> places;
+  for (const Text& text : one.global_setups) {
+    places.push_back(text.code + " " + fs::path(text.where.file).filename().string() + ":" +
+                     std::to_string(text.where.line));
+  }
+  EXPECT_EQ(places, (std::vector<std::string>{"int deep; deep.toml:2", "int left; left.toml:3",
+                                              "int own; a.toml:3", "int mine; a.toml:7"}));
 }
 
 TEST(Load, GivesTheBuildTableOfTheBenchmarksOwnFileOnly) {
@@ -379,32 +377,6 @@ TEST(Load, CountsASetupAsUsedWhereAnIncludingFileUsesIt) {
   EXPECT_EQ(load_errors({folder.path()}, folder.path()),
             "common.toml:3:8: no benchmark uses the setup `y`: add `use = [\"y\"]` to a benchmark, "
             "or remove the setup\n");
-}
-
-TEST(Load, QuotesFileNamesInLineDirectives) {
-  const TemporaryFolder folder;
-  folder.write("common.inc", "schema = 1\nglobal_setup = \"int a;\"\n");
-  const fs::path file = folder.write("a\"b\\c.toml", R"(schema = 1
-include = "common.inc"
-global_setup = "int b;"
-[[benchmark]]
-label = "x"
-stmt = "x;"
-)");
-  const auto definitions = value_of(load_definitions({file}));
-  EXPECT_HAS(definitions.at(0).global_setup->code, "/a\\\"b\\\\c.toml\"\n");
-}
-
-TEST(JoinTexts, KeepsEachLineAtItsPlace) {
-  EXPECT_FALSE(join_texts({}));
-  const auto joined = join_texts({{"a\nb", {"x", 3, 9}},
-                                  {"c\n", {"x", 7, 1}},
-                                  {"d", {"x", 8, 1}},
-                                  {"e", {"x", 9, 1}},
-                                  {"back", {"x", 2, 1}}});
-  // Lines:                       3  4       7  8  9
-  EXPECT_EQ(joined->code, "a\nb\n\n\nc\nd\ne\n#line 2 \"@shared:x\"\nback");
-  EXPECT_EQ(joined->where, (SourceLocation{"x", 3, 9}));
 }
 
 }  // namespace

@@ -20,7 +20,7 @@ std::string twice(const std::string& symbol, const std::string& first, const std
 
 TEST(TextsToPreprocess, HasTheIncludesAndEachTextTwice) {
   auto one = variant("f();");
-  one.global_setup = Text{"#include <numeric>\nint f();", {}};
+  one.global_setups = {Text{"#include <numeric>\nint f();", {}}};
   std::string twice = "#line 1 \"@" + snippet_symbol(one) + ":0\"\nf();\n\n#line 1 \"@\"\n";
   twice += twice;
   EXPECT_EQ(texts_to_preprocess(std::vector{one}, Purpose::kMeasure),

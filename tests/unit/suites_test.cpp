@@ -66,7 +66,8 @@ TEST(CppSuite, HasTenModelsThatRunInEveryWay) {
     models[variant.label].insert(variant.key);
     const bool is_training = variant.autograd == Autograd::kForwardBackward;
     EXPECT_HAS(variant.module->code, is_training ? ", true, " : ", false, ");
-    std::string text = variant.global_setup->code + variant.module->code;
+    std::string text = variant.module->code;
+    for (const Text& setup : variant.global_setups) text += setup.code;
     for (const Text& setup : variant.setups) text += setup.code;
     for (const char* name : {"{size}", "{batch_size}", "{device}", "{training}"}) {
       EXPECT_EQ(text.find(name), std::string::npos) << variant.key;

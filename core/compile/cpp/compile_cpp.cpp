@@ -7,6 +7,7 @@
 #include <set>
 #include <thread>
 
+#include "core/base/format.h"
 #include "core/base/trim.h"
 #include "core/compile/cpp/compile_plan.h"
 #include "core/compile/cpp/compile_unit.h"
@@ -36,9 +37,9 @@ class Reporter {
   std::mutex mutex_;
 };
 
-void add_compiled(UnitResult& result, const Snippet& snippet, const fs::path& unit) {
-  for (const auto& variant : snippet.variants) {
-    result.compiled.push_back({variant, unit, snippet.symbol});
+void add_compiled(UnitResult& result, const UnitFunction& function, const fs::path& unit) {
+  for (const auto& variant : function.variants) {
+    result.compiled.push_back({variant, unit, function.symbol});
   }
 }
 
@@ -49,93 +50,93 @@ std::string raw_message(const Variant& variant, const std::string& errors) {
                          std::string(trim_end(text, "\n"))});
 }
 
-void add_failed(UnitResult& result, const Snippet& snippet,
+void add_failed(UnitResult& result, const UnitFunction& function,
                 const std::vector<Diagnostic>& diagnostics, const std::string& errors) {
-  for (const auto& variant : snippet.variants) {
+  for (const auto& variant : function.variants) {
     std::string message = describe(variant, diagnostics);
     if (message.empty()) message = raw_message(variant, errors);
     result.failed.push_back(not_compiled(variant, std::move(message)));
   }
 }
 
-// Compiles units until each of their snippets is compiled or found to be at fault.
+// Compiles units until each of their functions is compiled or found to be at fault.
 class UnitJob {
  public:
   UnitJob(UnitCompiler& compiler, const BuildContext& context, Reporter& reporter)
       : compiler_(compiler), context_(context), reporter_(reporter) {}
 
-  Expected<void> run(std::vector<Snippet> snippets) {
-    while (!snippets.empty()) {
+  Expected<void> run(std::vector<UnitFunction> functions) {
+    while (!functions.empty()) {
       std::vector<Variant> variants;
-      for (const auto& snippet : snippets) variants.push_back(snippet.variants.front());
+      for (const auto& function : functions) variants.push_back(function.variants.front());
       TRY_ASSIGN(auto unit, compiler_.compile(context_, variants));
       if (unit.object) {
         UnitResult result;
-        for (const auto& snippet : snippets) add_compiled(result, snippet, *unit.object);
+        for (const auto& function : functions) add_compiled(result, function, *unit.object);
         reporter_.report(std::move(result));
         return {};
       }
-      std::size_t before = snippets.size();
-      if (unit.apart.empty()) drop_blamed(snippets, unit.says.errors, unit.apart);
-      TRY(run_each(taken_out(snippets, unit.apart)));
-      if (snippets.size() == before) return run_halves(std::move(snippets));
+      std::size_t before = functions.size();
+      if (unit.apart.empty()) drop_blamed(functions, unit.says.errors, unit.apart);
+      TRY(run_each(taken_out(functions, unit.apart)));
+      if (functions.size() == before) return run_halves(std::move(functions));
     }
     return {};
   }
 
  private:
   // Removes those with these symbols.
-  static std::vector<Snippet> taken_out(std::vector<Snippet>& snippets,
-                                        const std::set<std::string>& symbols) {
-    auto first = std::stable_partition(snippets.begin(), snippets.end(), [&](const Snippet& each) {
-      return !symbols.contains(each.symbol);
-    });
-    std::vector<Snippet> taken(first, snippets.end());
-    snippets.erase(first, snippets.end());
+  static std::vector<UnitFunction> taken_out(std::vector<UnitFunction>& functions,
+                                             const std::set<std::string>& symbols) {
+    auto first = std::stable_partition(
+        functions.begin(), functions.end(),
+        [&](const UnitFunction& each) { return !symbols.contains(each.symbol); });
+    std::vector<UnitFunction> taken(first, functions.end());
+    functions.erase(first, functions.end());
     return taken;
   }
 
-  Expected<void> run_each(const std::vector<Snippet>& snippets) {
-    for (const auto& snippet : snippets) {
-      if (auto ran = run({snippet}); !ran) return ran;
+  Expected<void> run_each(const std::vector<UnitFunction>& functions) {
+    for (const auto& function : functions) {
+      if (auto ran = run({function}); !ran) return ran;
     }
     return {};
   }
 
   // Removes and reports those that the compiler's errors are about; those whose errors also mention
-  // another snippet, which may be at fault, are to be compiled `apart`.
-  void drop_blamed(std::vector<Snippet>& snippets, const std::string& errors,
+  // another function, which may be at fault, are to be compiled `apart`.
+  void drop_blamed(std::vector<UnitFunction>& functions, const std::string& errors,
                    std::set<std::string>& apart) {
     std::map<std::string, std::vector<Diagnostic>> by_symbol;
     for (auto& diagnostic : parse_diagnostics(errors)) {
       by_symbol[diagnostic.symbol].push_back(std::move(diagnostic));
     }
-    bool is_alone = snippets.size() == 1;
+    bool is_alone = functions.size() == 1;
     UnitResult result;
-    std::vector<Snippet> left;
-    for (const auto& snippet : snippets) {
+    std::vector<UnitFunction> left;
+    for (const auto& function : functions) {
       std::vector<Diagnostic> about = by_symbol["shared"];
-      const auto& own = by_symbol[snippet.symbol];
+      const auto& own = by_symbol[function.symbol];
       about.insert(about.end(), own.begin(), own.end());
       if (is_alone && about.empty()) about = by_symbol[""];
       bool is_doubtful =
           std::any_of(own.begin(), own.end(), [](const auto& each) { return each.names_another; });
-      if (is_doubtful && !is_alone) apart.insert(snippet.symbol);
+      if (is_doubtful && !is_alone) apart.insert(function.symbol);
       if (!is_alone && (about.empty() || is_doubtful)) {
-        left.push_back(snippet);
+        left.push_back(function);
       } else {
-        add_failed(result, snippet, about, errors);
+        add_failed(result, function, about, errors);
       }
     }
     reporter_.report(std::move(result));
-    snippets = std::move(left);
+    functions = std::move(left);
   }
 
-  // No snippet could be blamed: compiles each half separately, down to one snippet.
-  Expected<void> run_halves(std::vector<Snippet> snippets) {
-    auto middle = snippets.begin() + static_cast<std::ptrdiff_t>(snippets.size() / 2);
-    if (auto first = run({snippets.begin(), middle}); !first) return first;
-    return run({middle, snippets.end()});
+  // No function could be blamed: compiles each half separately, down to one function.
+  Expected<void> run_halves(std::vector<UnitFunction> functions) {
+    auto middle = functions.begin() + static_cast<std::ptrdiff_t>(functions.size() / 2);
+    if (auto first = run({functions.begin(), middle}); !first) return first;
+    return run({middle, functions.end()});
   }
 
   UnitCompiler& compiler_;
@@ -152,7 +153,7 @@ std::map<const BuildOptions*, std::vector<Variant>> by_build(const std::vector<V
 // All variants with the same build options, and the units to be made for them.
 struct BuildWork {
   BuildContext context;
-  std::vector<SnippetGroup> missing;  // what the cache lacks
+  std::vector<FunctionGroup> missing;  // what the cache lacks
 };
 
 class Compilation {
@@ -172,7 +173,7 @@ class Compilation {
         fail_build(its_variants, *context);
       } else {
         works.push_back(
-            {*context, report_cached(*context, group_snippets(its_variants, options_.purpose))});
+            {*context, report_cached(*context, group_functions(its_variants, options_.purpose))});
       }
     }
     return compile_missing(works);
@@ -197,45 +198,45 @@ class Compilation {
   }
 
   // Reports those in the cache, a result per unit, and returns the rest.
-  std::vector<SnippetGroup> report_cached(const BuildContext& context,
-                                          std::vector<SnippetGroup> groups) {
+  std::vector<FunctionGroup> report_cached(const BuildContext& context,
+                                           std::vector<FunctionGroup> groups) {
     std::map<fs::path, UnitResult> found;
-    std::vector<SnippetGroup> missing;
+    std::vector<FunctionGroup> missing;
     for (auto& group : groups) {
       std::vector<std::optional<fs::path>> units;
-      for (const auto& snippet : group.snippets) {
-        units.push_back(compiler_.find(context, snippet.symbol, snippet.variants.front()));
+      for (const auto& function : group.functions) {
+        units.push_back(compiler_.find(context, function.symbol, function.variants.front()));
       }
       if (options_.purpose == Purpose::kVerify && group.has_global_setup) {
-        drop_separated(units, group.snippets);
+        drop_separated(units, group.functions);
       }
-      SnippetGroup rest{{}, group.has_global_setup};
+      FunctionGroup rest{{}, group.has_global_setup};
       for (std::size_t i = 0; i < units.size(); ++i) {
         if (units[i]) {
-          add_compiled(found[*units[i]], group.snippets[i], *units[i]);
+          add_compiled(found[*units[i]], group.functions[i], *units[i]);
         } else {
-          rest.snippets.push_back(group.snippets[i]);
+          rest.functions.push_back(group.functions[i]);
         }
       }
-      if (!rest.snippets.empty()) missing.push_back(std::move(rest));
+      if (!rest.functions.empty()) missing.push_back(std::move(rest));
     }
     for (auto& [unit, result] : found) reporter_.report(std::move(result));
     return missing;
   }
 
-  // Takes the units away from snippets that are compared with each other but do not share one.
+  // Takes the units away from functions that are compared with each other but do not share one.
   static void drop_separated(std::vector<std::optional<fs::path>>& units,
-                             const std::vector<Snippet>& snippets) {
+                             const std::vector<UnitFunction>& functions) {
     std::map<std::string, std::set<std::optional<fs::path>>> units_of;
-    for (std::size_t i = 0; i < units.size(); ++i) units_of[snippets[i].eager].insert(units[i]);
+    for (std::size_t i = 0; i < units.size(); ++i) units_of[functions[i].eager].insert(units[i]);
     for (std::size_t i = 0; i < units.size(); ++i) {
-      if (units_of[snippets[i].eager].size() > 1) units[i].reset();
+      if (units_of[functions[i].eager].size() > 1) units[i].reset();
     }
   }
 
   struct Job {
     const BuildContext* context;
-    std::vector<Snippet> snippets;
+    std::vector<UnitFunction> functions;
   };
 
   Expected<void> compile_missing(std::vector<BuildWork>& works) {
@@ -254,7 +255,7 @@ class Compilation {
       }
       for (auto& unit : units) {
         if (work.context.failure) {
-          for (const auto& snippet : unit) fail_build(snippet.variants, work.context);
+          for (const auto& function : unit) fail_build(function.variants, work.context);
         } else {
           jobs.push_back({&work.context, std::move(unit)});
         }
@@ -265,10 +266,9 @@ class Compilation {
 
   void report_phase(const std::vector<Job>& jobs) {
     std::size_t count = 0;
-    for (const auto& job : jobs) count += job.snippets.size();
+    for (const auto& job : jobs) count += job.functions.size();
     if (count == 0 || !options_.on_phase) return;
-    options_.on_phase("compiling " + std::to_string(count) +
-                      (count == 1 ? " snippet" : " snippets"));
+    options_.on_phase("compiling " + format_plural(count, "snippet"));
   }
 
   Expected<void> run_jobs(std::vector<Job>& jobs) {
@@ -279,7 +279,7 @@ class Compilation {
     auto work = [&] {
       for (std::size_t i = next++; i < jobs.size() && !stop_.stop_requested(); i = next++) {
         auto done =
-            UnitJob(compiler_, *jobs[i].context, reporter_).run(std::move(jobs[i].snippets));
+            UnitJob(compiler_, *jobs[i].context, reporter_).run(std::move(jobs[i].functions));
         if (done || stop_.stop_requested()) continue;
         std::lock_guard guard(mutex);
         outcome = done;
@@ -310,10 +310,10 @@ Expected<std::set<std::string>> find_compiled(const std::vector<Variant>& varian
     if (build != nullptr && !build->sources.empty()) continue;
     auto context = compiler.prepare(its_variants.front().build);
     if (!context) continue;  // a run will report why
-    for (const auto& group : group_snippets(its_variants, options.purpose)) {
-      for (const auto& snippet : group.snippets) {
-        if (!compiler.find(*context, snippet.symbol, snippet.variants.front())) continue;
-        for (const auto& variant : snippet.variants) found.insert(variant.key);
+    for (const auto& group : group_functions(its_variants, options.purpose)) {
+      for (const auto& function : group.functions) {
+        if (!compiler.find(*context, function.symbol, function.variants.front())) continue;
+        for (const auto& variant : function.variants) found.insert(variant.key);
       }
     }
   }

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "core/compile/compiled_variant.h"
+#include "core/compile/cpp/global_setup.h"
 #include "core/compile/cpp/self_contained.h"
 #include "core/results/verification.h"
 
@@ -12,69 +13,68 @@ namespace instr {
 namespace {
 
 bool can_share(const Variant& variant) {
-  if (variant.global_setup && !is_self_contained(split_global(variant.global_setup->code).rest)) {
-    return false;
-  }
+  if (!is_self_contained(split_global(global_code(variant)).rest)) return false;
   const auto texts = texts_of(variant);
   return std::all_of(texts.begin(), texts.end(),
                      [](const Text* text) { return is_self_contained(text->code); });
 }
 
 // A text that must be equal for two variants to share a unit.
-std::string group_key(const Variant& variant, const Snippet& snippet, Purpose purpose) {
-  const bool is_verified = purpose == Purpose::kVerify && variant.global_setup;
-  if (!can_share(variant)) return "alone " + (is_verified ? snippet.eager : snippet.symbol);
+std::string group_key(const Variant& variant, const UnitFunction& function, Purpose purpose) {
+  const bool is_verified = purpose == Purpose::kVerify && !variant.global_setups.empty();
+  if (!can_share(variant)) return "alone " + (is_verified ? function.eager : function.symbol);
   std::string key =
       "build " + std::to_string(reinterpret_cast<std::uintptr_t>(variant.build.get()));
   if (!is_verified && facts_of(variant.backend).cuda_header != nullptr)
     key += " with CUDA's headers";
-  return key + "\n" + (variant.global_setup ? variant.global_setup->code : "");
+  return key + "\n" + global_code(variant);
 }
 
-Snippet snippet_of(const Variant& variant, Purpose purpose) {
+UnitFunction make_function(const Variant& variant, Purpose purpose) {
   const std::string symbol = snippet_symbol(variant, purpose);
   return {symbol, {}, is_candidate(variant) ? snippet_symbol(eager_of(variant), purpose) : symbol};
 }
 
-// Sets of snippets that are compared with each other, in the order of each set's first.
-std::vector<std::vector<Snippet>> compared(const std::vector<Snippet>& snippets) {
-  std::vector<std::vector<Snippet>> sets;
+// Sets of functions that are compared with each other, in the order of each set's first.
+std::vector<std::vector<UnitFunction>> compared(const std::vector<UnitFunction>& functions) {
+  std::vector<std::vector<UnitFunction>> sets;
   std::map<std::string, std::size_t> set_at;
-  for (const Snippet& snippet : snippets) {
-    auto [found, is_new] = set_at.try_emplace(snippet.eager, sets.size());
+  for (const UnitFunction& function : functions) {
+    auto [found, is_new] = set_at.try_emplace(function.eager, sets.size());
     if (is_new) sets.emplace_back();
-    sets[found->second].push_back(snippet);
+    sets[found->second].push_back(function);
   }
   return sets;
 }
 
 }  // namespace
 
-std::vector<SnippetGroup> group_snippets(const std::vector<Variant>& variants, Purpose purpose) {
-  std::vector<SnippetGroup> groups;
+std::vector<FunctionGroup> group_functions(const std::vector<Variant>& variants, Purpose purpose) {
+  std::vector<FunctionGroup> groups;
   std::map<std::string, std::size_t> group_at;
-  std::map<std::pair<std::size_t, std::string>, std::size_t> snippet_at;
+  std::map<std::pair<std::size_t, std::string>, std::size_t> function_at;
   for (const auto& variant : variants) {
-    Snippet one = snippet_of(variant, purpose);
+    UnitFunction one = make_function(variant, purpose);
     auto [found, is_new] = group_at.try_emplace(group_key(variant, one, purpose), groups.size());
-    if (is_new) groups.push_back({{}, variant.global_setup.has_value()});
-    auto& snippets = groups[found->second].snippets;
-    auto [snippet, is_new_snippet] =
-        snippet_at.try_emplace({found->second, one.symbol}, snippets.size());
-    if (is_new_snippet) snippets.push_back(std::move(one));
-    snippets[snippet->second].variants.push_back(variant);
+    if (is_new) groups.push_back({{}, !variant.global_setups.empty()});
+    auto& functions = groups[found->second].functions;
+    auto [function, is_new_function] =
+        function_at.try_emplace({found->second, one.symbol}, functions.size());
+    if (is_new_function) functions.push_back(std::move(one));
+    functions[function->second].variants.push_back(variant);
   }
   return groups;
 }
 
-std::vector<std::vector<Snippet>> cut_units(const std::vector<SnippetGroup>& groups, int jobs) {
+std::vector<std::vector<UnitFunction>> cut_units(const std::vector<FunctionGroup>& groups,
+                                                 int jobs) {
   std::size_t total = 0;
-  for (const auto& group : groups) total += group.snippets.size();
-  std::vector<std::vector<Snippet>> units;
+  for (const auto& group : groups) total += group.functions.size();
+  std::vector<std::vector<UnitFunction>> units;
   for (const auto& group : groups) {
-    const auto sets = compared(group.snippets);
+    const auto sets = compared(group.functions);
     if (sets.empty()) continue;
-    const std::size_t size = group.snippets.size();
+    const std::size_t size = group.functions.size();
     const std::size_t share =
         (static_cast<std::size_t>(std::max(jobs, 1)) * size + total / 2) / total;
     const std::size_t needed = (size + kMaxUnitSize - 1) / kMaxUnitSize;
@@ -91,10 +91,10 @@ std::vector<std::vector<Snippet>> cut_units(const std::vector<SnippetGroup>& gro
   return units;
 }
 
-std::vector<std::vector<Snippet>> cut_all(const std::vector<SnippetGroup>& groups) {
-  std::vector<std::vector<Snippet>> units;
+std::vector<std::vector<UnitFunction>> cut_all(const std::vector<FunctionGroup>& groups) {
+  std::vector<std::vector<UnitFunction>> units;
   for (const auto& group : groups) {
-    for (const auto& snippet : group.snippets) units.push_back({snippet});
+    for (const auto& function : group.functions) units.push_back({function});
   }
   return units;
 }

@@ -208,7 +208,9 @@ std::string UnitCompiler::identity_of(const std::string& symbol, const Variant& 
   std::string identity = symbol;
   if (!options_.line_numbers) return identity;
   for (const Text* text : texts_of(variant)) identity += "\n" + to_string(text->where);
-  if (variant.global_setup) identity += "\n" + to_string(variant.global_setup->where);
+  if (!variant.global_setups.empty()) {
+    identity += "\n" + to_string(variant.global_setups.front().where);
+  }
   return identity;
 }
 

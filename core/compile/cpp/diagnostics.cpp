@@ -164,8 +164,9 @@ std::string shortened(std::string text) {
 }
 
 std::vector<const Text*> all_texts_of(const Variant& variant) {
-  std::vector<const Text*> texts = texts_of(variant);
-  if (variant.global_setup) texts.insert(texts.begin(), &*variant.global_setup);
+  std::vector<const Text*> texts;
+  for (const Text& global : variant.global_setups) texts.push_back(&global);
+  for (const Text* own : texts_of(variant)) texts.push_back(own);
   return texts;
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/base/content_hash.h"
+#include "core/compile/cpp/global_setup.h"
 #include "core/compile/cpp/self_contained.h"
 #include "core/compile/source_writer.h"
 #include "core/definitions/axes.h"
@@ -120,9 +121,21 @@ void write_capture(Writer& out, const Variant& variant) {
           joined(signature.arguments), copies_of_arguments(signature)));
 }
 
+// The code that prepares the module; null: it runs as it is.
+const char* preparation_code(Preparation preparation) {
+  switch (preparation) {
+    case Preparation::kNone: break;
+    case Preparation::kFreeze: return "instr_script_ = instr_support::frozen(instr_script_);";
+    case Preparation::kOptimize: return "instr_script_ = instr_support::optimized(instr_script_);";
+    case Preparation::kFuse: return "instr_support::set_fuser(true);";
+    case Preparation::kDoNotFuse: return "instr_support::set_fuser(false);";
+  }
+  return nullptr;
+}
+
 // Turns the module that write_script() loaded into what runs.
 void write_preparation(Writer& out, const Variant& variant) {
-  if (const char* code = facts_of(variant.backend).preparation) out.glue(code);
+  if (const char* code = preparation_code(facts_of(variant.backend).preparation)) out.glue(code);
   if (body_of(variant) == Body::kCapturedScript) write_capture(out, variant);
 }
 
@@ -333,10 +346,6 @@ std::string build_text(const BuildOptions* build) {
   return text;
 }
 
-std::string global_code(const Variant& variant) {
-  return variant.global_setup ? variant.global_setup->code : "";
-}
-
 std::string namespace_of(const Variant& variant) {
   return "instr_unit_" + content_hash(global_code(variant));
 }
@@ -442,21 +451,6 @@ std::vector<const Text*> texts_of(const Variant& variant) {
   return texts;
 }
 
-SplitGlobal split_global(std::string_view code) {
-  SplitGlobal split;
-  for (const auto& line : lines_of(code)) {
-    std::size_t hash = line.find_first_not_of(" \t");
-    std::size_t word = hash == std::string::npos || line[hash] != '#'
-                           ? std::string::npos
-                           : line.find_first_not_of(" \t", hash + 1);
-    bool is_include = word != std::string::npos && line.compare(word, 7, "include") == 0;
-    (is_include ? split.includes : split.rest) += line;
-    split.includes += '\n';
-    split.rest += '\n';
-  }
-  return split;
-}
-
 std::string unit_source(std::span<const Variant> variants, Purpose purpose) {
   std::string includes;
   std::string globals;
@@ -466,14 +460,15 @@ std::string unit_source(std::span<const Variant> variants, Purpose purpose) {
   for (const auto& variant : variants) {
     std::string symbol = snippet_symbol(variant, purpose);
     if (!seen_symbols.insert(symbol).second) continue;
-    if (variant.global_setup && seen_globals.insert(variant.global_setup->code).second) {
-      auto split = split_global(variant.global_setup->code);
+    const auto global = join_global_setups(variant);
+    if (global && seen_globals.insert(global->code).second) {
+      auto split = split_global(global->code);
       Writer hoisted("shared", /*with_places=*/true);
-      hoisted.user({split.includes, variant.global_setup->where});
+      hoisted.user({split.includes, global->where});
       includes += hoisted.take();
       Writer rest("shared", /*with_places=*/true);
       rest.glue("namespace " + namespace_of(variant) + " {");
-      rest.user({split.rest, variant.global_setup->where});
+      rest.user({split.rest, global->where});
       rest.glue("}");
       globals += rest.take();
     }

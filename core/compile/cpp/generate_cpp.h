@@ -37,11 +37,4 @@ std::string line_marker(std::string_view symbol, std::string_view file);
 // user did not write. Nothing if it is not such a name.
 std::optional<std::string> file_of_marker(const std::string& name);
 
-// The #include lines of a global setup, and the rest with those lines left blank.
-struct SplitGlobal {
-  std::string includes;  // as many lines as the whole; the others are blank
-  std::string rest;
-};
-SplitGlobal split_global(std::string_view code);
-
 }  // namespace instr

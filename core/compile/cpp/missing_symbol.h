@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "core/definitions/definition.h"
+#include "core/definitions/snippet.h"
 
 namespace instr {
 

@@ -9,6 +9,7 @@
 #include "core/base/trim.h"
 #include "core/compile/compiled_variant.h"
 #include "core/compile/cpp/generate_cpp.h"
+#include "core/compile/cpp/global_setup.h"
 #include "core/compile/cpp/self_contained.h"
 #include "core/compile/source_writer.h"
 
@@ -38,8 +39,8 @@ std::optional<std::string> file_of(std::string_view line) {
 
 std::string texts_to_preprocess(std::span<const Variant> variants, Purpose purpose) {
   std::string source;
-  if (!variants.empty() && variants.front().global_setup) {
-    source = split_global(variants.front().global_setup->code).includes;
+  if (!variants.empty() && !variants.front().global_setups.empty()) {
+    source = split_global(global_code(variants.front())).includes;
   }
   for (const auto& variant : variants) {
     const std::string symbol = snippet_symbol(variant, purpose);

@@ -255,7 +255,7 @@ void add_verification(PythonSnippet& snippet, const Variant& variant) {
 }  // namespace
 
 PythonSnippet python_snippet(const Variant& variant, Purpose purpose) {
-  PythonSnippet snippet{purpose, variant.module_setups, variant.setups, {}};
+  PythonSnippet snippet{purpose, variant.global_setups, variant.setups, {}};
   if (variant.module) {
     snippet.setup.push_back(
         {fmt::format("instr_module_ = ({})", trim(variant.module->code, " \t\r\n")),
