@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "core/base/source_text.h"
-#include "core/definitions/snippet.h"
 #include "core/definitions/definition_keys.h"
+#include "core/definitions/snippet.h"
 
 namespace instr {
 
