@@ -271,9 +271,10 @@ TEST_F(Scripts, TheHookRefusesTheCommitsThatTheCheckRefuses) {
   const std::string slower = commit_slower_code();
   git(folder_.path(), {"checkout", "--quiet", "main"});
   fs::copy_file(source_file("docs/ci/pre-push"), file(".git/hooks/pre-push"));
-  write_script(file("check"), "[ \"$1 $2\" != '--head=" + slower + " origin/main' ] || exit 3\n");
+  write_script(file("check"),
+               "[ \"$1 $2 $3\" != 'merge-check --head=" + slower + " origin/main' ] || exit 3\n");
   auto push = [&](const std::string& what) {
-    return run({"MERGE_CHECK=" + file("check").string()}, {"git", "push", "origin", what});
+    return run({"INSTR_BENCH=" + file("check").string()}, {"git", "push", "origin", what});
   };
   auto refused = push("slower:reviewed");
   EXPECT_EQ(refused.exit_code, 1);
