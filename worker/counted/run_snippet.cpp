@@ -5,86 +5,29 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 #include <valgrind/callgrind.h>
 
-#include <algorithm>
 #include <atomic>
 #include <string>
 
 #include "worker/children.h"
 #include "worker/counted/arena.h"
+#include "worker/counted/block_plan.h"
+#include "worker/counted/collected.h"
 #include "worker/counted/process_memory.h"
 #include "worker/counted/simulated_state.h"
+#include "worker/counted/snippet_stack.h"
 #include "worker/torch_side.h"
 #include "worker/wire.h"
-
-extern "C" void instr_call_on_stack(void (*function)(void*), void* argument, void* stack_top);
 
 namespace instr {
 namespace {
 
-// At a fixed address: the position of a stack, and with it the alignment of its variables, shows in
-// counts. Below any stack that the process had before: Callgrind takes a step up for a return.
-constexpr uint64_t kSignalStackBase = 0x5'C000'0000;
-constexpr uint64_t kSignalStackSize = 64 << 10;
-constexpr uint64_t kGuardBase = kSignalStackBase + kSignalStackSize;
-constexpr uint64_t kGuardSize = 1 << 20;
-constexpr uint64_t kStackSize = 8 << 20;  // what a program's main thread usually has
-constexpr uint64_t kStackTop = kGuardBase + kGuardSize + kStackSize;
-
 constexpr uint64_t kEmptyLoopIterations = 24;
-// No further block is started once this many instructions were counted without becoming steady.
-constexpr uint64_t kMaxInstructions = 400'000'000;
-// Single iterations at the end of the warm-up that are counted, to see whether a block costs as
-// many times more as it has iterations.
-constexpr uint64_t kLooks = 3;
-// The long block has as many iterations as cost at most this together.
-constexpr uint64_t kMaxInLongBlock = 400'000;
-// Blocks beyond those that are needed, for statements that make system calls, and single iterations
-// in search of a period are not counted once they have cost more than this.
-constexpr uint64_t kMaxExtra = 10'000'000;
-constexpr uint32_t kFirstSingles = 24;  // then twice as many, until a period is found
-// A statement that makes system calls is counted again in this many processes.
-constexpr uint32_t kRepeatsOfCalls = 3;
 // Callgrind counts system calls even while it does not collect: those that read the counters, and
 // that of next_block().
 constexpr uint64_t kOwnSystemCalls = 4;
-
-// If iterations are expensive, the first blocks have 2. If these differ, the cost may repeat every
-// third iteration: 6 hold whole periods of either.
-constexpr uint64_t kShortBlock = 2;
-constexpr uint64_t kLongerBlock = 6;
-constexpr uint64_t kMaxFollowed = 6;  // iterations; each call in them takes a look at the counters
-
-// Iterations of a block by the cost of one iteration: a function of the count alone, never of time,
-// so that each run of the same code measures alike. Numbers with many divisors: if a snippet keeps
-// blocks from one iteration to the next (gradients), addresses repeat every second or third
-// iteration, and with them the cost of hash tables of pointers.
-uint64_t iterations_for(uint64_t ir) {
-  if (ir <= 20'000) return 24;
-  if (ir <= 250'000) return 12;
-  if (ir <= 1'000'000) return 6;
-  if (ir <= 50'000'000) return kShortBlock;
-  return 1;
-}
-
-enum class Phase {
-  kNothingYet,
-  kFirst,
-  kNoting,
-  kProbe,
-  kWarmUp,
-  kSettling,
-  kBlock,
-  kDouble,
-  kLong,
-  kSingle,
-  kFollowed,
-  kDone
-};
 
 // The measurement that this process makes.
 struct Run {
@@ -93,25 +36,18 @@ struct Run {
   pid_t pid = 0;
   char log[PATH_MAX + 32] = "";
   char profile[PATH_MAX + 32] = "";  // without its number
-  Phase phase = Phase::kNothingYet;
+  PlannedBlock block;                // the current one
   bool collecting = false;
-  uint64_t iterations = 0;    // of the current block
-  uint64_t block_length = 0;  // iterations of each counted block
-  bool is_code_noted = false;
-  uint64_t settling = 0;  // iterations left until the interpreter's code stays as it is
   bool threads_settle = true;
-  int threads_settled = 0;      // how many are known to sleep when idle
-  uint32_t parts = 0;           // profiles that Callgrind has written for this process
-  ArenaCounters at_start;       // of the current block
-  Collected at_begin{};         // of the current block
-  bool has_company = false;     // other threads existed when it began
-  uint64_t counted = 0;         // instructions in all blocks
-  uint32_t singles_wanted = 0;  // before the next search for a period
-  bool has_looked_longer = false;
+  int threads_settled = 0;   // how many are known to sleep when idle
+  uint32_t parts = 0;        // profiles that Callgrind has written for this process
+  ArenaCounters at_start;    // of the current block
+  Collected at_begin{};      // of the current block
+  bool has_company = false;  // other threads existed when it began
 };
 
 // Not on the heap, whose state affects the snippet.
-Evidence evidence;
+BlockPlan plan;
 
 // next_block() is called from a unit with nothing but its context: the run is found here.
 Run* run = nullptr;
@@ -132,15 +68,11 @@ void drop_profile(uint32_t part) {
   unlink(path);
 }
 
-bool is_simulated() { return run->request.cache_sim || run->request.branch_sim; }
-
-uint64_t begin_block(Phase phase, uint64_t iterations, bool collect) {
-  run->phase = phase;
-  run->iterations = iterations;
+void begin_block() {
   // Not in a rehearsal, or the first child's first block would include it.
-  run->collecting = collect && !run->request.is_rehearsal;
+  run->collecting = run->block.is_collected && !run->request.is_rehearsal;
   int threads = threads_started.load();
-  if (collect && threads != 0) {
+  if (run->block.is_collected && threads != 0) {
     if (run->threads_settle && run->threads_settled != threads) {
       run->threads_settle = settle_threads();
       run->threads_settled = threads;
@@ -153,206 +85,84 @@ uint64_t begin_block(Phase phase, uint64_t iterations, bool collect) {
   if (!run->request.is_rehearsal) run->at_begin = collected(run->log);
   reset_arena_peak();
   run->at_start = arena_counters();
-  return iterations;
 }
 
 void conclude(RunResult& result) {
-  if (evidence.blocks() == 0) return;
-  const bool is_judged = run->request.is_judged;
-  const bool has_calls = is_judged && evidence.has_system_calls();
-  const bool is_certain =
-      !is_judged || evidence.holds_whole_periods() || (!has_calls && evidence.has_majority());
-  result.steady = evidence.has_equal_pair() && is_certain;
-  if (has_calls) {
-    result.repeats = kRepeatsOfCalls;
-  } else if (is_judged && evidence.is_uneven()) {
-    result.repeats = 1;
-  }
+  const Evidence& evidence = plan.evidence();
+  result.blocks = evidence.blocks();
+  if (result.blocks == 0) return;
+  const Judgement judgement = plan.judge();
+  result.steady = judgement.is_steady;
+  result.repeats = judgement.repeats;
   result.changes_state = evidence.changes_state();
   result.trace = evidence.trace();
   if (!result.steady) result.last[0] = evidence.farthest();
 }
 
 uint64_t finish(RunState state) {
-  snprintf(run->request.result->event_names, sizeof run->request.result->event_names, "%s",
-           event_names());
-  run->phase = Phase::kDone;
+  RunResult& result = *run->request.result;
+  snprintf(result.event_names, sizeof result.event_names, "%s", event_names());
+  run->block = {BlockKind::kDone};
   run->collecting = false;
-  run->request.result->state = state;
-  conclude(*run->request.result);
+  result.state = state;
+  conclude(result);
   return 0;
 }
 
-uint64_t highest_live(const ArenaCounters& end) {
+uint64_t highest_live(const ArenaCounters& end, uint64_t iterations) {
   int64_t peak = end.peak_bytes - run->at_start.live_bytes;
   int64_t growth = end.live_bytes - run->at_start.live_bytes;
   // Memory that an iteration leaves behind is part of the next one's start.
-  auto n = static_cast<int64_t>(run->iterations);
+  auto n = static_cast<int64_t>(iterations);
   if (growth > 0) peak -= growth / n * (n - 1);
   return peak > 0 ? static_cast<uint64_t>(peak) : 0;
 }
 
-void keep_block(const Block& block, const ArenaCounters& end) {
+void keep_result(const Block& block, const ArenaCounters& end) {
   RunResult& result = *run->request.result;
-  evidence.add_counted(block);
-  result.iterations = run->iterations;
-  result.peak_bytes = highest_live(end);
-  result.blocks = evidence.blocks();
+  result.iterations = block.iterations;
+  result.peak_bytes = highest_live(end, block.iterations);
   result.last[0] = result.last[1];
   result.last[1] = block.totals;
-  run->counted += block.totals.events.ir();
 }
 
-// Two equal blocks are enough unless there is something to doubt. Memory may stop growing: an
-// interpreter's lists of free objects do.
-bool has_enough_blocks() {
-  if (evidence.blocks() < 2) return false;
-  if (evidence.blocks() >= kMaxBlocks || run->counted > kMaxInstructions) return true;
-  if (!run->request.is_judged) return evidence.has_equal_pair();
-  const bool is_affordable = run->counted <= kMaxExtra;
-  if (evidence.grows() && is_affordable) return false;
-  if (!evidence.holds_whole_periods()) return evidence.has_majority();
-  return evidence.has_equal_pair() && !(evidence.has_system_calls() && is_affordable);
-}
-
-uint64_t begin_counting() {
+// Keeps the profile of the last counted block, and no other.
+void dump_or_drop(BlockKind ended, BlockKind next) {
   RunResult& result = *run->request.result;
-  if (result.profile_part != 0) drop_profile(result.profile_part);
-  result.profile_part = 0;
-  // The profile must only hold the last block.
-  if (run->request.want_profile && result.blocks != 0) drop_profile(dump());
-  return begin_block(Phase::kBlock, run->block_length, true);
-}
-
-void restart_with(uint64_t length) {
-  run->block_length = length;
-  evidence.restart();
-}
-
-// After two short blocks that differed: longer ones, if two still fit.
-void lengthen_blocks() {
-  bool is_first_pair = run->block_length == kShortBlock && evidence.blocks() == 2;
-  if (run->request.iterations != 0 || !is_first_pair) return;
-  uint64_t iteration = run->counted / (2 * kShortBlock);
-  if (run->counted + kLongerBlock * iteration > kMaxInstructions) return;
-  restart_with(kLongerBlock);
-}
-
-// Blocks of other lengths may be counted, beside those that are the result.
-bool may_look_further() {
-  return run->request.iterations == 0 && !is_simulated() && run->request.is_judged;
-}
-
-// The number of single iterations with which a period is searched for next.
-uint32_t next_singles() { return std::max(kFirstSingles, 2 * evidence.singles()); }
-
-// A period is searched for unless one is known, or blocks seem to hold whole periods.
-bool may_search() {
-  const bool seems_whole = evidence.holds_whole_periods() && !evidence.has_rare_costs();
-  if (!may_look_further() || seems_whole || evidence.period() != 0) return false;
-  if (next_singles() > kMaxSingles) return false;
-  const uint64_t more = next_singles() - evidence.singles();
-  const uint64_t iteration = evidence.last().events.ir() / run->block_length;
-  return evidence.cost_of_singles() + more * iteration <= kMaxExtra;
-}
-
-// All has been counted; the calls may still be to be followed.
-uint64_t follow_or_finish() {
-  const auto total = [] { return collected(run->log).events.ir(); };
-  if (!run->request.follow_calls || !torch_side::follow_calls(total)) {
-    return finish(RunState::kFinished);
+  const bool is_wanted = run->request.want_profile;
+  if (next == BlockKind::kCounted) {
+    if (result.profile_part != 0) drop_profile(result.profile_part);
+    result.profile_part = 0;
+    const bool has_result = result.iterations != 0;
+    if (is_wanted && has_result) drop_profile(dump());
+  } else if (ended == BlockKind::kCounted && is_wanted) {
+    result.profile_part = dump();
   }
-  const uint64_t iterations = std::min(run->block_length, kMaxFollowed);
-  return begin_block(Phase::kFollowed, iterations, true);
 }
 
-// Beside the profiles: longer than what is shared with the host.
+// Longer than what is shared with the host: in a file beside the profiles.
 void write_followed() {
   const std::string text = torch_side::followed_calls();
   FILE* file = fopen((std::string(run->profile) + wire::kFollowedSuffix).c_str(), "we");
   if (file == nullptr) return;
   const bool is_written = fwrite(text.data(), 1, text.size(), file) == text.size();
   if (fclose(file) == 0 && is_written) {
-    run->request.result->followed = static_cast<uint32_t>(run->iterations);
+    run->request.result->followed = static_cast<uint32_t>(run->block.iterations);
   }
-}
-
-// Single iterations at the end of the warm-up: the interpreter's code, if it was noted, comes to
-// rest in them, and the last ones are counted.
-uint64_t settle_or_count() {
-  if (run->is_code_noted) torch_side::settle_code(run->settling);
-  if (run->settling == 0) return begin_counting();
-  const bool is_look = run->settling <= kLooks;
-  run->settling -= 1;
-  return begin_block(Phase::kSettling, 1, is_look);
-}
-
-// The rest of the warm-up, then the blocks.
-uint64_t warm_up_or_count() {
-  RunResult& result = *run->request.result;
-  uint64_t wanted = run->request.warmup.value_or(torch_side::warm_up_for(run->block_length));
-  if (result.warmup >= wanted) return begin_counting();
-  uint64_t rest = wanted - result.warmup;
-  result.warmup = wanted;
-  run->settling = std::min(rest, run->is_code_noted ? torch_side::kSettlingIterations : kLooks);
-  if (run->block_length == 1 && !run->is_code_noted) run->settling = 0;
-  if (rest == run->settling) return settle_or_count();
-  return begin_block(Phase::kWarmUp, rest - run->settling, false);
-}
-
-// The iteration after the first runs what all later ones do.
-bool note_code() {
-  const auto asked = run->request.warmup;
-  const bool has_room = !asked || *asked > 2 + torch_side::kSettlingIterations;
-  run->is_code_noted = has_room && torch_side::note_code();
-  return run->is_code_noted;
-}
-
-uint64_t probe_or_warm_up() {
-  run->block_length = run->request.iterations;
-  return run->block_length != 0 ? warm_up_or_count() : begin_block(Phase::kProbe, 1, true);
-}
-
-// The counted blocks have ended, equal or not.
-uint64_t search_or_finish() {
-  if (!may_search()) return follow_or_finish();
-  run->singles_wanted = next_singles();
-  return begin_block(Phase::kSingle, 1, true);
-}
-
-// Begins the one long block, which may hold what happens only now and then.
-uint64_t look_longer() {
-  const uint64_t in_block = evidence.last().events.ir();
-  const uint64_t affordable = kMaxInLongBlock * run->block_length / std::max<uint64_t>(in_block, 1);
-  const uint64_t length = std::min(affordable, torch_side::max_block());
-  if (!may_look_further() || run->has_looked_longer || length <= 2 * run->block_length) {
-    return search_or_finish();
-  }
-  run->has_looked_longer = true;
-  return begin_block(Phase::kLong, length, true);
-}
-
-uint64_t after_single(const Block& block) {
-  evidence.add_single(block);
-  if (evidence.singles() < run->singles_wanted) return begin_block(Phase::kSingle, 1, true);
-  const uint64_t period = evidence.period();
-  if (period == 0) return search_or_finish();
-  if (run->block_length % period == 0) return follow_or_finish();
-  restart_with(period);
-  return begin_counting();
 }
 
 // The result of the previous block: kStarted if it counted the statement and nothing else. Not part
 // of next_block(), whose first and last instructions are counted, and must not change in number.
 [[gnu::noinline]] RunState look_at_block(const ArenaCounters& end, Block& block) {
-  block.iterations = run->iterations;
-  if (run->phase == Phase::kNothingYet || run->request.is_rehearsal) return RunState::kStarted;
+  block.iterations = run->block.iterations;
+  const bool is_nothing = run->block.kind == BlockKind::kNotStarted || run->request.is_rehearsal;
+  if (is_nothing) return RunState::kStarted;
   Collected now = collected(run->log);
   if (!now.is_known || !run->at_begin.is_known) return RunState::kNoProfile;
   bool was_counted = run->collecting;
   bool is_alone = was_counted && run->has_company && run->request.threads == 1;
-  const char* wrong = disturbance(run->at_begin, now, was_counted ? run->iterations : 0, is_alone);
-  block = {run->iterations,
+  const char* wrong = disturbance(run->at_begin, now, was_counted ? block.iterations : 0, is_alone);
+  block = {block.iterations,
            {now.events - run->at_begin.events, end.allocs - run->at_start.allocs,
             end.alloc_bytes - run->at_start.alloc_bytes},
            end.live_bytes - run->at_start.live_bytes,
@@ -362,60 +172,34 @@ uint64_t after_single(const Block& block) {
   return RunState::kDisturbed;
 }
 
+// Takes in the result of a block, and prepares what the next one needs besides its iterations.
+// False if the next one cannot be run.
+bool prepare(const PlannedBlock& next, const Block& ended, const ArenaCounters& end) {
+  const BlockKind ended_kind = run->block.kind;
+  if (next.ended_is_result) keep_result(ended, end);
+  if (ended_kind == BlockKind::kDoubled) run->request.result->doubled = ended.totals.events;
+  if (ended_kind == BlockKind::kFollowed) write_followed();
+  dump_or_drop(ended_kind, next.kind);
+  if (next.settling_left) torch_side::settle_code(*next.settling_left);
+  const auto total = [] { return collected(run->log).events.ir(); };
+  return next.kind != BlockKind::kFollowed || torch_side::follow_calls(total);
+}
+
 // The previous block has ended with these counters: decides what to run next.
 uint64_t next_iterations(const ArenaCounters& end) {
-  const RunRequest& request = run->request;
-  RunResult& result = *request.result;
   Block block;
   RunState state = look_at_block(end, block);
   if (state != RunState::kStarted) return finish(state);
-  switch (run->phase) {
-    case Phase::kNothingYet:
-      if (request.warmup == 0U) {  // the first iteration is to be counted: nothing may probe it
-        run->block_length = std::max<uint64_t>(request.iterations, 1);
-        return begin_counting();
-      }
-      result.warmup = 1;
-      return begin_block(Phase::kFirst, 1, false);
-    case Phase::kFirst:
-      if (!note_code()) return probe_or_warm_up();
-      result.warmup += 1;
-      return begin_block(Phase::kNoting, 1, false);
-    case Phase::kNoting: torch_side::end_noting_code(); return probe_or_warm_up();
-    case Phase::kProbe:
-      run->block_length = iterations_for(block.totals.events.ir());
-      if (run->block_length == 1 && request.warmup <= 1) {
-        keep_block(block, end);
-        return begin_counting();
-      }
-      result.warmup += 1;
-      return warm_up_or_count();
-    case Phase::kSettling:
-      if (run->collecting) evidence.add(block);
-      return settle_or_count();
-    case Phase::kWarmUp: return settle_or_count();
-    case Phase::kBlock:
-      keep_block(block, end);
-      if (!has_enough_blocks()) {
-        lengthen_blocks();
-        return begin_counting();
-      }
-      if (request.want_profile) result.profile_part = dump();
-      if (!evidence.has_equal_pair() || (run->block_length == 1 && !is_simulated())) {
-        return search_or_finish();
-      }
-      // Its additional events come from iterations alone: the cost of entering a block is in both.
-      return begin_block(Phase::kDouble, 2 * run->block_length, true);
-    case Phase::kDouble:
-      result.doubled = block.totals.events;
-      evidence.add_doubled(block);
-      return has_enough_blocks() ? look_longer() : begin_counting();
-    case Phase::kLong: evidence.add_long(block); return search_or_finish();
-    case Phase::kSingle: return after_single(block);
-    case Phase::kFollowed: write_followed(); return finish(RunState::kFinished);
-    case Phase::kDone: break;
-  }
-  return 0;
+  if (run->block.kind == BlockKind::kDone) return 0;
+  if (run->block.kind == BlockKind::kNoting) torch_side::end_noting_code();
+  PlannedBlock next = plan.next(block);
+  if (next.kind == BlockKind::kNoting && !torch_side::note_code()) next = plan.skip_noting();
+  run->request.result->warmup = plan.warmup();
+  const bool is_prepared = prepare(next, block, end);
+  if (!is_prepared || next.kind == BlockKind::kDone) return finish(RunState::kFinished);
+  run->block = next;
+  begin_block();
+  return next.iterations;
 }
 
 // The last step before collection starts, so that all blocks begin from the same state. A rehearsal
@@ -438,11 +222,10 @@ uint64_t next_block(instr_context*) {
 
 // A fatal signal is recorded and ends the process here: with the default action Valgrind would
 // first write a report and another profile.
-void on_fault(int signal, siginfo_t* info, void*) {
+void on_fault(int signal, bool is_stack_overflow) {
   if (getpid() != run->pid) end_process();
   RunResult& result = *run->request.result;
-  auto at = reinterpret_cast<uint64_t>(info->si_addr);
-  result.stack_overflow = signal == SIGSEGV && at - kGuardBase < kGuardSize;
+  result.stack_overflow = is_stack_overflow;
   result.fault_signal = static_cast<uint32_t>(signal);
   end_run();
 }
@@ -454,40 +237,6 @@ void note_exit(int status, void*) {
   run->request.result->state = RunState::kExited;
   fflush(nullptr);
   end_run();
-}
-
-char* map_at(uint64_t base, uint64_t size) {
-  void* wanted = reinterpret_cast<void*>(base);
-  void* got = mmap(wanted, size, PROT_READ | PROT_WRITE,
-                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  return got == wanted ? static_cast<char*>(got) : nullptr;
-}
-
-constexpr int kFaults[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE};
-
-// The signal handlers' stack, guard, and the snippet's stack, whose top is the result, or null.
-// Handlers run below: Callgrind takes a step up for a return.
-void* map_stacks() {
-  char* base = map_at(kSignalStackBase, kStackTop - kSignalStackBase);
-  if (base == nullptr) return nullptr;
-  if (mprotect(base + kSignalStackSize, kGuardSize, PROT_NONE) != 0) return nullptr;
-  stack_t signals{};
-  signals.ss_sp = base;
-  signals.ss_size = kSignalStackSize;
-  sigaltstack(&signals, nullptr);
-  struct sigaction action {};
-  action.sa_sigaction = on_fault;
-  action.sa_flags = SA_SIGINFO | SA_ONSTACK;
-  for (int signal : kFaults) sigaction(signal, &action, nullptr);
-  return reinterpret_cast<void*>(kStackTop);
-}
-
-void unmap_stacks() {
-  for (int fault : kFaults) signal(fault, SIG_DFL);
-  stack_t none{};
-  none.ss_flags = SS_DISABLE;
-  sigaltstack(&none, nullptr);
-  munmap(reinterpret_cast<void*>(kSignalStackBase), kStackTop - kSignalStackBase);
 }
 
 void run_body(void*) { run->request.snippet(&run->context); }
@@ -519,11 +268,25 @@ void name_files() {
   snprintf(run->log, sizeof run->log, "%s.log", run->profile);
 }
 
+// Forgets the blocks of an earlier run.
+void restart_plan() {
+  const RunRequest& request = run->request;
+  run->block = {};
+  plan = BlockPlan(PlanOptions{.warmup = request.warmup,
+                               .iterations = request.iterations,
+                               .is_judged = request.is_judged,
+                               .is_simulated = request.cache_sim || request.branch_sim,
+                               .follow_calls = request.follow_calls,
+                               .warm_up_for = torch_side::warm_up_for,
+                               .max_block = torch_side::max_block(),
+                               .entry = torch_side::block_entry()});
+}
+
 void begin_run(const RunRequest& request) {
   *request.result = RunResult{};
   run = new Run;
-  evidence = Evidence(torch_side::block_entry());
   run->request = request;
+  restart_plan();
   run->pid = getpid();
   name_files();
   run->context.abi_version = INSTR_ABI_VERSION;
@@ -547,16 +310,15 @@ void run_snippet(const RunRequest& request) {
   begin_run(request);
   // Before the fresh arena: in a forked process this makes LibTorch create a new thread pool.
   torch_side::prepare(request.threads);
-  void* stack_top = map_stacks();
   uint32_t* exhausted = &request.result->arena_exhausted;
-  if (stack_top == nullptr || !open_fresh_arena(request.memory_limit, exhausted)) {
+  if (!snippet_stack::map(on_fault) || !open_fresh_arena(request.memory_limit, exhausted)) {
     request.result->state = RunState::kNoMemory;
     return;
   }
   request.result->memory_at_start = memory_taken_by(getpid());
   on_exit(note_exit, nullptr);
   threads_counted.store(true);
-  instr_call_on_stack(on_own_stack, nullptr, stack_top);
+  snippet_stack::call(on_own_stack);
 }
 
 RunRequest empty_loop_request(const RunRequest& like, instr_snippet empty) {
@@ -574,10 +336,8 @@ EmptyLoop count_empty_loop(const RunRequest& request, instr_snippet empty) {
   RunResult kept = *request.result;
   *request.result = RunResult{};
   run->request = empty_loop_request(request, empty);
-  evidence = Evidence(torch_side::block_entry());
-  run->phase = Phase::kNothingYet;
-  run->counted = 0;
-  instr_call_on_stack(on_own_stack, nullptr, reinterpret_cast<void*>(kStackTop));
+  restart_plan();
+  snippet_stack::call(on_own_stack);
   RunResult counted = *request.result;
   *request.result = kept;
   return empty_loop_of(counted);
@@ -601,9 +361,8 @@ void rehearse_run(const RunRequest& request) {
   rehearse_fresh_arena();
   begin_run(request);
   torch_side::prepare(request.threads);
-  void* stack_top = map_stacks();
-  if (stack_top != nullptr) instr_call_on_stack(on_own_stack, nullptr, stack_top);
-  unmap_stacks();
+  if (snippet_stack::map(on_fault)) snippet_stack::call(on_own_stack);
+  snippet_stack::unmap();
   delete run;
   run = nullptr;
 }

@@ -1,0 +1,260 @@
+#include "worker/counted/block_plan.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <utility>
+#include <vector>
+
+namespace instr::block_plan_test {
+namespace {
+
+constexpr std::uint64_t kEntry = 20;  // instructions for entering a block
+
+std::uint64_t warm_up_for(std::uint64_t iterations) {
+  if (iterations >= 24) return 8;
+  return iterations >= 6 ? 4 : 2;
+}
+
+PlanOptions options() { return {.warm_up_for = warm_up_for, .max_block = 960}; }
+
+// A statement by what its iterations do, numbered from 0.
+struct Statement {
+  std::function<std::uint64_t(std::uint64_t)> cost;
+  std::uint64_t system_calls = 0;
+  std::int64_t growth = 0;
+  bool can_note = false;
+};
+
+Statement constant(std::uint64_t cost) {
+  return {[cost](std::uint64_t) { return cost; }};
+}
+
+struct Result {
+  BlockPlan plan;
+  std::vector<PlannedBlock> blocks;  // without kDone
+
+  std::uint64_t count(BlockKind kind) const {
+    std::uint64_t count = 0;
+    for (const PlannedBlock& block : blocks) count += block.kind == kind;
+    return count;
+  }
+  std::uint64_t last_length(BlockKind kind) const {
+    std::uint64_t length = 0;
+    for (const PlannedBlock& block : blocks) {
+      if (block.kind == kind) length = block.iterations;
+    }
+    return length;
+  }
+  std::uint64_t iterations_before(BlockKind kind) const {
+    std::uint64_t sum = 0;
+    for (const PlannedBlock& block : blocks) {
+      if (block.kind == kind) break;
+      sum += block.iterations;
+    }
+    return sum;
+  }
+};
+
+// Runs the statement as planned.
+Result run(const PlanOptions& plan_options, const Statement& statement) {
+  Result result{BlockPlan(plan_options), {}};
+  std::uint64_t iteration = 0;
+  Block ended;
+  for (;;) {
+    PlannedBlock next = result.plan.next(ended);
+    if (next.kind == BlockKind::kNoting && !statement.can_note) next = result.plan.skip_noting();
+    if (next.kind == BlockKind::kDone) return result;
+    result.blocks.push_back(next);
+    ended = {next.iterations, {}, statement.growth, statement.system_calls};
+    if (next.is_collected) ended.totals.events.of[0] = kEntry;
+    for (std::uint64_t i = 0; i < next.iterations; ++i, ++iteration) {
+      if (next.is_collected) ended.totals.events.of[0] += statement.cost(iteration);
+    }
+  }
+}
+
+using Sequence = std::vector<std::pair<BlockKind, std::uint64_t>>;
+
+Sequence sequence(const Result& done) {
+  Sequence kinds;
+  for (const PlannedBlock& block : done.blocks) kinds.emplace_back(block.kind, block.iterations);
+  return kinds;
+}
+
+TEST(BlockPlan, CheapStatementIsCountedInBlocksOf24) {
+  const Result cheap = run(options(), constant(100));
+  EXPECT_EQ(sequence(cheap), (Sequence{{BlockKind::kFirst, 1},
+                                       {BlockKind::kProbe, 1},
+                                       {BlockKind::kWarmUp, 3},
+                                       {BlockKind::kSettling, 1},
+                                       {BlockKind::kSettling, 1},
+                                       {BlockKind::kSettling, 1},
+                                       {BlockKind::kCounted, 24},
+                                       {BlockKind::kCounted, 24},
+                                       {BlockKind::kDoubled, 48},
+                                       {BlockKind::kLong, 960}}));
+  EXPECT_EQ(cheap.plan.warmup(), 8u);
+  EXPECT_TRUE(cheap.plan.judge().is_steady);
+  EXPECT_EQ(cheap.plan.judge().repeats, 0u);
+}
+
+TEST(BlockPlan, ProbeOfAVeryExpensiveStatementIsItsFirstBlock) {
+  const Result expensive = run(options(), constant(60'000'000));
+  EXPECT_EQ(sequence(expensive),
+            (Sequence{{BlockKind::kFirst, 1}, {BlockKind::kProbe, 1}, {BlockKind::kCounted, 1}}));
+  EXPECT_TRUE(expensive.blocks.back().ended_is_result);
+  EXPECT_TRUE(expensive.plan.judge().is_steady);
+}
+
+TEST(BlockPlan, BlocksAreShorterForExpensiveStatements) {
+  const std::pair<std::uint64_t, std::uint64_t> lengths[] = {
+      {10'000, 24}, {100'000, 12}, {900'000, 6}, {10'000'000, 2}};
+  for (const auto& [cost, length] : lengths) {
+    EXPECT_EQ(run(options(), constant(cost)).last_length(BlockKind::kCounted), length) << cost;
+  }
+}
+
+TEST(BlockPlan, WarmUpAndLengthMayBeGiven) {
+  PlanOptions given = options();
+  given.warmup = 5;
+  given.iterations = 7;
+  const Result short_run = run(given, constant(100));
+  EXPECT_EQ(short_run.iterations_before(BlockKind::kCounted), 5u);
+  EXPECT_EQ(short_run.plan.warmup(), 5u);
+  EXPECT_EQ(short_run.last_length(BlockKind::kCounted), 7u);
+  EXPECT_EQ(short_run.count(BlockKind::kProbe), 0u);
+  EXPECT_EQ(short_run.count(BlockKind::kLong), 0u);
+}
+
+TEST(BlockPlan, WithoutWarmUpTheFirstIterationIsCounted) {
+  PlanOptions given = options();
+  given.warmup = 0;
+  const Result cold = run(given, constant(100));
+  ASSERT_FALSE(cold.blocks.empty());
+  EXPECT_EQ(cold.blocks.front().kind, BlockKind::kCounted);
+  EXPECT_EQ(cold.blocks.front().iterations, 1u);
+  EXPECT_EQ(cold.plan.warmup(), 0u);
+}
+
+TEST(BlockPlan, NotedCodeSettlesAtTheEndOfTheWarmUp) {
+  Statement noted = constant(100);
+  noted.can_note = true;
+  const Result python = run(options(), noted);
+  EXPECT_EQ(python.count(BlockKind::kNoting), 1u);
+  EXPECT_EQ(python.plan.warmup(), 8u);
+  EXPECT_EQ(python.iterations_before(BlockKind::kCounted), 8u);
+  std::vector<std::uint64_t> left;
+  std::vector<bool> are_collected;
+  for (const PlannedBlock& block : python.blocks) {
+    if (block.settling_left) left.push_back(*block.settling_left);
+    if (block.kind == BlockKind::kSettling) are_collected.push_back(block.is_collected);
+  }
+  EXPECT_EQ(left, (std::vector<std::uint64_t>{4, 3, 2, 1, 0}));
+  EXPECT_EQ(are_collected, (std::vector<bool>{false, true, true, true}));
+}
+
+TEST(BlockPlan, CodeIsNotNotedInAShortWarmUp) {
+  PlanOptions given = options();
+  given.warmup = 2 + torch_side::kSettlingIterations;
+  Statement noted = constant(100);
+  noted.can_note = true;
+  EXPECT_EQ(run(given, noted).count(BlockKind::kNoting), 0u);
+  given.warmup = *given.warmup + 1;
+  EXPECT_EQ(run(given, noted).count(BlockKind::kNoting), 1u);
+}
+
+TEST(BlockPlan, ShortBlocksThatDifferAreFollowedByLongerOnes) {
+  const Result thirds =
+      run(options(),
+          {[](std::uint64_t i) { return std::uint64_t{10'000'000} + (i % 3 == 0 ? 600 : 0); }});
+  EXPECT_EQ(thirds.last_length(BlockKind::kCounted), 6u);
+  EXPECT_TRUE(thirds.plan.judge().is_steady);
+}
+
+TEST(BlockPlan, BlocksHoldAPeriodThatSingleIterationsShow) {
+  const Result refills =
+      run(options(), {[](std::uint64_t i) { return std::uint64_t{i % 39 == 0 ? 900u : 100u}; }});
+  EXPECT_GE(refills.count(BlockKind::kSingle), 3 * 39u);
+  EXPECT_EQ(refills.last_length(BlockKind::kCounted), 39u);
+  EXPECT_TRUE(refills.plan.judge().is_steady);
+}
+
+TEST(BlockPlan, StatementThatNeverRepeatsIsNotSteady) {
+  const Result grows = run(options(), {[](std::uint64_t i) { return 100 + i; }});
+  EXPECT_EQ(grows.count(BlockKind::kCounted), kMaxBlocks);
+  EXPECT_LE(grows.count(BlockKind::kSingle), kMaxSingles);
+  EXPECT_FALSE(grows.plan.judge().is_steady);
+  EXPECT_EQ(grows.plan.judge().repeats, 1u);
+}
+
+TEST(BlockPlan, StatementThatNeverRepeatsEndsAtALimitOfItsCost) {
+  const Result grows = run(options(), {[](std::uint64_t i) { return 100'000'000 + i; }});
+  EXPECT_EQ(grows.count(BlockKind::kCounted), 3u);  // with the probe more than 400,000,000
+  EXPECT_FALSE(grows.plan.judge().is_steady);
+}
+
+TEST(BlockPlan, SystemCallsNeedMoreBlocksAndMoreProcesses) {
+  Statement clock = constant(100);
+  clock.system_calls = 1;
+  const Result calls = run(options(), clock);
+  EXPECT_EQ(calls.count(BlockKind::kCounted), kMaxBlocks);
+  EXPECT_TRUE(calls.plan.judge().is_steady);
+  EXPECT_EQ(calls.plan.judge().repeats, 3u);
+}
+
+TEST(BlockPlan, GrowthNeedsMoreBlocks) {
+  Statement growing = constant(100);
+  growing.growth = 48;
+  const Result grows = run(options(), growing);
+  EXPECT_EQ(grows.count(BlockKind::kCounted), kMaxBlocks);
+  EXPECT_TRUE(grows.plan.evidence().changes_state());
+}
+
+TEST(BlockPlan, UnjudgedStatementEndsWithTheFirstEqualPair) {
+  PlanOptions unjudged = options();
+  unjudged.is_judged = false;
+  Statement clock = constant(100);
+  clock.system_calls = 1;
+  const Result calls = run(unjudged, clock);
+  EXPECT_EQ(calls.count(BlockKind::kCounted), 2u);
+  EXPECT_EQ(calls.count(BlockKind::kLong), 0u);
+  EXPECT_TRUE(calls.plan.judge().is_steady);
+  EXPECT_EQ(calls.plan.judge().repeats, 0u);
+}
+
+TEST(BlockPlan, SimulatedStatementHasOnlyItsOwnBlocks) {
+  PlanOptions simulated = options();
+  simulated.is_simulated = true;
+  const Result cheap = run(simulated, constant(100));
+  EXPECT_EQ(cheap.count(BlockKind::kDoubled), 1u);
+  EXPECT_EQ(cheap.count(BlockKind::kLong), 0u);
+  // Blocks of one iteration are doubled, too.
+  EXPECT_EQ(run(simulated, constant(60'000'000)).last_length(BlockKind::kDoubled), 2u);
+}
+
+TEST(BlockPlan, CallsAreFollowedInTheLastBlock) {
+  PlanOptions followed = options();
+  followed.follow_calls = true;
+  const Result cheap = run(followed, constant(100));
+  EXPECT_EQ(cheap.blocks.back().kind, BlockKind::kFollowed);
+  EXPECT_EQ(cheap.blocks.back().iterations, 6u);
+  const Result expensive = run(followed, constant(60'000'000));
+  EXPECT_EQ(expensive.blocks.back().iterations, 1u);
+}
+
+TEST(BlockPlan, OnlyCountedBlocksAreTheResult) {
+  const Result cheap = run(options(), constant(100));
+  for (std::size_t i = 1; i < cheap.blocks.size(); ++i) {
+    EXPECT_EQ(cheap.blocks[i].ended_is_result, cheap.blocks[i - 1].kind == BlockKind::kCounted);
+  }
+}
+
+TEST(BlockPlan, RunThatIsOverStaysOver) {
+  Result cheap = run(options(), constant(100));
+  EXPECT_EQ(cheap.plan.next({}).kind, BlockKind::kDone);
+  EXPECT_EQ(cheap.plan.next({}).iterations, 0u);
+}
+
+}  // namespace
+}  // namespace instr::block_plan_test

@@ -1,0 +1,246 @@
+#include "worker/counted/block_plan.h"
+
+#include <algorithm>
+
+namespace instr {
+namespace {
+
+// No further block is started once this many instructions were counted without becoming steady.
+constexpr uint64_t kMaxInstructions = 400'000'000;
+// Single iterations at the end of the warm-up that are counted, to check that the cost of a block
+// is proportional to its iterations.
+constexpr uint64_t kLooks = 3;
+// The long block has as many iterations as cost at most this together.
+constexpr uint64_t kMaxInLongBlock = 400'000;
+// Additional blocks of statements that make system calls, and single iterations in search of a
+// period, are not counted once they have cost more than this.
+constexpr uint64_t kMaxExtra = 10'000'000;
+constexpr uint32_t kFirstSingles = 24;  // then twice as many, until a period is found
+// A statement that makes system calls is counted again in this many processes.
+constexpr uint32_t kRepeatsOfCalls = 3;
+
+// If iterations are expensive, the first blocks have 2. If these differ, the cost may repeat every
+// third iteration: 6 hold whole periods of either.
+constexpr uint64_t kShortBlock = 2;
+constexpr uint64_t kLongerBlock = 6;
+constexpr uint64_t kMaxFollowed = 6;  // iterations: each call in them reads the counters
+
+constexpr uint64_t kSettlingIterations = torch_side::kSettlingIterations;
+
+// Iterations of a block by the cost of one iteration: a function of the count alone, never of time,
+// so that each run of the same code measures alike. Numbers with many divisors: if a snippet keeps
+// blocks from one iteration to the next (gradients), addresses repeat every second or third
+// iteration, and with them the cost of hash tables of pointers.
+uint64_t iterations_for(uint64_t ir) {
+  if (ir <= 20'000) return 24;
+  if (ir <= 250'000) return 12;
+  if (ir <= 1'000'000) return 6;
+  if (ir <= 50'000'000) return kShortBlock;
+  return 1;
+}
+
+}  // namespace
+
+PlannedBlock BlockPlan::next(const Block& ended) {
+  is_result_ = false;
+  current_ = decide(ended);
+  current_.ended_is_result = is_result_;
+  return current_;
+}
+
+PlannedBlock BlockPlan::decide(const Block& ended) {
+  switch (current_.kind) {
+    case BlockKind::kNotStarted: return first_block();
+    case BlockKind::kFirst: return note_or_probe();
+    case BlockKind::kNoting:
+      is_code_noted_ = true;
+      warmup_ += 1;
+      return probe_or_warm_up();
+    case BlockKind::kProbe: return after_probe(ended);
+    case BlockKind::kSettling:
+      if (current_.is_collected) evidence_.add(ended);
+      return settle_or_count();
+    case BlockKind::kWarmUp: return settle_or_count();
+    case BlockKind::kCounted: add_counted(ended); return after_counted();
+    case BlockKind::kDoubled:
+      evidence_.add_doubled(ended);
+      return has_enough_blocks() ? look_longer() : begin_counting();
+    case BlockKind::kLong: evidence_.add_long(ended); return search_or_finish();
+    case BlockKind::kSingle: return after_single(ended);
+    case BlockKind::kFollowed:
+    case BlockKind::kDone: break;
+  }
+  return {BlockKind::kDone};
+}
+
+PlannedBlock BlockPlan::first_block() {
+  if (options_.warmup == 0U) {  // the first iteration is to be counted: nothing may probe it
+    block_length_ = std::max<uint64_t>(options_.iterations, 1);
+    return begin_counting();
+  }
+  warmup_ = 1;
+  return {BlockKind::kFirst, 1};
+}
+
+// Notes the code of the iteration after the first, which runs the same code as all later ones.
+PlannedBlock BlockPlan::note_or_probe() {
+  const bool has_room = !options_.warmup || *options_.warmup > 2 + kSettlingIterations;
+  if (!has_room) return probe_or_warm_up();
+  return {BlockKind::kNoting, 1};
+}
+
+PlannedBlock BlockPlan::skip_noting() { return current_ = probe_or_warm_up(); }
+
+PlannedBlock BlockPlan::probe_or_warm_up() {
+  block_length_ = options_.iterations;
+  if (block_length_ != 0) return warm_up_or_count();
+  return {BlockKind::kProbe, 1, true};
+}
+
+PlannedBlock BlockPlan::after_probe(const Block& probe) {
+  block_length_ = iterations_for(probe.totals.events.ir());
+  if (block_length_ == 1 && options_.warmup <= 1) {  // also if absent
+    add_counted(probe);
+    return begin_counting();
+  }
+  warmup_ += 1;
+  return warm_up_or_count();
+}
+
+// The rest of the warm-up, then the blocks.
+PlannedBlock BlockPlan::warm_up_or_count() {
+  const uint64_t wanted = options_.warmup ? *options_.warmup : options_.warm_up_for(block_length_);
+  if (warmup_ >= wanted) return begin_counting();
+  const uint64_t rest = wanted - warmup_;
+  warmup_ = wanted;
+  settling_ = std::min(rest, is_code_noted_ ? kSettlingIterations : kLooks);
+  if (block_length_ == 1 && !is_code_noted_) settling_ = 0;
+  if (rest == settling_) return settle_or_count();
+  return {BlockKind::kWarmUp, rest - settling_};
+}
+
+// Single iterations at the end of the warm-up, of which the last ones are counted. If the
+// interpreter's code was noted, it settles in them.
+PlannedBlock BlockPlan::settle_or_count() {
+  const uint64_t left = settling_;
+  PlannedBlock block =
+      left == 0 ? begin_counting() : PlannedBlock{BlockKind::kSettling, 1, left <= kLooks};
+  if (left != 0) settling_ -= 1;
+  if (is_code_noted_) block.settling_left = left;
+  return block;
+}
+
+PlannedBlock BlockPlan::begin_counting() const {
+  return {BlockKind::kCounted, block_length_, true};
+}
+
+void BlockPlan::add_counted(const Block& block) {
+  evidence_.add_counted(block);
+  counted_ += block.totals.events.ir();
+  is_result_ = true;
+}
+
+// Two equal blocks are enough unless something is in doubt. Memory may stop growing: an
+// interpreter's lists of free objects do.
+bool BlockPlan::has_enough_blocks() const {
+  if (evidence_.blocks() < 2) return false;
+  if (evidence_.blocks() >= kMaxBlocks || counted_ > kMaxInstructions) return true;
+  if (!options_.is_judged) return evidence_.has_equal_pair();
+  const bool is_affordable = counted_ <= kMaxExtra;
+  if (evidence_.grows() && is_affordable) return false;
+  if (!evidence_.holds_whole_periods()) return evidence_.has_majority();
+  return evidence_.has_equal_pair() && !(evidence_.has_system_calls() && is_affordable);
+}
+
+PlannedBlock BlockPlan::after_counted() {
+  if (!has_enough_blocks()) {
+    lengthen_blocks();
+    return begin_counting();
+  }
+  if (!evidence_.has_equal_pair() || (block_length_ == 1 && !options_.is_simulated)) {
+    return search_or_finish();
+  }
+  // Its additional events come from iterations alone: the cost of entering a block is in both.
+  return {BlockKind::kDoubled, 2 * block_length_, true};
+}
+
+// Makes blocks longer after two short ones that differed, if two of the new length are affordable.
+void BlockPlan::lengthen_blocks() {
+  const bool is_first_pair = block_length_ == kShortBlock && evidence_.blocks() == 2;
+  if (options_.iterations != 0 || !is_first_pair) return;
+  const uint64_t iteration = counted_ / (2 * kShortBlock);
+  if (counted_ + kLongerBlock * iteration <= kMaxInstructions) restart_with(kLongerBlock);
+}
+
+void BlockPlan::restart_with(uint64_t length) {
+  block_length_ = length;
+  evidence_.restart();
+}
+
+// True if blocks of other lengths may be counted, besides those that are the result.
+bool BlockPlan::may_look_further() const {
+  return options_.iterations == 0 && !options_.is_simulated && options_.is_judged;
+}
+
+PlannedBlock BlockPlan::look_longer() {
+  const uint64_t in_block = std::max<uint64_t>(evidence_.last().events.ir(), 1);
+  const uint64_t length = std::min(kMaxInLongBlock * block_length_ / in_block, options_.max_block);
+  if (!may_look_further() || has_looked_longer_ || length <= 2 * block_length_) {
+    return search_or_finish();
+  }
+  has_looked_longer_ = true;
+  return {BlockKind::kLong, length, true};
+}
+
+// The number of single iterations with which a period is searched for next.
+uint32_t BlockPlan::next_singles() const {
+  return std::max(kFirstSingles, 2 * evidence_.singles());
+}
+
+// A period is searched for unless one is known, or blocks seem to hold whole periods.
+bool BlockPlan::may_search() const {
+  const bool seems_whole = evidence_.holds_whole_periods() && !evidence_.has_rare_costs();
+  if (!may_look_further() || seems_whole || evidence_.period() != 0) return false;
+  if (next_singles() > kMaxSingles) return false;
+  const uint64_t more = next_singles() - evidence_.singles();
+  const uint64_t iteration = evidence_.last().events.ir() / block_length_;
+  return evidence_.cost_of_singles() + more * iteration <= kMaxExtra;
+}
+
+// The counted blocks have ended, equal or not.
+PlannedBlock BlockPlan::search_or_finish() {
+  if (!may_search()) return follow_or_finish();
+  singles_wanted_ = next_singles();
+  return {BlockKind::kSingle, 1, true};
+}
+
+PlannedBlock BlockPlan::after_single(const Block& block) {
+  evidence_.add_single(block);
+  if (evidence_.singles() < singles_wanted_) return {BlockKind::kSingle, 1, true};
+  const uint64_t period = evidence_.period();
+  if (period == 0) return search_or_finish();
+  if (block_length_ % period == 0) return follow_or_finish();
+  restart_with(period);
+  return begin_counting();
+}
+
+PlannedBlock BlockPlan::follow_or_finish() const {
+  if (!options_.follow_calls) return {BlockKind::kDone};
+  return {BlockKind::kFollowed, std::min(block_length_, kMaxFollowed), true};
+}
+
+Judgement BlockPlan::judge() const {
+  const bool has_calls = options_.is_judged && evidence_.has_system_calls();
+  const bool is_certain = !options_.is_judged || evidence_.holds_whole_periods() ||
+                          (!has_calls && evidence_.has_majority());
+  Judgement judgement;
+  judgement.is_steady = evidence_.has_equal_pair() && is_certain;
+  if (has_calls) {
+    judgement.repeats = kRepeatsOfCalls;
+  } else if (options_.is_judged && evidence_.is_uneven()) {
+    judgement.repeats = 1;
+  }
+  return judgement;
+}
+
+}  // namespace instr

@@ -1,0 +1,110 @@
+// Decides which block of a run comes next and when to stop, from the costs of the blocks so far.
+// Knows nothing of Callgrind, LibTorch or the language, and allocates nothing.
+#pragma once
+
+#include <stdint.h>
+
+#include <optional>
+
+#include "worker/counted/evidence.h"
+
+namespace instr {
+
+// Blocks in the order in which a run has them. Most runs end after kLong.
+enum class BlockKind {
+  kNotStarted,
+  kFirst,     // the first iteration
+  kNoting,    // the second iteration, whose code the interpreter notes
+  kProbe,     // the iteration whose cost decides the length of counted blocks
+  kWarmUp,    // most of the warm-up
+  kSettling,  // a single iteration at the end of the warm-up
+  kCounted,   // costs the count, unless something is in doubt
+  kDoubled,   // twice as long as the counted blocks
+  kLong,      // much longer: contains rare costs
+  kSingle,    // a single iteration, in search of a period
+  kFollowed,  // notes the calls of the interpreter
+  kDone
+};
+
+struct PlannedBlock {
+  BlockKind kind = BlockKind::kNotStarted;
+  uint64_t iterations = 0;  // of kDone: 0
+  bool is_collected = false;
+  // The interpreter's code is to be settled for this many more iterations before the block begins.
+  std::optional<uint64_t> settling_left = {};
+  // The block that has just ended is the result so far.
+  bool ended_is_result = false;
+};
+
+struct PlanOptions {
+  std::optional<uint64_t> warmup = {};  // iterations; absent: adapt
+  uint64_t iterations = 0;              // of each counted block; 0: adapt
+  bool is_judged = true;                // checks that the count comes out again
+  bool is_simulated = false;            // Callgrind simulates caches or branches
+  bool follow_calls = false;
+  // From torch_side.h.
+  uint64_t (*warm_up_for)(uint64_t iterations) = nullptr;
+  uint64_t max_block = 0;
+  BlockEntry entry = {};
+};
+
+struct Judgement {
+  bool is_steady = false;
+  uint32_t repeats = 0;  // steady only if the trace is the same in this many other processes
+};
+
+class BlockPlan {
+ public:
+  BlockPlan() = default;
+  explicit BlockPlan(const PlanOptions& options) : options_(options), evidence_(options.entry) {}
+
+  // Takes in the cost of the current block, which has ended, and returns the next block. The first
+  // call begins the run, and ignores the cost.
+  PlannedBlock next(const Block& ended);
+
+  // Returns the block that comes instead of kNoting, if the code cannot be noted.
+  PlannedBlock skip_noting();
+
+  // Iterations before the first counted block.
+  uint64_t warmup() const { return warmup_; }
+  const Evidence& evidence() const { return evidence_; }
+  // Judges the counted blocks, of which there is at least one.
+  Judgement judge() const;
+
+ private:
+  PlannedBlock decide(const Block& ended);
+  PlannedBlock begin_counting() const;
+  PlannedBlock first_block();
+  PlannedBlock note_or_probe();
+  PlannedBlock probe_or_warm_up();
+  PlannedBlock after_probe(const Block& probe);
+  PlannedBlock warm_up_or_count();
+  PlannedBlock settle_or_count();
+  PlannedBlock after_counted();
+  PlannedBlock look_longer();
+  PlannedBlock search_or_finish();
+  PlannedBlock after_single(const Block& block);
+  PlannedBlock follow_or_finish() const;
+
+  void add_counted(const Block& block);
+  bool has_enough_blocks() const;
+  void lengthen_blocks();
+  void restart_with(uint64_t length);
+  bool may_look_further() const;
+  bool may_search() const;
+  uint32_t next_singles() const;
+
+  PlanOptions options_;
+  Evidence evidence_;
+  PlannedBlock current_;
+  uint64_t warmup_ = 0;
+  uint64_t block_length_ = 0;  // iterations of each counted block
+  bool is_code_noted_ = false;
+  uint64_t settling_ = 0;        // iterations left of the warm-up's end
+  bool is_result_ = false;       // the block that has just ended is the result so far
+  uint64_t counted_ = 0;         // instructions in all counted blocks
+  uint32_t singles_wanted_ = 0;  // before the next search for a period
+  bool has_looked_longer_ = false;
+};
+
+}  // namespace instr
