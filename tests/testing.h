@@ -183,7 +183,7 @@ inline std::vector<Definition> definitions_of(const std::string& text) {
 // A measurement of the variant with that key.
 inline Measurement measured(const std::string& key,
                             std::variant<Counted, Skipped, Failure> outcome) {
-  return {variant_of_key(key), std::move(outcome)};
+  return {parse_key(key), std::move(outcome)};
 }
 
 // A steady count.

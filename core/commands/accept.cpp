@@ -38,7 +38,7 @@ Expected<Found> found_in(const Comparison& comparison, const std::vector<std::st
   std::vector<std::string> known;
   for (const ComparedRow& row : comparison.rows) known.push_back(row.key);
   Found found;
-  TRY_ASSIGN(const auto keys, keys_meant(words, known));
+  TRY_ASSIGN(const auto keys, resolve_keys(words, known));
   for (const std::string& key : keys) {
     const std::size_t before = found.acceptances.size();
     for (const ComparedRow& row : comparison.rows) {
@@ -100,7 +100,7 @@ Expected<Found> found_in_history(const AcceptArguments& options) {
   TRY_ASSIGN(auto branch, options.recording.branch_in(Repository()));
   Found found{{}, [](const Acceptance&) { return false; }};
   TRY_ASSIGN(const auto known, recorded_keys(database));
-  TRY_ASSIGN(const auto keys, keys_meant(options.keys, known));
+  TRY_ASSIGN(const auto keys, resolve_keys(options.keys, known));
   for (const std::string& key : keys) {
     TRY(add_last_step(found, database, key, branch));
   }

@@ -61,7 +61,7 @@ ExpectedStatus run_compare(const CompareArguments& options) {
   TRY_ASSIGN(auto before, read_reference(options.files[0], options.gate.incomplete));
   TRY_ASSIGN(auto after, read_reference(options.files[1], options.gate.incomplete));
   TRY(check_selection(before.set, after.set, options.selection));
-  auto selected = selector(options.selection);
+  auto selected = make_selector(options.selection);
   before.set = only(std::move(before.set), selected);
   TRY(check_shard(before, after.set.results.header.shard, options.gate.incomplete));
   TRY_ASSIGN(auto differences,

@@ -168,7 +168,7 @@ tl::expected<CodesVerdict, Errors> judge_codes(const CodesOptions& options,
                                                const std::vector<ExperimentRecord>& records,
                                                const Selection& selection) {
   if (!options.file) return {};
-  const IsSelected is_selected = key_selector(selection);
+  const IsSelected is_selected = make_key_selector(selection);
   const std::string file = options.file->string();
   if (options.update) {
     return update_expected_codes_file(*options.file, records, is_selected)

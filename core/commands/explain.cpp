@@ -49,7 +49,7 @@ tl::expected<std::vector<Variant>, Errors> plan_one(const ExplainArguments& opti
   TRY_ASSIGN(auto variants, plan(options.plan));
   std::vector<std::string> keys;
   for (const Variant& variant : variants) keys.push_back(variant.key);
-  TRY_ASSIGN(const auto key, key_meant(options.operands[0], keys));
+  TRY_ASSIGN(const auto key, resolve_key(options.operands[0], keys));
   std::erase_if(variants, [&key](const Variant& variant) { return variant.key != key; });
   return variants;
 }
@@ -74,7 +74,7 @@ Expected<Measurement> stored(const std::string& word, const std::string& name_or
   std::vector<Measurement>& all = set.results.measurements;
   std::vector<std::string> keys;
   for (const Measurement& one : all) keys.push_back(one.variant.key);
-  TRY_ASSIGN(const auto key, key_meant(word, keys));
+  TRY_ASSIGN(const auto key, resolve_key(word, keys));
   const auto found = std::find_if(
       all.begin(), all.end(), [&key](const Measurement& one) { return one.variant.key == key; });
   TRY_ASSIGN(auto whole, whole_measurement(set, std::move(*found)));
@@ -111,7 +111,7 @@ Expected<Explanation> explained(const ExplainArguments& options, const std::stri
                             : explained_natively(key, counted, paths_of(options));
   if (!found || !options.callers) return found;
   const Explanation& all = *found;
-  Explanation chosen = callers_of(all, finder(*options.callers));
+  Explanation chosen = callers_of(all, make_matcher(*options.callers));
   if (!chosen.functions.empty()) return chosen;
   std::vector<std::string> names;
   for (const ExplainedFunction& one : all.functions) names.push_back(one.code.function);

@@ -60,7 +60,7 @@ Expected<Shown> list(const SqlDatabase& database, const HistoryOptions& options)
 
 Expected<Shown> show(const SqlDatabase& database, const HistoryOptions& options) {
   TRY_ASSIGN(const auto known, recorded_keys(database));
-  TRY_ASSIGN(const auto keys, keys_meant(options.operands, known));
+  TRY_ASSIGN(const auto keys, resolve_keys(options.operands, known));
   SeriesChoice choice = options.choice();
   choice.key = [&keys](const std::string& key) {
     return std::find(keys.begin(), keys.end(), key) != keys.end();
@@ -102,7 +102,7 @@ ExpectedStatus print(const HistoryOptions& options,
 }  // namespace
 
 SeriesChoice HistoryOptions::choice() const {
-  return {key_selector(selection), metrics, recording.branch};
+  return {make_key_selector(selection), metrics, recording.branch};
 }
 
 Expected<std::optional<Place>> HistoryOptions::place_since() const {

@@ -49,7 +49,7 @@ constexpr FileKind kReport{
 
 Expected<ReportData> of_files(const ReportArguments& options, const Acceptances& accepted) {
   std::vector<ResultSet> files;
-  const auto selected = selector(options.selection);
+  const auto selected = make_selector(options.selection);
   for (const std::string& name : options.files) {
     TRY_ASSIGN(auto set, find_baseline(name).and_then([&](const fs::path& file) {
       return read_any_result_set(file, name, options.incomplete);
@@ -88,7 +88,7 @@ Expected<std::optional<ReportSince>> find_since(const ReportArguments& options,
 Expected<ReportData> of_history(const ReportArguments& options, const Acceptances& accepted) {
   TRY_ASSIGN(auto database,
              open_history(options.history.value_or(usual_history()), SqlAccess::kRead));
-  const SeriesChoice choice{key_selector(options.selection), options.metrics, options.branch};
+  const SeriesChoice choice{make_key_selector(options.selection), options.metrics, options.branch};
   auto data = report_of_history(database, choice, accepted);
   if (!data) return data;
   TRY_ASSIGN(data->since, find_since(options, *data));

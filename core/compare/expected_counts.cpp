@@ -109,7 +109,7 @@ ExpectedCounts baseline_of(const std::vector<ExpectedCount>& counts) {
     Limits& limits = expected.limits[count.key];
     if (is_new) {
       Measurement& made = measurements.emplace_back();
-      made.variant = variant_of_key(count.key);
+      made.variant = parse_key(count.key);
       made.outcome = Counted{};
       std::get<Counted>(made.outcome).steady = true;
       for (const std::string& metric : limit_metrics())

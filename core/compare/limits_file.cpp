@@ -77,7 +77,7 @@ LimitsEntry read_entry(const toml::table& table, const SourceText& source, Error
   };
   take("hard", entry.limits.hard);
   take("soft", entry.limits.soft);
-  if (!has_any) read.add_error(place_of(table, source), "this limit sets none", kLimitExample);
+  if (!has_any) read.add_error(toml_location(table, source), "this limit sets none", kLimitExample);
   return entry;
 }
 

@@ -119,7 +119,7 @@ class Store {
     std::vector<FolderUse> uses;
     std::uint64_t total = 0;
     for (const auto& entry : fs::directory_iterator(root_ / "artefacts", error)) {
-      uses.push_back(folder_use(entry.path()));
+      uses.push_back(read_folder_use(entry.path()));
       total += uses.back().bytes;
     }
     std::sort(uses.begin(), uses.end(),

@@ -99,7 +99,7 @@ void touch_folder(const fs::path& folder) {
   ::utimensat(AT_FDCWD, (folder / kSumName).c_str(), nullptr, 0);
 }
 
-FolderUse folder_use(const fs::path& folder) {
+FolderUse read_folder_use(const fs::path& folder) {
   FolderUse use;
   use.folder = folder;
   std::error_code error;

@@ -34,7 +34,7 @@ struct FolderUse {
   std::filesystem::file_time_type last_use;
   std::uint64_t bytes = 0;
 };
-FolderUse folder_use(const std::filesystem::path& folder);
+FolderUse read_folder_use(const std::filesystem::path& folder);
 
 // $INSTR_BENCH_CACHE, else $XDG_CACHE_HOME/instr_bench, else ~/.cache/instr_bench; nothing if
 // none of them is set.

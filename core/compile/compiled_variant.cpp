@@ -2,7 +2,7 @@
 
 namespace instr {
 
-Measurement not_compiled(const Variant& variant, std::string message) {
+Measurement make_compile_failure(const Variant& variant, std::string message) {
   Measurement measurement;
   measurement.variant = variant;
   measurement.outcome = Failure{FailureKind::kCompileError, std::move(message)};

@@ -29,7 +29,7 @@ struct UnitResult {
 };
 
 // That it does not compile, with the message about it.
-Measurement not_compiled(const Variant& variant, std::string message);
+Measurement make_compile_failure(const Variant& variant, std::string message);
 
 struct CompileOptions {
   Toolchain toolchain;

@@ -52,7 +52,7 @@ std::optional<std::string> build_id_in(const std::vector<unsigned char>& notes) 
 
 }  // namespace
 
-std::optional<std::string> elf_build_id(const std::filesystem::path& file) {
+std::optional<std::string> read_build_id(const std::filesystem::path& file) {
   Fd fd(::open(file.c_str(), O_RDONLY | O_CLOEXEC));
   if (!fd) return std::nullopt;
   Elf64_Ehdr header;

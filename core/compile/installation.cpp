@@ -30,7 +30,7 @@ Installation find_installation() {
           resolved(share / "suites"), resolved(share / "selftest")};
 }
 
-std::vector<std::string> suite_names() {
+std::vector<std::string> list_suites() {
   std::vector<std::string> names;
   std::error_code ignored;
   for (const auto& entry : fs::directory_iterator(find_installation().suites, ignored)) {
@@ -40,9 +40,9 @@ std::vector<std::string> suite_names() {
   return names;
 }
 
-Expected<fs::path> suite_from(const std::string& name) {
+Expected<fs::path> find_suite(const std::string& name) {
   std::vector<std::pair<std::string, fs::path>> known;
-  for (const std::string& suite : suite_names()) {
+  for (const std::string& suite : list_suites()) {
     known.emplace_back(suite, find_installation().suites / (suite + ".toml"));
   }
   return meaning_of(name, known).map_error([&](const std::string& advice) {

@@ -21,9 +21,9 @@ struct Installation {
 Installation find_installation();
 
 // The suites that are there, sorted.
-std::vector<std::string> suite_names();
+std::vector<std::string> list_suites();
 
 // A suite's definition file. An error, without a place, names the known ones.
-Expected<std::filesystem::path> suite_from(const std::string& name);
+Expected<std::filesystem::path> find_suite(const std::string& name);
 
 }  // namespace instr

@@ -138,7 +138,7 @@ std::optional<LibTorch> libtorch_in(const fs::path& root, const std::string& fou
   torch.has_cuda = is_file(torch.library_dir / "libtorch_cuda.so");
   if (torch.has_cuda) torch.cuda_headers = find_cuda_headers(root);
   torch.version = read_version(torch);
-  torch.build_id = library_id(torch.library_dir);
+  torch.build_id = read_library_id(torch.library_dir);
   torch.defines.push_back(string_layout(torch.library_dir));
   return torch;
 }
@@ -273,9 +273,9 @@ Expected<LibTorch> any_libtorch(const std::optional<fs::path>& requested) {
 
 }  // namespace
 
-std::string library_id(const fs::path& library_dir) {
+std::string read_library_id(const fs::path& library_dir) {
   const fs::path library = library_dir / "libtorch_cpu.so";
-  const std::string id = elf_build_id(library).value_or("");
+  const std::string id = read_build_id(library).value_or("");
   return id.empty() ? file_hash(library).value_or("") : id;
 }
 

@@ -27,7 +27,7 @@ struct LibTorch {
 };
 
 // What identifies the LibTorch whose libraries are in this folder: LibTorch::build_id.
-std::string library_id(const std::filesystem::path& library_dir);
+std::string read_library_id(const std::filesystem::path& library_dir);
 
 // In this order: `requested` (--libtorch), TORCH_DIR, CMAKE_PREFIX_PATH, the active Python's torch
 // (VIRTUAL_ENV, then python3 on PATH; found by looking at its site-packages, importing nothing),

@@ -40,7 +40,7 @@ SourceLocation place_in(const Text& text, std::size_t line, std::size_t at) {
 
 }  // namespace
 
-std::string literal(std::string_view text) {
+std::string to_cpp_literal(std::string_view text) {
   std::string out = "\"";
   for (char c : text) {
     if (c == '"' || c == '\\') out += '\\';
@@ -54,7 +54,7 @@ std::string literal(std::string_view text) {
 }
 
 void Writer::glue(std::string_view code) {
-  if (with_places_) text_ += fmt::format("#line 1 {}\n", literal(line_marker(symbol_, "")));
+  if (with_places_) text_ += fmt::format("#line 1 {}\n", to_cpp_literal(make_line_marker(symbol_, "")));
   text_ += code;
   text_ += '\n';
 }
@@ -67,20 +67,20 @@ void Writer::user(const Text& text) {
 void Writer::put(const SourceLocation& where, std::string_view code) {
   if (with_places_) {
     text_ += fmt::format("#line {} {}\n", where.line > 0 ? where.line : 1,
-                         literal(line_marker(symbol_, where.file)));
+                         to_cpp_literal(make_line_marker(symbol_, where.file)));
     if (where.column > 1) text_.append(static_cast<std::size_t>(where.column - 1), ' ');
   }
   text_ += code;
   text_ += '\n';
 }
 
-std::string joined(const std::vector<std::string>& names) {
+std::string join_names(const std::vector<std::string>& names) {
   std::string out;
   for (const auto& name : names) out += (out.empty() ? "" : ", ") + name;
   return out;
 }
 
-std::vector<std::string> lines_of(std::string_view text) {
+std::vector<std::string> to_lines(std::string_view text) {
   std::vector<std::string> lines;
   std::size_t begin = 0;
   while (begin <= text.size()) {
@@ -91,8 +91,8 @@ std::vector<std::string> lines_of(std::string_view text) {
   return lines;
 }
 
-std::string script_body(std::string_view text) {
-  const auto lines = lines_of(text);
+std::string format_script_body(std::string_view text) {
+  const auto lines = to_lines(text);
   const ScriptLines script = script_lines(lines);
   std::string body;
   for (std::size_t number : script.numbers) {
@@ -101,8 +101,8 @@ std::string script_body(std::string_view text) {
   return body;
 }
 
-std::optional<SourceLocation> place_in_script(const Text& script, int line, int column) {
-  const auto lines = lines_of(script.code);
+std::optional<SourceLocation> find_place_in_script(const Text& script, int line, int column) {
+  const auto lines = to_lines(script.code);
   const ScriptLines known = script_lines(lines);
   if (line < 1 || static_cast<std::size_t>(line) > known.numbers.size()) return std::nullopt;
   const std::size_t number = known.numbers[static_cast<std::size_t>(line - 1)];
@@ -112,10 +112,10 @@ std::optional<SourceLocation> place_in_script(const Text& script, int line, int 
   return place_in(script, number, at);
 }
 
-SourceLocation place_in_lines(const Text& text, int line, int column) {
-  const auto lines = lines_of(text.code);
+SourceLocation find_place_in_text(const Text& text, int line, int column) {
+  const auto lines = to_lines(text.code);
   const std::size_t number = static_cast<std::size_t>(std::max(line, 1)) - 1;
-  if (number >= lines.size()) return end_of_script(text);
+  if (number >= lines.size()) return find_script_end(text);
   const std::size_t first = lines[number].find_first_not_of(" \t");
   if (column < 1) return place_in(text, number, first == std::string::npos ? 0 : first);
   const std::size_t indentation = script_lines(lines).indentation;
@@ -123,16 +123,16 @@ SourceLocation place_in_lines(const Text& text, int line, int column) {
   return place_in(text, number, common + static_cast<std::size_t>(column) - 1);
 }
 
-SourceLocation end_of_script(const Text& script) {
-  const auto lines = lines_of(script.code);
+SourceLocation find_script_end(const Text& script) {
+  const auto lines = to_lines(script.code);
   const ScriptLines known = script_lines(lines);
   if (known.numbers.empty()) return script.where;
   const std::string& last = lines[known.numbers.back()];
   return place_in(script, known.numbers.back(), last.find_last_not_of(" \t\r") + 1);
 }
 
-SourceLocation first_place(const Text& text) {
-  const auto lines = lines_of(text.code);
+SourceLocation find_first_place(const Text& text) {
+  const auto lines = to_lines(text.code);
   for (std::size_t number = 0; number < lines.size(); ++number) {
     if (is_blank(lines[number])) continue;
     return place_in(text, number, lines[number].find_first_not_of(" \t"));

@@ -12,7 +12,7 @@
 namespace instr {
 
 // As a C++ string literal.
-std::string literal(std::string_view text);
+std::string to_cpp_literal(std::string_view text);
 
 // Collects source text. Without places it gives the text that a symbol is hashed from.
 class Writer {
@@ -39,25 +39,25 @@ class Writer {
   std::string text_;
 };
 
-std::string joined(const std::vector<std::string>& names);  // "x, w"
-std::vector<std::string> lines_of(std::string_view text);
+std::string join_names(const std::vector<std::string>& names);  // "x, w"
+std::vector<std::string> to_lines(std::string_view text);
 
 // The body of forward(): the text's own indentation replaced by four spaces. The first line of a
 // text that does not begin on a line of its own has no indentation to remove.
-std::string script_body(std::string_view text);
+std::string format_script_body(std::string_view text);
 
 // The place in the definition of that place in the body, lines and columns from 1; of the line's
 // first character if the column is 0. Nothing if the body has no such line.
-std::optional<SourceLocation> place_in_script(const Text& script, int line, int column);
+std::optional<SourceLocation> find_place_in_script(const Text& script, int line, int column);
 
 // The place of that line of the text, from 1; its column counts from 1 behind the indentation that
 // all lines have in common, or is 0: the place of its first character that is not a blank.
-SourceLocation place_in_lines(const Text& text, int line, int column);
+SourceLocation find_place_in_text(const Text& text, int line, int column);
 
 // The place after the text's last character that is not a blank.
-SourceLocation end_of_script(const Text& script);
+SourceLocation find_script_end(const Text& script);
 
 // The place of the text's first character that is not a blank.
-SourceLocation first_place(const Text& text);
+SourceLocation find_first_place(const Text& text);
 
 }  // namespace instr

@@ -30,7 +30,7 @@ std::vector<std::pair<std::string, std::string>> named(const Words& words) {
 }
 
 std::string data_type_on_axis(const Variant& variant) {
-  const std::string type = param_of(variant, "dtype");
+  const std::string type = find_param(variant, "dtype");
   return type.empty() ? kDataTypes[0] : type;
 }
 
@@ -50,12 +50,12 @@ constexpr Axis kAxes[] = {
     {"shapes",
      [](const Variant& variant) { return std::string(kShapes[has_dynamic_shapes(variant)]); }},
     {"threads", [](const Variant& variant) { return std::to_string(variant.threads); }},
-    {"batch_size", [](const Variant& variant) { return param_of(variant, "batch_size"); }},
+    {"batch_size", [](const Variant& variant) { return find_param(variant, "batch_size"); }},
 };
 
 }  // namespace
 
-std::vector<Definition> with_axes(std::vector<Definition> definitions, const ExperimentAxes& axes) {
+std::vector<Definition> apply_axes(std::vector<Definition> definitions, const ExperimentAxes& axes) {
   for (Definition& definition : definitions) {
     if (!axes.threads.empty()) definition.threads = axes.threads;
     if (!axes.shapes.empty()) definition.shapes = axes.shapes;
@@ -103,42 +103,42 @@ Expected<void> check_left_out(const AxisValue& left_out) {
   return fail("eager cannot be left out, as the other backends are compared with it");
 }
 
-Expected<std::vector<Variant>> without(std::vector<Variant> variants,
+Expected<std::vector<Variant>> leave_out(std::vector<Variant> variants,
                                        const std::vector<AxisValue>& left_out) {
   const std::size_t before = variants.size();
   std::erase_if(variants, [&left_out](const Variant& variant) {
     return std::any_of(left_out.begin(), left_out.end(), [&variant](const AxisValue& one) {
-      return value_on(one.axis, variant) == one.value;
+      return find_axis_value(one.axis, variant) == one.value;
     });
   });
   if (!variants.empty() || before == 0) return variants;
   return fail("what is left out leaves nothing to measure", "leave out fewer values");
 }
 
-std::string param_of(const Variant& variant, std::string_view name) {
+std::string find_param(const Variant& variant, std::string_view name) {
   for (const auto& [known, value] : variant.params) {
     if (known == name) return value;
   }
   return "";
 }
 
-std::string value_on(std::string_view axis, const Variant& variant) {
+std::string find_axis_value(std::string_view axis, const Variant& variant) {
   for (const Axis& known : kAxes) {
     if (known.name == axis) return known.value(variant);
   }
   return "";
 }
 
-std::string default_type_of(const Variant& variant) {
-  const std::string type = param_of(variant, "dtype");
+std::string find_default_type(const Variant& variant) {
+  const std::string type = find_param(variant, "dtype");
   const auto* known = std::find(std::begin(kDataTypes), std::end(kDataTypes), type);
   return known != std::end(kDataTypes) && type != kAmp ? type : kDataTypes[0];
 }
 
 bool has_dynamic_shapes(const Variant& variant) {
-  return param_of(variant, "shapes") == kShapes[1];
+  return find_param(variant, "shapes") == kShapes[1];
 }
 
-bool is_autocast(const Variant& variant) { return param_of(variant, "dtype") == kAmp; }
+bool is_autocast(const Variant& variant) { return find_param(variant, "dtype") == kAmp; }
 
 }  // namespace instr

@@ -40,20 +40,20 @@ inline constexpr const char* kDataTypes[] = {"float32", "float64", "float16", "b
 
 // Definitions that have their own parameter `dtype` keep its values; those that are explicit have
 // no variants for kAmp, as nothing is put around their statements.
-std::vector<Definition> with_axes(std::vector<Definition> definitions, const ExperimentAxes& axes);
+std::vector<Definition> apply_axes(std::vector<Definition> definitions, const ExperimentAxes& axes);
 
 // Those that have none of these values. An error, without a place, if that leaves none.
-Expected<std::vector<Variant>> without(std::vector<Variant> variants,
+Expected<std::vector<Variant>> leave_out(std::vector<Variant> variants,
                                        const std::vector<AxisValue>& left_out);
 
 // A parameter's value; empty if the variant has no such parameter.
-std::string param_of(const Variant& variant, std::string_view name);
+std::string find_param(const Variant& variant, std::string_view name);
 
 // What it has on the axis of that name, such as "backend"; empty if nothing (batch_size).
-std::string value_on(std::string_view axis, const Variant& variant);
+std::string find_axis_value(std::string_view axis, const Variant& variant);
 
 // LibTorch's default type while it runs: "float32", ...
-std::string default_type_of(const Variant& variant);
+std::string find_default_type(const Variant& variant);
 
 // Whether its statement runs under autocast: in bfloat16 on the CPU and float16 on CUDA where that
 // is precise enough.

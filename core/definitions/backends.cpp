@@ -17,7 +17,7 @@ static_assert(is_in_order(), "facts_of() finds an entry by its place");
 
 }  // namespace
 
-std::optional<Backend> backend_from(const std::string& name) {
+std::optional<Backend> find_backend(const std::string& name) {
   const auto known = std::find_if(kBackends.begin(), kBackends.end(),
                                   [&name](const BackendFacts& one) { return name == one.name; });
   return known == kBackends.end() ? std::nullopt : std::optional(known->backend);

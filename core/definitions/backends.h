@@ -215,7 +215,7 @@ inline const std::vector<Backend> kUsualBackends = [] {
 }();
 
 constexpr const char* to_string(Backend backend) { return facts_of(backend).name; }
-std::optional<Backend> backend_from(const std::string& name);
+std::optional<Backend> find_backend(const std::string& name);
 
 // Whether it runs something that is prepared first: a script, a package, a compiled function. Not
 // eager.

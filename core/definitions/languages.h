@@ -42,7 +42,7 @@ constexpr const LanguageFacts& facts_of(Language language) {
 
 inline const char* to_string(Language language) { return facts_of(language).name; }
 
-inline std::optional<Language> language_from(std::string_view name) {
+inline std::optional<Language> find_language(std::string_view name) {
   for (const LanguageFacts& one : kLanguages) {
     if (one.name == name) return one.language;
   }
@@ -50,7 +50,7 @@ inline std::optional<Language> language_from(std::string_view name) {
 }
 
 // The key of a benchmark that holds this text: "stmt" in C++, "py_stmt" in Python.
-inline std::string key_in(Language language, const char* key) {
+inline std::string format_key(Language language, const char* key) {
   return language == Language::kCpp ? key : std::string(to_string(language)) + "_" + key;
 }
 

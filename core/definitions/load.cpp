@@ -139,7 +139,7 @@ class Loader {
     if (!value || *value == kDefinitionSchema) return true;
     const bool is_newer = *value > kDefinitionSchema;
     errors_.push_back(
-        {place_of(*schema, file.source),
+        {toml_location(*schema, file.source),
          fmt::format("this file has schema {}, and this instr_bench reads schema {}", *value,
                      kDefinitionSchema),
          is_newer ? "update instr_bench" : fmt::format("write `schema = {}`", kDefinitionSchema)});
@@ -154,19 +154,19 @@ class Loader {
     }
     for (const LanguageFacts& language : kLanguages) {
       file.global_setups[static_cast<std::size_t>(language.language)] =
-          read.text(key_in(language.language, "global_setup"));
+          read.text(format_key(language.language, "global_setup"));
     }
     const toml::table* setups = read.table("setups");
     if (!setups) return;
-    for (const TomlEntry& entry : written_order(*setups, file.source)) read_setup(file, entry);
+    for (const TomlEntry& entry : list_entries(*setups, file.source)) read_setup(file, entry);
   }
 
   void read_setup(File& file, const TomlEntry& entry) {
     const toml::table* table = entry.value->as_table();
     if (!table) {
       errors_.push_back(
-          {place_of(*entry.value, file.source),
-           fmt::format("`setups.{}` must be a table, not {}", entry.name, kind_of(*entry.value)),
+          {toml_location(*entry.value, file.source),
+           fmt::format("`setups.{}` must be a table, not {}", entry.name, describe_kind(*entry.value)),
            fmt::format("write [setups.{}] and below it `cpp = \"...\"`", entry.name)});
       is_any_broken_ = file.is_incomplete = true;
       return;

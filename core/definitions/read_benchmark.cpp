@@ -24,7 +24,7 @@ class BenchmarkReader {
       : read_(table, "[[benchmark]]", benchmark_keys(), context.source, errors),
         context_(context),
         errors_(errors) {
-    definition_.where = place_of(table, context.source);
+    definition_.where = toml_location(table, context.source);
     definition_.build = context.build;
   }
 
@@ -61,8 +61,8 @@ class BenchmarkReader {
 
   // Whether something is measured in it.
   bool is_written_in(Language language) const {
-    return read_.has(key_in(language, "stmt")) || read_.has(key_in(language, "stmts")) ||
-           read_.has(key_in(language, "module")) || read_.has(key_in(language, "modules"));
+    return read_.has(format_key(language, "stmt")) || read_.has(format_key(language, "stmts")) ||
+           read_.has(format_key(language, "module")) || read_.has(format_key(language, "modules"));
   }
 
   bool is_written() const {
@@ -76,14 +76,14 @@ class BenchmarkReader {
     Definition& definition = in(language);
     definition.language = language;
     read_setups(language, definition);
-    definition.module = read_.code(key_in(language, "module"));
+    definition.module = read_.code(format_key(language, "module"));
     read_statements(read_, context_.source, language, statements);
   }
 
   bool has_misspelled_statement() const {
     for (const LanguageFacts& one : kLanguages) {
       for (const char* name : {"stmt", "stmts", "module"}) {
-        if (read_.has_misspelled(key_in(one.language, name))) return true;
+        if (read_.has_misspelled(format_key(one.language, name))) return true;
       }
     }
     return false;
@@ -117,11 +117,11 @@ class BenchmarkReader {
         definition.setups.push_back(*setup);
       }
     }
-    if (auto setup = read_.text(key_in(language, "setup")); setup && !is_blank(setup->code)) {
+    if (auto setup = read_.text(format_key(language, "setup")); setup && !is_blank(setup->code)) {
       definition.setups.push_back(std::move(*setup));
     }
     definition.global_setups = context_.global_setups[static_cast<std::size_t>(language)];
-    if (auto own = read_.text(key_in(language, "global_setup")); own && !is_blank(own->code)) {
+    if (auto own = read_.text(format_key(language, "global_setup")); own && !is_blank(own->code)) {
       definition.global_setups.push_back(std::move(*own));
     }
   }
@@ -186,9 +186,9 @@ class BenchmarkReader {
     if (definition_.package) need("package");
     if (definition_.autograd) need("autograd");
     for (const LanguageFacts& language : kLanguages) {
-      const auto has = [&](const char* key) { return read_.has(key_in(language.language, key)); };
+      const auto has = [&](const char* key) { return read_.has(format_key(language.language, key)); };
       for (const char* key : {"module", "modules"}) {
-        if (has(key) && !has("stmt") && !has("stmts")) need(key_in(language.language, key));
+        if (has(key) && !has("stmt") && !has("stmts")) need(format_key(language.language, key));
       }
     }
   }
@@ -319,7 +319,7 @@ class BenchmarkReader {
     conflict(definition_.package.has_value(), "package");
     for (const LanguageFacts& language : kLanguages) {
       for (const char* name : {"module", "modules"}) {
-        const std::string key = key_in(language.language, name);
+        const std::string key = format_key(language.language, name);
         conflict(read_.has(key), key);
       }
     }
@@ -332,10 +332,10 @@ class BenchmarkReader {
   // What is for one benchmark, where `many` makes several.
   void check_shared_by(const char* many) {
     const auto its = std::find_if(kLanguages.begin(), kLanguages.end(), [&](const auto& one) {
-      return read_.table(key_in(one.language, many)) != nullptr;
+      return read_.table(format_key(one.language, many)) != nullptr;
     });
     if (its == kLanguages.end()) return;
-    const std::string key = key_in(its->language, many);
+    const std::string key = format_key(its->language, many);
     // `true` stands for each module.
     const toml::node* script = read_.get("torchscript");
     const bool is_of_each = many == std::string_view("modules") && script && script->is_boolean();
@@ -354,12 +354,12 @@ class BenchmarkReader {
   void check_orphans(Language language) {
     if (is_written_in(language)) return;
     for (const char* key : {"setup", "global_setup"}) {
-      const std::string name = key_in(language, key);
+      const std::string name = format_key(language, key);
       if (!read_.has(name) || !is_written()) continue;
       read_.refuse(name,
                    fmt::format("`{}` in a benchmark without a statement in {}", name,
                                facts_of(language).title),
-                   fmt::format("add `{}`, or leave it out", key_in(language, "stmt")));
+                   fmt::format("add `{}`, or leave it out", format_key(language, "stmt")));
     }
   }
 

@@ -40,7 +40,7 @@ std::vector<std::pair<std::string, std::string>> defines(const TableReader& read
   std::vector<std::pair<std::string, std::string>> result;
   const toml::table* table = read.table("defines");
   if (!table) return result;
-  for (const TomlEntry& entry : written_order(*table, source)) {
+  for (const TomlEntry& entry : list_entries(*table, source)) {
     if (!is_identifier(entry.name)) {
       read.add_error(entry.where, fmt::format("`{}` is not a valid macro name", entry.name),
                      "use letters, digits and _, and do not begin with a digit");
@@ -58,7 +58,7 @@ std::shared_ptr<const BuildOptions> read_build(const toml::table& table, const S
                                                Errors& errors) {
   const TableReader read(table, "[build]", build_keys(), source, errors);
   auto build = std::make_shared<BuildOptions>();
-  build->where = place_of(table, source);
+  build->where = toml_location(table, source);
   build->include_dirs = paths(read, "include_dirs", source);
   build->sources = paths(read, "sources", source);
   build->libraries = strings(read, "libraries");

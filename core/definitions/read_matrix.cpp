@@ -42,7 +42,7 @@ class MatrixReader {
       std::string text = value_text(value);
       if (!check(value, text)) return;
       if (!seen.insert(text).second) {
-        refuse(place_of(value, source_), fmt::format("`matrix.{}` has {} twice", entry.name, text),
+        refuse(toml_location(value, source_), fmt::format("`matrix.{}` has {} twice", entry.name, text),
                "name each value once");
         return;
       }
@@ -70,12 +70,12 @@ class MatrixReader {
   bool check(const toml::node& value, const std::string& text) const {
     const auto* number = value.as_floating_point();
     if (number && !std::isfinite(number->get())) {
-      refuse(place_of(value, source_), fmt::format("{} is not a number that C++ can spell", text),
+      refuse(toml_location(value, source_), fmt::format("{} is not a number that C++ can spell", text),
              "write it as code, in quotes");
       return false;
     }
     if (!is_plain_line(text)) {
-      refuse(place_of(value, source_), "this value has an invisible character",
+      refuse(toml_location(value, source_), "this value has an invisible character",
              "values are a part of the key: one line of plain text");
       return false;
     }
@@ -98,7 +98,7 @@ std::vector<std::pair<std::string, std::vector<std::string>>> read_matrix(
   const toml::table* table = benchmark.table("matrix");
   if (!table) return {};
   const MatrixReader reader(benchmark, source);
-  const std::vector<TomlEntry> entries = written_order(*table, source);
+  const std::vector<TomlEntry> entries = list_entries(*table, source);
   std::uint64_t count = std::max<std::uint64_t>(variants_of_point, 1);
   for (const TomlEntry& entry : entries) {
     reader.check_name(entry);

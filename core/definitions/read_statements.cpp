@@ -19,10 +19,10 @@ class StatementsReader {
       : read_(read), source_(source), language_(language), statements_(statements) {}
 
   void read() {
-    const std::string one = key_in(language_, "stmt");
-    const std::string many = key_in(language_, "stmts");
+    const std::string one = format_key(language_, "stmt");
+    const std::string many = format_key(language_, "stmts");
     refuse_both(one, many);
-    if (read_.has(key_in(language_, "modules"))) return read_modules();
+    if (read_.has(format_key(language_, "modules"))) return read_modules();
     if (const toml::table* table = read_.table(many)) return read_named(*table);
     if (read_.has(many)) return;
     // Without a statement, the module's.
@@ -33,25 +33,25 @@ class StatementsReader {
  private:
   // A statement of each, in the words of `stmt` if there is one.
   void read_modules() {
-    const std::string many = key_in(language_, "modules");
-    refuse_both(key_in(language_, "module"), many);
-    refuse_both(key_in(language_, "stmts"), many);
-    const std::optional<Text> statement = read_.code(key_in(language_, "stmt"));
+    const std::string many = format_key(language_, "modules");
+    refuse_both(format_key(language_, "module"), many);
+    refuse_both(format_key(language_, "stmts"), many);
+    const std::optional<Text> statement = read_.code(format_key(language_, "stmt"));
     const toml::table* table = read_.table(many);
     if (!table) return;
     check_names(many, *table, facts_of(language_).example_module);
-    for (const TomlEntry& entry : written_order(*table, source_)) {
-      Text module = text_of(*entry.value, source_);
+    for (const TomlEntry& entry : list_entries(*table, source_)) {
+      Text module = to_text(*entry.value, source_);
       if (is_there(module, "module")) add("/" + entry.name, statement, std::move(module));
     }
   }
 
   void read_named(const toml::table& table) {
-    const std::string key = key_in(language_, "stmts");
+    const std::string key = format_key(language_, "stmts");
     check_names(key, table, facts_of(language_).example_stmt);
-    for (const TomlEntry& entry : written_order(table, source_)) {
+    for (const TomlEntry& entry : list_entries(table, source_)) {
       if (!entry.value->is_array()) {
-        add_statement("/" + entry.name, text_of(*entry.value, source_));
+        add_statement("/" + entry.name, to_text(*entry.value, source_));
         continue;
       }
       const toml::array& list = *entry.value->as_array();
@@ -60,7 +60,7 @@ class StatementsReader {
                         "add a statement, or leave it out");
       }
       for (std::size_t i = 0; i < list.size(); ++i) {
-        add_statement(fmt::format("/{}/{}", entry.name, i), text_of(list[i], source_));
+        add_statement(fmt::format("/{}/{}", entry.name, i), to_text(list[i], source_));
       }
     }
   }
@@ -77,7 +77,7 @@ class StatementsReader {
       read_.refuse(key, fmt::format("`{}` is empty", key),
                    fmt::format("add for example `name = \"{}\"`", example));
     }
-    for (const TomlEntry& entry : written_order(table, source_)) {
+    for (const TomlEntry& entry : list_entries(table, source_)) {
       if (is_blank(entry.name) || !is_plain_line(entry.name)) {
         read_.add_error(entry.where, "this name is empty or has an invisible character",
                         "the name becomes a part of the label");

@@ -66,7 +66,7 @@ class Pattern {
 
   bool finds(const Variant& variant) const {
     if (is_in(variant.key)) return true;
-    const VariantName name = name_of(variant);
+    const VariantName name = name_variant(variant);
     return is_in(name.full + " " + name.column) || is_in(name.row + " " + name.column);
   }
 
@@ -131,7 +131,7 @@ std::vector<std::string> labels_of(const std::vector<Variant>& variants) {
 // All filters that may have been meant; those that match more come first.
 std::vector<std::string> possible_filters(const std::vector<Variant>& variants) {
   std::vector<VariantName> names;
-  for (const Variant& variant : variants) names.push_back(name_of(variant));
+  for (const Variant& variant : variants) names.push_back(name_variant(variant));
   Words words;
   for (const VariantName& name : names) words.add(name.group);
   for (const Variant& variant : variants) words.add(printable(variant.label));
@@ -274,13 +274,13 @@ bool is_in(const Shard& shard, const std::string& key) {
   return part + 1 == static_cast<std::uint64_t>(shard.index);
 }
 
-std::function<bool(const std::string&)> finder(const std::string& pattern) {
+std::function<bool(const std::string&)> make_matcher(const std::string& pattern) {
   return [read = std::make_shared<Pattern>(pattern)](const std::string& text) {
     return read->is_in(text);
   };
 }
 
-std::function<bool(const Variant&)> selector(const Selection& selection) {
+std::function<bool(const Variant&)> make_selector(const Selection& selection) {
   return [selection, filters = patterns(selection.filters),
           excludes = patterns(selection.excludes)](const Variant& v) {
     return (filters->empty() || any_finds(*filters, v)) && !any_finds(*excludes, v) &&
@@ -291,17 +291,17 @@ std::function<bool(const Variant&)> selector(const Selection& selection) {
   };
 }
 
-std::function<bool(const std::string& key)> key_selector(const Selection& selection) {
-  return [selected = selector(selection)](const std::string& key) {
-    return selected(variant_of_key(key));
+std::function<bool(const std::string& key)> make_key_selector(const Selection& selection) {
+  return [selected = make_selector(selection)](const std::string& key) {
+    return selected(parse_key(key));
   };
 }
 
-Expected<std::string> key_meant(const std::string& word, const std::vector<std::string>& known) {
+Expected<std::string> resolve_key(const std::string& word, const std::vector<std::string>& known) {
   if (std::find(known.begin(), known.end(), word) != known.end()) return word;
   Selection selection;
   selection.filters = {word};
-  const auto is_selected = key_selector(selection);
+  const auto is_selected = make_key_selector(selection);
   std::set<std::string> matching;
   std::copy_if(known.begin(), known.end(), std::inserter(matching, matching.end()), is_selected);
   if (matching.size() == 1) return *matching.begin();
@@ -320,11 +320,11 @@ Expected<std::string> key_meant(const std::string& word, const std::vector<std::
               "name one of them:" + names);
 }
 
-Expected<std::vector<std::string>> keys_meant(const std::vector<std::string>& words,
+Expected<std::vector<std::string>> resolve_keys(const std::vector<std::string>& words,
                                               const std::vector<std::string>& known) {
   std::vector<std::string> keys;
   for (const std::string& word : words) {
-    TRY_ASSIGN(auto key, key_meant(word, known));
+    TRY_ASSIGN(auto key, resolve_key(word, known));
     keys.push_back(std::move(key));
   }
   return keys;
@@ -344,7 +344,7 @@ Expected<void> check_selection(const std::vector<Variant>& variants, const Selec
   }
   Selection whole = selection;
   whole.shard.reset();
-  if (std::none_of(matching.begin(), matching.end(), selector(whole))) {
+  if (std::none_of(matching.begin(), matching.end(), make_selector(whole))) {
     return tl::unexpected(nothing_left(matching, selection));
   }
   return {};
@@ -353,7 +353,7 @@ Expected<void> check_selection(const std::vector<Variant>& variants, const Selec
 Expected<std::vector<Variant>> select(std::vector<Variant> variants, const Selection& selection) {
   if (variants.empty()) return fail("there is no benchmark to select from", "load definitions");
   TRY(check_selection(variants, selection));
-  std::erase_if(variants, std::not_fn(selector(selection)));
+  std::erase_if(variants, std::not_fn(make_selector(selection)));
   return variants;
 }
 

@@ -44,17 +44,17 @@ struct Selection {
 };
 
 // Whether the pattern matches a text.
-std::function<bool(const std::string&)> finder(const std::string& pattern);
+std::function<bool(const std::string&)> make_matcher(const std::string& pattern);
 
 // Whether a variant is selected; whether one of this key is, as far as the key says.
-std::function<bool(const Variant&)> selector(const Selection& selection);
-std::function<bool(const std::string& key)> key_selector(const Selection& selection);
+std::function<bool(const Variant&)> make_selector(const Selection& selection);
+std::function<bool(const std::string& key)> make_key_selector(const Selection& selection);
 
 // The known key that a word means: that key itself, or the only one that it matches as a filter.
-Expected<std::string> key_meant(const std::string& word, const std::vector<std::string>& known);
+Expected<std::string> resolve_key(const std::string& word, const std::vector<std::string>& known);
 
 // The same for each of the words.
-Expected<std::vector<std::string>> keys_meant(const std::vector<std::string>& words,
+Expected<std::vector<std::string>> resolve_keys(const std::vector<std::string>& words,
                                               const std::vector<std::string>& known);
 
 // An error (without a place) if none of `variants`, which are not empty, is selected, or if a

@@ -89,7 +89,7 @@ Expected<toml::table> parse_toml(const SourceText& source) {
   }
 }
 
-std::vector<TomlEntry> written_order(const toml::table& table, const SourceText& source) {
+std::vector<TomlEntry> list_entries(const toml::table& table, const SourceText& source) {
   std::vector<TomlEntry> entries;
   for (const auto& [key, value] : table) {
     entries.push_back({std::string(key.str()), place_at(key.source(), source), &value});
@@ -100,7 +100,7 @@ std::vector<TomlEntry> written_order(const toml::table& table, const SourceText&
   return entries;
 }
 
-SourceLocation place_of(const toml::node& node, const SourceText& source) {
+SourceLocation toml_location(const toml::node& node, const SourceText& source) {
   return place_at(node.source(), source);
 }
 
@@ -137,13 +137,13 @@ std::string with_paths(const std::string& code, const SourceText& source) {
 
 }  // namespace
 
-Text text_of(const toml::node& string, const SourceText& source) {
+Text to_text(const toml::node& string, const SourceText& source) {
   const auto begin = string.source().begin;
   return {with_paths(string.as_string()->get(), source),
           source.content_of_string(static_cast<int>(begin.line), static_cast<int>(begin.column))};
 }
 
-std::string kind_of(const toml::node& node) {
+std::string describe_kind(const toml::node& node) {
   switch (node.type()) {
     case toml::node_type::string: return "a string";
     case toml::node_type::integer: return "an integer";
@@ -176,7 +176,7 @@ TableReader::TableReader(const toml::table& table, std::string_view title, Keys 
   }
   for (const Key& key : known) {
     if (!key.is_required || has(key.name)) continue;
-    add_error(place_of(table, source), fmt::format("`{}` is missing in {}", key.name, title),
+    add_error(toml_location(table, source), fmt::format("`{}` is missing in {}", key.name, title),
               fmt::format("write for example `{}`", key.example));
   }
 }
@@ -247,8 +247,8 @@ void TableReader::check_entry(const Key& key, const toml::node& value, std::stri
 
 void TableReader::wrong_shape(const Key& key, const toml::node& value, std::string_view name,
                               std::string_view required) {
-  add_error(place_of(value, source_),
-            fmt::format("`{}` must be {}, not {}", name, required, kind_of(value)),
+  add_error(toml_location(value, source_),
+            fmt::format("`{}` must be {}, not {}", name, required, describe_kind(value)),
             fmt::format("write for example `{}`", key.example));
   wrong_.push_back(key.name);
 }
@@ -260,13 +260,13 @@ const toml::node* TableReader::get(std::string_view key) const {
 
 SourceLocation TableReader::place(std::string_view key) const {
   const toml::node* value = table_.get(key);
-  return place_of(value ? *value : table_, source_);
+  return toml_location(value ? *value : table_, source_);
 }
 
 std::optional<Text> TableReader::text(std::string_view key) const {
   const toml::node* value = get(key);
   if (!value) return std::nullopt;
-  return text_of(*value, source_);
+  return to_text(*value, source_);
 }
 
 std::optional<Text> TableReader::code(std::string_view key) const {
@@ -291,9 +291,9 @@ std::vector<Text> TableReader::texts(std::string_view key) const {
   const toml::node* value = get(key);
   if (!value) return result;
   if (const toml::array* list = value->as_array()) {
-    for (const toml::node& element : *list) result.push_back(text_of(element, source_));
+    for (const toml::node& element : *list) result.push_back(to_text(element, source_));
   } else {
-    result.push_back(text_of(*value, source_));
+    result.push_back(to_text(*value, source_));
   }
   return result;
 }
@@ -308,7 +308,7 @@ std::vector<int> TableReader::integers(std::string_view key) const {
   const auto add = [&](const toml::node& node) {
     const std::int64_t number = node.as_integer()->get();
     if (number < range.min || number > range.max) {
-      add_error(place_of(node, source_), fmt::format("`{}` is {}", key, number),
+      add_error(toml_location(node, source_), fmt::format("`{}` is {}", key, number),
                 fmt::format("it must be from {} to {}", range.min, range.max));
     } else {
       result.push_back(static_cast<int>(number));

@@ -26,15 +26,15 @@ struct TomlEntry {
 };
 
 // TOML tables are sorted by name in memory; this is the order in which they were written.
-std::vector<TomlEntry> written_order(const toml::table& table, const SourceText& source);
+std::vector<TomlEntry> list_entries(const toml::table& table, const SourceText& source);
 
-SourceLocation place_of(const toml::node& node, const SourceText& source);
+SourceLocation toml_location(const toml::node& node, const SourceText& source);
 
 // A string's content and the place of its first character.
-Text text_of(const toml::node& string, const SourceText& source);
+Text to_text(const toml::node& string, const SourceText& source);
 
 // "a string", "a list", ...
-std::string kind_of(const toml::node& node);
+std::string describe_kind(const toml::node& node);
 
 class TableReader {
  public:

@@ -42,7 +42,7 @@ const char* to_string(Autograd autograd) {
   return "unknown";
 }
 
-Variant variant_of_key(const std::string& key) {
+Variant parse_key(const std::string& key) {
   Variant variant;
   variant.key = variant.label = key;
   std::string rest = key;
@@ -67,7 +67,7 @@ Variant variant_of_key(const std::string& key) {
   if (autograd == to_string(Autograd::kForwardBackward)) {
     variant.autograd = Autograd::kForwardBackward;
   }
-  variant.backend = backend_from(backend).value_or(Backend::kEager);
+  variant.backend = find_backend(backend).value_or(Backend::kEager);
   return variant;
 }
 
@@ -87,7 +87,7 @@ std::string without_start(const std::string& text) {
 
 }  // namespace
 
-VariantName name_of(const Variant& variant) {
+VariantName name_variant(const Variant& variant) {
   const std::string label = printable(variant.label);
   const std::string suffix = suffix_of(variant);
   const std::size_t slash = label.find('/');
@@ -96,11 +96,11 @@ VariantName name_of(const Variant& variant) {
   name.full = label + suffix;
   name.row = slash == std::string::npos ? without_start(suffix) : label.substr(slash + 1) + suffix;
   if (name.row.empty()) name.row = label;
-  name.column = column_name(variant.language, variant.backend, variant.autograd);
+  name.column = format_column_name(variant.language, variant.backend, variant.autograd);
   return name;
 }
 
-std::string column_name(Language language, Backend backend, Autograd autograd) {
+std::string format_column_name(Language language, Backend backend, Autograd autograd) {
   std::string name = facts_of(backend).title;
   if (language != Language::kCpp) {
     const std::string of = facts_of(language).title;

@@ -27,7 +27,7 @@ struct Variant : Snippet {
 // What the key alone says: LABEL/PARAMETER=VALUE/.../[py/]RUNTIME/AUTOGRAD/tTHREADS/DEVICE,
 // provided that no value has a slash. A variant of a key of another form has a key and a label
 // only.
-Variant variant_of_key(const std::string& key);
+Variant parse_key(const std::string& key);
 
 // A variant's name in tables, which people also type to select it. Printable.
 struct VariantName {
@@ -37,9 +37,9 @@ struct VariantName {
   std::string column;  // "eager fwd+bwd"
 };
 
-VariantName name_of(const Variant& variant);
+VariantName name_variant(const Variant& variant);
 
 // "eager", "eager fwd+bwd", "TorchScript", "Python", "Python TorchScript", ...
-std::string column_name(Language language, Backend backend, Autograd autograd);
+std::string format_column_name(Language language, Backend backend, Autograd autograd);
 
 }  // namespace instr

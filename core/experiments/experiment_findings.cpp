@@ -21,7 +21,7 @@ const TableCell kNothing{"-", Tone::kDim};
 
 // An experiment's name as in a table of one column.
 std::string title_of(const ExperimentRecord& record) {
-  const VariantName name = name_of(record.variant);
+  const VariantName name = name_variant(record.variant);
   return name.full + ", " + name.column;
 }
 

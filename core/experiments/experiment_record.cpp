@@ -105,12 +105,12 @@ Json experiment_json(const ExperimentRecord& record) {
   Json json;
   json["device"] = variant.device;
   json["device_model"] = record.setting.device_model;
-  json["backend"] = value_on("backend", variant);
-  json["test"] = value_on("test", variant);
-  const std::string batch = value_on("batch_size", variant);
+  json["backend"] = find_axis_value("backend", variant);
+  json["test"] = find_axis_value("test", variant);
+  const std::string batch = find_axis_value("batch_size", variant);
   json["batch_size"] = batch.empty() ? Json(nullptr) : parse_json(batch).value_or(Json(batch));
-  json["dtype"] = value_on("dtype", variant);
-  json["shapes"] = value_on("shapes", variant);
+  json["dtype"] = find_axis_value("dtype", variant);
+  json["shapes"] = find_axis_value("shapes", variant);
   json["threads"] = variant.threads;
   return json;
 }
@@ -265,7 +265,7 @@ Expected<ExperimentRecord> parse_experiment(std::string_view line) {
     return fail("this line is not the result of an experiment");
   }
   ExperimentRecord record;
-  record.variant = variant_of_key(*key);
+  record.variant = parse_key(*key);
   record.variant.where.file = value_at<std::string>(json, "/model/suite_name").value_or("");
   record.setting.repetitions = *repetitions;
   int requested = value_at<int>(json, "/asked_iterations").value_or(0);

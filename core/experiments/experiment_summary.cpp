@@ -73,7 +73,7 @@ using SummaryKey = std::tuple<ExperimentGroup, Language, Backend>;
 SummaryKey summary_key(const ExperimentRecord& record) {
   const Variant& variant = record.variant;
   ExperimentGroup group{suite_of(record), {}, variant.threads};
-  for (const char* axis : kGroupAxes) group.values.push_back(value_on(axis, variant));
+  for (const char* axis : kGroupAxes) group.values.push_back(find_axis_value(axis, variant));
   return {std::move(group), variant.language, variant.backend};
 }
 
@@ -209,7 +209,7 @@ Grid experiment_grid(const std::vector<ExperimentSummary>& summaries) {
   const std::vector<std::string> names = group_names(summaries);
   for (std::size_t i = 0; i < summaries.size(); ++i) {
     const ExperimentSummary& one = summaries[i];
-    const std::string backend = column_name(one.language, one.backend, Autograd::kForward);
+    const std::string backend = format_column_name(one.language, one.backend, Autograd::kForward);
     const bool is_alone = names[i].empty();
     const std::string group = is_alone ? backend : names[i];
     if (grid.groups.empty() || grid.groups.back().name != group) grid.groups.push_back({group, {}});

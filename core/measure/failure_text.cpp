@@ -60,9 +60,9 @@ std::optional<SourceLocation> place_of(const Frame& frame, std::string_view mess
   if (!variant.torchscript || !variant.signature || frame.line < 1) return std::nullopt;
   if (frame.line == 1) return variant.signature->where;
   const int line = frame.line - 1;
-  if (auto place = place_in_script(*variant.torchscript, line, frame.column)) return place;
+  if (auto place = find_place_in_script(*variant.torchscript, line, frame.column)) return place;
   const bool is_open = message.find("found 'return' here") != std::string_view::npos;
-  return is_open ? end_of_script(*variant.torchscript) : variant.signature->where;
+  return is_open ? find_script_end(*variant.torchscript) : variant.signature->where;
 }
 
 // LibTorch shows an error twice, also in the code that it generated from the text.
@@ -94,7 +94,7 @@ struct Suspect {
 std::vector<Suspect> suspects_of(const std::string& part, const Variant& variant) {
   std::vector<Suspect> suspects;
   const auto add = [&suspects](const char* what, const auto& text) {
-    if (text) suspects.push_back({what, first_place(*text)});
+    if (text) suspects.push_back({what, find_first_place(*text)});
   };
   if (is_script(variant.backend) && part == "statement") {
     if (variant.backend == Backend::kAoti) add("the package", variant.package);
@@ -109,7 +109,7 @@ std::vector<Suspect> suspects_of(const std::string& part, const Variant& variant
   add("the module", variant.module);
   if (part == "statement") return suspects;
   for (auto setup = variant.setups.rbegin(); setup != variant.setups.rend(); ++setup) {
-    suspects.push_back({"the setup", first_place(*setup)});
+    suspects.push_back({"the setup", find_first_place(*setup)});
   }
   return suspects;
 }
@@ -142,7 +142,7 @@ std::optional<SourceLocation> script_place(const std::string& message, const Var
 
 std::optional<SourceLocation> python_place(int line, const Variant& variant) {
   if (line == 0 || variant.language != Language::kPython) return std::nullopt;
-  auto place = place_in_python(python_snippet(variant), line);
+  auto place = find_place_in_python(make_python_snippet(variant), line);
   return place && !place->file.empty() ? place : std::nullopt;
 }
 

@@ -64,7 +64,7 @@ bool starts_with_any(const std::string& name, std::initializer_list<const char*>
 }
 
 std::string identity_of(const MappedFile& library) {
-  if (auto id = elf_build_id(library.path)) return *id;
+  if (auto id = read_build_id(library.path)) return *id;
   return file_hash(library.path).value_or("inode " + library.inode);
 }
 
@@ -131,7 +131,7 @@ UsedFiles UsedFiles::of(pid_t process, const fs::path& worker, timespec started)
     used.stamps_.emplace(file, found);
   };
   for (const MappedFile& file : mapped_files(maps_of(process))) add(file.path);
-  for (const fs::path& module : python_modules(worker)) add(module);
+  for (const fs::path& module : list_python_modules(worker)) add(module);
   return used;
 }
 

@@ -168,7 +168,7 @@ std::string text_of(FailureKind kind, const wire::Message& reply, const Variant&
                                      static_cast<int>(number(reply, "line").value_or(0)));
   const bool has_place = message != reply.get("message");
   if (has_place || kind != FailureKind::kDefinitionError) return message;
-  const std::string readable = readable_loader_message(message);
+  const std::string readable = explain_loader_message(message);
   SourceLocation where = variant.signature ? variant.signature->where : variant.where;
   if (readable != message && variant.build) where = variant.build->where;
   const std::string place = to_string(where);

@@ -42,7 +42,7 @@ bool is_support_header(const std::string& file) {
 }
 
 std::string name_here(const std::string& file) {
-  if (const auto marked = file_of_marker(file)) return *marked;
+  if (const auto marked = parse_line_marker(file)) return *marked;
   if (file.empty() || file == "???" || is_support_header(file)) return "";
   std::error_code error;
   const fs::path path = fs::path(file).lexically_normal();
@@ -56,7 +56,7 @@ std::vector<std::string> lines_in(const std::string& file) {
   std::vector<std::string> lines;
   const auto source = SourceText::read(file);
   if (!source) return lines;
-  for (const std::string& line : lines_of(source->text())) {
+  for (const std::string& line : to_lines(source->text())) {
     lines.emplace_back(trim(line, " \t\r").substr(0, kMaxTextLength));
   }
   return lines;
@@ -205,9 +205,9 @@ std::optional<std::vector<FollowedFunction>> Measurer::followed(const wire::Mess
   const std::string text = read_text(file).value_or("");
   std::error_code ignored;
   fs::remove(file, ignored);
-  const PythonSnippet snippet = python_snippet(variant);
+  const PythonSnippet snippet = make_python_snippet(variant);
   const auto place = [&snippet](const std::string& in, int line) {
-    const auto own = in == kPythonFile ? place_in_python(snippet, line) : std::nullopt;
+    const auto own = in == kPythonFile ? find_place_in_python(snippet, line) : std::nullopt;
     return own ? to_string(*own) : in + ":" + std::to_string(line);
   };
   return followed_calls(text, std::strtoull(reply.get("followed_iterations").c_str(), nullptr, 10),

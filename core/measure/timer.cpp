@@ -59,7 +59,7 @@ wire::Message request_for(const char* verb, const Group& group, const TimerOptio
        {"repetitions", std::to_string(options.repetitions)},
        {"min_time", fmt::format("{}", options.min_time_s)},
        {"iterations", std::to_string(iterations_of(group, options))},
-       {"dtype", default_type_of(variant)},
+       {"dtype", find_default_type(variant)},
        {"events", fmt::format("{}", fmt::join(options.events, " "))},
        {"cores", cores_for(variant.threads)},
        {"memory_limit", std::to_string(options.memory_limit)},

@@ -43,7 +43,7 @@ wire::Message request_for(const CompiledVariant& candidate, const CompiledVarian
                          {"candidate", candidate.symbol},
                          {"device", variant.device},
                          {"threads", std::to_string(variant.threads)},
-                         {"dtype", default_type_of(variant)},
+                         {"dtype", find_default_type(variant)},
                          {"allowed", allowed_differences(variant)},
                          {"memory_limit", std::to_string(options.memory_limit)},
                          {"timeout_ms", std::to_string(limit.count())}}};

@@ -63,7 +63,7 @@ std::string word_of(const WorkerOptions& options) {
 
 Expected<WorkerOptions> options_of(const std::string& word) {
   const auto message = wire::decode(word);
-  const auto language = language_from(message ? message->get("language") : "");
+  const auto language = find_language(message ? message->get("language") : "");
   if (!message || message->verb != "warm" || !language) return fail("malformed: '" + word + "'");
   WorkerOptions options;
   options.worker = message->get("worker");

@@ -166,7 +166,7 @@ std::vector<WarmStatus> warm_status() {
     };
     found.push_back({number("pid"), number("is_used") != 0, std::chrono::seconds(number("idle_s")),
                      reply->get("libtorch_version"),
-                     language_from(reply->get("language")).value_or(Language::kCpp)});
+                     find_language(reply->get("language")).value_or(Language::kCpp)});
   }
   return found;
 }

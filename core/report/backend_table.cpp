@@ -45,7 +45,7 @@ Grid make_backend_grid(const std::vector<Measurement>& measurements) {
     }
   }
   for (const BackendSummary& one : summaries) {
-    std::string name = column_name(one.language, one.backend, Autograd::kForward);
+    std::string name = format_column_name(one.language, one.backend, Autograd::kForward);
     TableCell fastest{format_count(static_cast<double>(one.fastest))};
     GridRow row{name, name, {works_cell(one), fastest, ratio_cell(one, one.speedup)}};
     if (has_memory) row.cells.push_back(ratio_cell(one, one.memory_saved));

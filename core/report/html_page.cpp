@@ -32,7 +32,7 @@ struct Facet {
   std::string (*of)(const Variant& variant);
 };
 
-std::string on(const char* axis, const Variant& variant) { return value_on(axis, variant); }
+std::string on(const char* axis, const Variant& variant) { return find_axis_value(axis, variant); }
 
 const Facet kFacets[] = {
     {"suite", [](const Variant& one) { return one.label.substr(0, one.label.find('/')); }},
@@ -221,7 +221,7 @@ class Writer {
     std::vector<Texts> values(std::size(kFacets));
     Json list = Json::array();
     for (const std::string& key : keys_.all()) {
-      const Variant variant = variant_of_key(key);
+      const Variant variant = parse_key(key);
       Json one{printable(key)};
       for (std::size_t i = 0; i < values.size(); ++i) {
         one.push_back(values[i].number_of(kFacets[i].of(variant)));

@@ -27,7 +27,7 @@ constexpr std::size_t kSlots = kLanguages.size() * kLanguageSlots;
 
 std::string slot_name(std::size_t slot) {
   const std::size_t in_language = slot % kLanguageSlots;
-  return column_name(kLanguages[slot / kLanguageSlots].language,
+  return format_column_name(kLanguages[slot / kLanguageSlots].language,
                      kBackends[in_language / kAutogradSlots].backend,
                      slot % kAutogradSlots == 0 ? Autograd::kForward : Autograd::kForwardBackward);
 }
@@ -48,7 +48,7 @@ std::vector<Bench> benches_of(const std::vector<Measurement>& measurements) {
   std::vector<Bench> benches;
   std::map<std::string, std::vector<std::size_t>> by_name;
   for (const Measurement& measurement : measurements) {
-    Bench bench{name_of(measurement.variant)};
+    Bench bench{name_variant(measurement.variant)};
     std::size_t slot = slot_of(measurement.variant);
     std::vector<std::size_t>& known = by_name[bench.name.full];
     // A second measurement of one variant gets a row of its own: nothing is left out silently.

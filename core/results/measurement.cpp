@@ -90,7 +90,7 @@ Expected<std::vector<Measurement>> select(std::vector<Measurement> measurements,
                                           const Selection& selection) {
   if (measurements.empty() || selection == Selection{}) return measurements;
   TRY(check_selection(variants_of(measurements), selection));
-  std::erase_if(measurements, [is_selected = selector(selection)](const Measurement& one) {
+  std::erase_if(measurements, [is_selected = make_selector(selection)](const Measurement& one) {
     return !is_selected(one.variant);
   });
   return measurements;

@@ -179,8 +179,8 @@ Variant variant_from(JsonValue json) {
   for (const auto& [name, value] : members_of(json, "params")) {
     variant.params.emplace_back(name, shown(value));
   }
-  variant.language = language_from(text_or(json, "language")).value_or(Language::kCpp);
-  variant.backend = backend_from(text_or(json, "backend")).value_or(Backend::kEager);
+  variant.language = find_language(text_or(json, "language")).value_or(Language::kCpp);
+  variant.backend = find_backend(text_or(json, "backend")).value_or(Backend::kEager);
   if (text_or(json, "autograd") == to_string(Autograd::kForwardBackward)) {
     variant.autograd = Autograd::kForwardBackward;
   }

@@ -92,9 +92,9 @@ std::vector<std::filesystem::path> definition_paths(const PlanConfig& config) {
 tl::expected<std::vector<Variant>, Errors> plan(const PlanConfig& config) {
   TRY_ASSIGN(auto definitions, load_definitions(definition_paths(config)));
   auto variants =
-      expand(with_axes(std::move(definitions), config.axes), backends_for(config.selection));
+      expand(apply_axes(std::move(definitions), config.axes), backends_for(config.selection));
   if (!variants) return variants;
-  TRY_ASSIGN(auto selected, without(std::move(*variants), config.axes.left_out)
+  TRY_ASSIGN(auto selected, leave_out(std::move(*variants), config.axes.left_out)
                                 .and_then([&](std::vector<Variant>&& rest) {
                                   return select(std::move(rest), config.selection);
                                 }));

@@ -41,7 +41,7 @@ void fuzz(std::string_view text) {
   const auto variants = expand(*definitions);
   if (!variants) return require_words(variants.error());
   require(!variants->empty(), "a benchmark has a variant");
-  unit_source(std::span(*variants).first(std::min(variants->size(), kMaxVariants)));
+  generate_unit(std::span(*variants).first(std::min(variants->size(), kMaxVariants)));
 }
 
 }  // namespace

@@ -25,7 +25,7 @@ TEST(ExperimentAxes, ReplaceTheDefinitionsOwn) {
   Definition other = definition("other");
   other.matrix = {{"dtype", {"Int64"}}};
   auto variants =
-      value_of(expand(with_axes({one, other}, {{"float32", "float64"}, {8}, {1, 2}, {}})));
+      value_of(expand(apply_axes({one, other}, {{"float32", "float64"}, {8}, {1, 2}, {}})));
   std::vector<std::string> keys;
   for (const Variant& variant : variants) keys.push_back(variant.key);
   EXPECT_EQ(keys, (std::vector<std::string>{"one/batch_size=8/dtype=float32/eager/forward/t1/cpu",
@@ -35,8 +35,8 @@ TEST(ExperimentAxes, ReplaceTheDefinitionsOwn) {
                                             "other/dtype=Int64/eager/forward/t1/cpu",
                                             "other/dtype=Int64/eager/forward/t2/cpu"}));
   EXPECT_EQ(variants[0].stmt->code, "f(8);");
-  EXPECT_EQ(default_type_of(variants[2]), "float64");
-  EXPECT_EQ(default_type_of(variants[4]),
+  EXPECT_EQ(find_default_type(variants[2]), "float64");
+  EXPECT_EQ(find_default_type(variants[4]),
             "float32");  // its own parameter is not one of LibTorch's types
 }
 
@@ -44,22 +44,22 @@ TEST(ExperimentAxes, AutocastIsNotForExplicitDefinitions) {
   Definition plain = definition("plain");
   Definition fixed = definition("fixed");
   fixed.is_explicit = true;
-  auto made = with_axes({plain, fixed}, {.data_types = {"amp", "float64"}});
+  auto made = apply_axes({plain, fixed}, {.data_types = {"amp", "float64"}});
   auto variants = value_of(expand(made));
   ASSERT_EQ(variants.size(), 3u);
   EXPECT_EQ(variants[0].key, "plain/dtype=amp/eager/forward/t1/cpu");
   EXPECT_TRUE(is_autocast(variants[0]));
-  EXPECT_EQ(default_type_of(variants[0]), "float32");
+  EXPECT_EQ(find_default_type(variants[0]), "float32");
   EXPECT_FALSE(is_autocast(variants[1]));
   EXPECT_EQ(variants[2].key, "fixed/dtype=float64/eager/forward/t1/cpu");
-  EXPECT_TRUE(expand(with_axes({fixed}, {.data_types = {"amp"}}))->empty());
+  EXPECT_TRUE(expand(apply_axes({fixed}, {.data_types = {"amp"}}))->empty());
 }
 
 TEST(ExperimentAxes, DevicesAreForDefinitionsThatNameThem) {
   Definition fixed = definition("fixed");
   Definition any = definition("any");
   any.names_devices = true;
-  auto made = with_axes({fixed, any}, {{}, {}, {}, {"cpu", "cuda"}});
+  auto made = apply_axes({fixed, any}, {{}, {}, {}, {"cpu", "cuda"}});
   EXPECT_EQ(made[0].devices, std::vector<std::string>{"cpu"});
   EXPECT_EQ(made[1].devices, (std::vector<std::string>{"cpu", "cuda"}));
 }
@@ -78,7 +78,7 @@ TEST(ExperimentAxes, DynamicShapesAreForCompilersAndTheirEager) {
   const Definition plain = definition("plain");
   const std::vector<Backend> backends{Backend::kEager, Backend::kTorchScript, Backend::kInductor};
   const std::string end = "/forward/t1/cpu";
-  auto both = with_axes({compiled, plain}, {.shapes = {"static", "dynamic"}});
+  auto both = apply_axes({compiled, plain}, {.shapes = {"static", "dynamic"}});
   auto variants = value_of(expand(both, backends));
   EXPECT_EQ(keys_of(variants),
             (std::vector<std::string>{
@@ -89,10 +89,10 @@ TEST(ExperimentAxes, DynamicShapesAreForCompilersAndTheirEager) {
   for (const Variant& variant : variants) {
     const bool is_dynamic = variant.key.find("dynamic") != std::string::npos;
     EXPECT_EQ(has_dynamic_shapes(variant), is_dynamic) << variant.key;
-    EXPECT_EQ(has_dynamic_shapes(variant_of_key(variant.key)), is_dynamic) << variant.key;
-    EXPECT_EQ(value_on("shapes", variant), is_dynamic ? "dynamic" : "static");
+    EXPECT_EQ(has_dynamic_shapes(parse_key(variant.key)), is_dynamic) << variant.key;
+    EXPECT_EQ(find_axis_value("shapes", variant), is_dynamic ? "dynamic" : "static");
   }
-  auto only = expand(with_axes({compiled, plain}, {.shapes = {"dynamic"}}), backends);
+  auto only = expand(apply_axes({compiled, plain}, {.shapes = {"dynamic"}}), backends);
   EXPECT_EQ(keys_of(*only),
             (std::vector<std::string>{"compiled/shapes=dynamic/py/eager" + end,
                                       "compiled/shapes=dynamic/py/inductor" + end}));
@@ -105,9 +105,9 @@ TEST(ExperimentAxes, WhatHasAValueThatIsLeftOutIsNotMeasured) {
       "a/shapes=dynamic/py/inductor/forward_backward/t1/cuda",
   };
   std::vector<Variant> variants;
-  for (const std::string& key : all) variants.push_back(variant_of_key(key));
+  for (const std::string& key : all) variants.push_back(parse_key(key));
   const auto left = [&variants](const std::vector<AxisValue>& values) {
-    return keys_of(without(variants, values).value_or(std::vector<Variant>{}));
+    return keys_of(leave_out(variants, values).value_or(std::vector<Variant>{}));
   };
   const std::vector<std::string> first{all[0]};
   const std::vector<std::string> second{all[1]};
@@ -120,8 +120,8 @@ TEST(ExperimentAxes, WhatHasAValueThatIsLeftOutIsNotMeasured) {
   EXPECT_EQ(left({{"shapes", "static"}}), third);
   EXPECT_EQ(left({{"batch_size", "4"}, {"batch_size", "8"}}), third);
   EXPECT_EQ(left({{"dtype", "float32"}}), (std::vector<std::string>{all[0], all[1]}));
-  EXPECT_FALSE(without(variants, {{"device", "cpu"}, {"device", "cuda"}}));
-  EXPECT_TRUE(without({}, {{"device", "cpu"}}));
+  EXPECT_FALSE(leave_out(variants, {{"device", "cpu"}, {"device", "cuda"}}));
+  EXPECT_TRUE(leave_out({}, {{"device", "cpu"}}));
   EXPECT_FALSE(check_left_out({"backend", "eager"}));
   EXPECT_TRUE(check_left_out({"backend", "frozen"}));
 }

@@ -114,7 +114,7 @@ TEST(RunOptions, AMalformedSettingForTestsIsAnError) {
 }
 
 TEST(RunOptions, SuitesAreDefinitionsBesideOthers) {
-  for (const std::string& suite : suite_names()) {
+  for (const std::string& suite : list_suites()) {
     auto definitions = good({"--suite=" + suite, "--definitions=a.toml"}).plan.definitions;
     std::sort(definitions.begin(), definitions.end());
     ASSERT_EQ(definitions.size(), 2u);

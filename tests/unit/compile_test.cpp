@@ -377,9 +377,9 @@ TEST_P(CompileTest, NoFileOfTheCheckedOutTreeIsIncludedInAnother) {
 }
 
 TEST(FilesInList, AreWhatTheTargetDependsOn) {
-  EXPECT_EQ(files_in_list("made: unit.cpp /a/my\\ value.h \\\n  /b/$$x.h \\\n /c\\#.h\n"),
+  EXPECT_EQ(parse_dependency_list("made: unit.cpp /a/my\\ value.h \\\n  /b/$$x.h \\\n /c\\#.h\n"),
             (std::vector<fs::path>{"unit.cpp", "/a/my value.h", "/b/$x.h", "/c#.h"}));
-  EXPECT_TRUE(files_in_list("").empty());
+  EXPECT_TRUE(parse_dependency_list("").empty());
 }
 
 TEST_P(CompileTest, AFlagThatTheCompilerRefusesFailsItsVariants) {

@@ -30,7 +30,7 @@ std::string errors_of(const SourceText& source) {
 ExperimentRecord record(const std::string& model, Code code,
                         ExperimentState state = ExperimentState::kMeasured) {
   ExperimentRecord one;
-  one.variant = variant_of_key(model + "/frozen/forward/t1/cpu");
+  one.variant = parse_key(model + "/frozen/forward/t1/cpu");
   one.code = code;
   one.code_reason = "why";
   one.state = state;

@@ -27,7 +27,7 @@ Measurement measured(const std::string& key, std::vector<double> wall, double pe
   Counted counted;
   counted.timing = Timing{{{kWall, std::move(wall)}}, 100};
   counted.metrics = {{"ready", 5e6}, {"first_result", 4e6}, {"peak_bytes", peak}};
-  Measurement made{variant_of_key(key), counted, 0};
+  Measurement made{parse_key(key), counted, 0};
   if (code) made.verification = Verification{*code, "why"};
   return made;
 }
@@ -85,7 +85,7 @@ TEST(ExperimentRecord, HasTheOperatorsWithTheMostTime) {
 }
 
 TEST(ExperimentRecord, FailuresAndSkipsSayWhy) {
-  Measurement lost{variant_of_key("a/eager/forward/t1/cpu"),
+  Measurement lost{parse_key("a/eager/forward/t1/cpu"),
                    Failure{FailureKind::kCrashed, "SIGSEGV"}, 0};
   ExperimentRecord made = record(lost);
   made.timestamp = "2026-01-02T03:04:05Z";
@@ -132,7 +132,7 @@ TEST(ExperimentSummary, OnlyPassedOnesCountForSpeedup) {
   add(measured("a/frozen" + end, {2, 2, 2}, 100, VerificationCode::kPass));
   add(measured("b/frozen" + end, {8, 8, 8}, 400, VerificationCode::kPass));
   add(measured("c/frozen" + end, {0.1, 0.1, 0.1}, 1, VerificationCode::kFail));
-  add({variant_of_key("a/aoti" + end), Skipped{"no package"}, 0});
+  add({parse_key("a/aoti" + end), Skipped{"no package"}, 0});
   auto summaries = summarize_experiments(records);
   ASSERT_EQ(summaries.size(), 2u);
   EXPECT_EQ(summaries[0].backend, Backend::kEager);
@@ -345,8 +345,8 @@ class ExperimentLogTest : public ::testing::Test {
 
   TemporaryFolder scratch_;
   std::filesystem::path file_ = scratch_.path() / "r.jsonl";
-  std::vector<Variant> variants_{variant_of_key("a/eager/forward/t1/cpu"),
-                                 variant_of_key("b/eager/forward/t1/cpu")};
+  std::vector<Variant> variants_{parse_key("a/eager/forward/t1/cpu"),
+                                 parse_key("b/eager/forward/t1/cpu")};
 };
 
 TEST_F(ExperimentLogTest, ResumesAfterTheLastWholeLine) {
@@ -377,7 +377,7 @@ TEST_F(ExperimentLogTest, AnotherMatrixIsRefusedAndItsFileStays) {
   ASSERT_FALSE(other);
   EXPECT_HAS(other.error().what, ":1: ");
   EXPECT_HAS(other.error().what, "`b/eager/forward/t1/cpu`");
-  variants_ = {variant_of_key("b/eager/forward/t1/cpu")};
+  variants_ = {parse_key("b/eager/forward/t1/cpu")};
   for (ExperimentSetting setting :
        {ExperimentSetting{4, {}, "2.13.0", "a CPU"}, ExperimentSetting{3, 10, "2.13.0", "a CPU"},
         ExperimentSetting{3, {}, "1.13.0", "a CPU"}, ExperimentSetting{3, {}, "2.13.0", "other"}}) {

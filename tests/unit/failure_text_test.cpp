@@ -139,18 +139,18 @@ TEST(FailureText, ErrorsOfADefinitionAreTheSignatures) {
 // Every place in a body is that of the same character in the text that it was made of.
 TEST(ScriptBody, KnowsWhereItComesFrom) {
   const Text script{"a = 1\n\n   # c\n  b = (a)", {"b.toml", 3, 16}};
-  const auto lines = lines_of(script_body(script.code));
+  const auto lines = to_lines(format_script_body(script.code));
   EXPECT_EQ(lines[0].substr(4), "a = 1");
-  EXPECT_EQ(place_in_script(script, 1, 5), (SourceLocation{"b.toml", 3, 16}));
-  EXPECT_EQ(place_in_script(script, 1, 9), (SourceLocation{"b.toml", 3, 20}));
-  EXPECT_EQ(place_in_script(script, 2, 0), (SourceLocation{"b.toml", 5, 4}));
+  EXPECT_EQ(find_place_in_script(script, 1, 5), (SourceLocation{"b.toml", 3, 16}));
+  EXPECT_EQ(find_place_in_script(script, 1, 9), (SourceLocation{"b.toml", 3, 20}));
+  EXPECT_EQ(find_place_in_script(script, 2, 0), (SourceLocation{"b.toml", 5, 4}));
   EXPECT_EQ(lines[2].substr(11 - 1, 3), "(a)");
-  EXPECT_EQ(place_in_script(script, 3, 11), (SourceLocation{"b.toml", 6, 7}));
-  EXPECT_EQ(place_in_script(script, 4, 1), std::nullopt);
-  EXPECT_EQ(place_in_script(script, 0, 1), std::nullopt);
-  EXPECT_EQ(end_of_script(script), (SourceLocation{"b.toml", 6, 10}));
-  EXPECT_EQ(first_place({"\n \n  x", {"b.toml", 3, 9}}), (SourceLocation{"b.toml", 5, 3}));
-  EXPECT_EQ(first_place({" x", {"b.toml", 3, 9}}), (SourceLocation{"b.toml", 3, 10}));
+  EXPECT_EQ(find_place_in_script(script, 3, 11), (SourceLocation{"b.toml", 6, 7}));
+  EXPECT_EQ(find_place_in_script(script, 4, 1), std::nullopt);
+  EXPECT_EQ(find_place_in_script(script, 0, 1), std::nullopt);
+  EXPECT_EQ(find_script_end(script), (SourceLocation{"b.toml", 6, 10}));
+  EXPECT_EQ(find_first_place({"\n \n  x", {"b.toml", 3, 9}}), (SourceLocation{"b.toml", 5, 3}));
+  EXPECT_EQ(find_first_place({" x", {"b.toml", 3, 9}}), (SourceLocation{"b.toml", 3, 10}));
 }
 
 }  // namespace

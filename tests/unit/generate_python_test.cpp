@@ -34,104 +34,104 @@ std::string shown(const PythonSnippet& snippet) {
 }
 
 TEST(PythonSnippet, HasTheTextsAsWritten) {
-  EXPECT_GOLDEN("python/statement.txt", shown(python_snippet(in_python())));
+  EXPECT_GOLDEN("python/statement.txt", shown(make_python_snippet(in_python())));
 }
 
 TEST(PythonSnippet, BackwardFollowsTheStatement) {
   Variant variant = in_python(Backend::kEager, Autograd::kForwardBackward);
-  EXPECT_GOLDEN("python/backward.txt", shown(python_snippet(variant)));
+  EXPECT_GOLDEN("python/backward.txt", shown(make_python_snippet(variant)));
   variant.reduce = "sum";
-  EXPECT_GOLDEN("python/backward_of_a_sum.txt", shown(python_snippet(variant)));
+  EXPECT_GOLDEN("python/backward_of_a_sum.txt", shown(make_python_snippet(variant)));
 }
 
 TEST(PythonSnippet, AModuleIsMadeOnceAndCalled) {
   Variant variant = in_python();
   variant.stmt.reset();
   variant.module = Text{"\n  torch.nn.ReLU()\n", {"a.toml", 18, 13}};
-  const PythonSnippet snippet = python_snippet(variant);
+  const PythonSnippet snippet = make_python_snippet(variant);
   EXPECT_GOLDEN("python/module.txt", shown(snippet));
   EXPECT_EQ(to_string(snippet.setup.back().where), "a.toml:19:3");
   variant.autograd = Autograd::kForwardBackward;
-  EXPECT_GOLDEN("python/backward_of_a_module.txt", shown(python_snippet(variant)));
+  EXPECT_GOLDEN("python/backward_of_a_module.txt", shown(make_python_snippet(variant)));
 }
 
 TEST(PythonSnippet, TorchScriptIsMadeOfTheStatementOrTheModuleAndWarm) {
   Variant variant = in_python(Backend::kTorchScript);
-  EXPECT_GOLDEN("python/script_of_the_statement.txt", shown(python_snippet(variant)));
+  EXPECT_GOLDEN("python/script_of_the_statement.txt", shown(make_python_snippet(variant)));
   variant.module = Text{"torch.nn.ReLU()", {}};
-  EXPECT_GOLDEN("python/script_of_the_module.txt", shown(python_snippet(variant)));
+  EXPECT_GOLDEN("python/script_of_the_module.txt", shown(make_python_snippet(variant)));
 }
 
 TEST(PythonSnippet, ACompiledFunctionHasTheStatementAtItsPlace) {
-  const PythonSnippet snippet = python_snippet(in_python(Backend::kInductor));
+  const PythonSnippet snippet = make_python_snippet(in_python(Backend::kInductor));
   EXPECT_GOLDEN("python/inductor.txt", shown(snippet));
   // Its module setup and setup are texts 1 and 2.
-  EXPECT_EQ(to_string(*place_in_python(snippet, 5 * kPythonLines + 2)), "a.toml:20:5");
+  EXPECT_EQ(to_string(*find_place_in_python(snippet, 5 * kPythonLines + 2)), "a.toml:20:5");
   EXPECT_GOLDEN("python/inductor_max_autotune.txt",
-                shown(python_snippet(in_python(Backend::kInductorMaxAutotune))));
+                shown(make_python_snippet(in_python(Backend::kInductorMaxAutotune))));
 }
 
 // What XLA records is only computed where something holds it, and by the time that is waited for.
 TEST(PythonSnippet, OnXlaArgumentsAreMovedAndEachIterationIsWaitedFor) {
   Variant variant = in_python(Backend::kXla);
-  EXPECT_GOLDEN("python/xla.txt", shown(python_snippet(variant)));
+  EXPECT_GOLDEN("python/xla.txt", shown(make_python_snippet(variant)));
   variant.module = Text{"torch.nn.ReLU()", {}};
   variant.backend = Backend::kOpenXla;
   variant.autograd = Autograd::kForwardBackward;
   variant.params = {{"dtype", "amp"}};
-  EXPECT_GOLDEN("python/openxla_with_autocast.txt", shown(python_snippet(variant)));
+  EXPECT_GOLDEN("python/openxla_with_autocast.txt", shown(make_python_snippet(variant)));
 }
 
 TEST(PythonSnippet, ABackendThatKeepsNoGradientsRecordsNone) {
-  EXPECT_GOLDEN("python/openvino.txt", shown(python_snippet(in_python(Backend::kOpenVino))));
+  EXPECT_GOLDEN("python/openvino.txt", shown(make_python_snippet(in_python(Backend::kOpenVino))));
 }
 
 TEST(PythonSnippet, ATracedFunctionIsTheStatementToo) {
   Variant variant = in_python(Backend::kTraced);
   variant.torchscript.reset();
-  EXPECT_GOLDEN("python/traced.txt", shown(python_snippet(variant)));
+  EXPECT_GOLDEN("python/traced.txt", shown(make_python_snippet(variant)));
 }
 
 TEST(PythonSnippet, AutocastIsAroundTheForwardPassAndTheLoss) {
   Variant variant = in_python();
   variant.params = {{"dtype", "amp"}};
-  EXPECT_GOLDEN("python/autocast.txt", shown(python_snippet(variant)));
+  EXPECT_GOLDEN("python/autocast.txt", shown(make_python_snippet(variant)));
   variant.autograd = Autograd::kForwardBackward;
   variant.reduce = "sum";
-  EXPECT_GOLDEN("python/autocast_and_backward.txt", shown(python_snippet(variant)));
+  EXPECT_GOLDEN("python/autocast_and_backward.txt", shown(make_python_snippet(variant)));
   EXPECT_GOLDEN("python/autocast_and_backward_verified.txt",
-                shown(python_snippet(variant, Purpose::kVerify)));
+                shown(make_python_snippet(variant, Purpose::kVerify)));
 }
 
 TEST(PythonSnippet, AVerifierHandsOverTheOutputAndTheGradients) {
   Variant variant = in_python(Backend::kEager, Autograd::kForwardBackward);
-  const PythonSnippet snippet = python_snippet(variant, Purpose::kVerify);
+  const PythonSnippet snippet = make_python_snippet(variant, Purpose::kVerify);
   EXPECT_GOLDEN("python/verified.txt", shown(snippet));
-  EXPECT_TRUE(python_symbol(snippet).starts_with("instr_verify_"));
+  EXPECT_TRUE(make_python_symbol(snippet).starts_with("instr_verify_"));
 }
 
 TEST(PythonSnippet, ItsSymbolIsOfItsCodeAlone) {
   Variant variant = in_python();
-  const std::string symbol = python_symbol(python_snippet(variant));
+  const std::string symbol = make_python_symbol(make_python_snippet(variant));
   EXPECT_TRUE(symbol.starts_with("instr_snippet_"));
   variant.threads = 2;
   variant.label = "other";
   variant.stmt->where.line = 99;
-  EXPECT_EQ(python_symbol(python_snippet(variant)), symbol);
+  EXPECT_EQ(make_python_symbol(make_python_snippet(variant)), symbol);
   variant.stmt->code += " ";
-  EXPECT_NE(python_symbol(python_snippet(variant)), symbol);
+  EXPECT_NE(make_python_symbol(make_python_snippet(variant)), symbol);
   // What moves from one text to another is other code.
   Variant moved = in_python();
   moved.setups.push_back(moved.global_setups.front());
   moved.global_setups.clear();
-  EXPECT_NE(python_symbol(python_snippet(moved)), symbol);
+  EXPECT_NE(make_python_symbol(make_python_snippet(moved)), symbol);
 }
 
 TEST(PythonSnippet, LinesAreThoseOfTheToml) {
   const PythonSnippet snippet =
-      python_snippet(in_python(Backend::kEager, Autograd::kForwardBackward));
+      make_python_snippet(in_python(Backend::kEager, Autograd::kForwardBackward));
   const auto place = [&](int line, int column = 0) {
-    auto found = place_in_python(snippet, line, column);
+    auto found = find_place_in_python(snippet, line, column);
     return found ? to_string(*found) : "nowhere";
   };
   EXPECT_EQ(place(1 * kPythonLines + 1), "a.toml:2:21");

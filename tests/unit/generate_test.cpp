@@ -29,7 +29,7 @@ Variant script() {
 
 // The code that g++ emits: without the second callers, and functions that are never emitted.
 std::string source(const std::vector<Variant>& variants, Purpose purpose = Purpose::kMeasure) {
-  std::string text = unit_source(variants, purpose);
+  std::string text = generate_unit(variants, purpose);
   const std::string open = "#ifdef __clang__\n";
   for (auto at = text.find(open); at != std::string::npos; at = text.find(open)) {
     text.erase(at, text.find("#endif\n", at) + 7 - at);
@@ -44,7 +44,7 @@ std::string source(const std::vector<Variant>& variants, Purpose purpose = Purpo
 
 // The text with a name for the variant's symbol, which is a hash of the code.
 std::string with_named_symbol(std::string text, const Variant& one, Purpose purpose) {
-  const std::string symbol = snippet_symbol(one, purpose);
+  const std::string symbol = make_snippet_symbol(one, purpose);
   for (auto at = text.find(symbol); at != std::string::npos; at = text.find(symbol)) {
     text.replace(at, symbol.size(), "SYMBOL");
   }
@@ -66,7 +66,7 @@ std::size_t count(const std::string& text, const std::string& part) {
 bool contains(const std::string& text, const std::string& part) { return count(text, part) > 0; }
 
 TEST(SnippetSymbol, DependsOnTheCodeAlone) {
-  const std::string symbol = snippet_symbol(variant());
+  const std::string symbol = make_snippet_symbol(variant());
   EXPECT_EQ(symbol.size(), std::string("instr_snippet_").size() + 32);
   Variant same = variant();
   same.key = "other";
@@ -77,7 +77,7 @@ TEST(SnippetSymbol, DependsOnTheCodeAlone) {
   same.setups[0].where.column = 1;
   same.tags = {"slow"};
   same.torchscript = Text{"y = x", {}};  // of its TorchScript sibling
-  EXPECT_EQ(snippet_symbol(same), symbol);
+  EXPECT_EQ(make_snippet_symbol(same), symbol);
 }
 
 TEST(SnippetSymbol, ChangesWithEverythingThatMakesCode) {
@@ -103,7 +103,7 @@ TEST(SnippetSymbol, ChangesWithEverythingThatMakesCode) {
   stmt.setups = {Text{"int a;\n", {}}, Text{"int b;", {}}};
   variants.push_back(stmt);
   std::vector<std::string> symbols;
-  for (const auto& one : variants) symbols.push_back(snippet_symbol(one));
+  for (const auto& one : variants) symbols.push_back(make_snippet_symbol(one));
   std::sort(symbols.begin(), symbols.end());
   EXPECT_EQ(std::adjacent_find(symbols.begin(), symbols.end()), symbols.end());
 }
@@ -189,7 +189,7 @@ TEST(UnitSource, ReplaysWhatItCaptured) {
   one.signature->arguments = {"x", "n"};
   EXPECT_GOLDEN("generate/cuda_graph.txt", shown(one));
   EXPECT_GOLDEN("generate/cuda_graph_verified.txt", shown(one, Purpose::kVerify));
-  EXPECT_FALSE(contains(unit_source(std::vector{script()}), "CUDA"));
+  EXPECT_FALSE(contains(generate_unit(std::vector{script()}), "CUDA"));
 }
 
 TEST(UnitSource, TriesBackwardOnceAndThenMeasuresIt) {
@@ -226,7 +226,7 @@ TEST(UnitSource, AutocastIsAroundTheForwardPassAndTheLoss) {
 TEST(UnitSource, HasAllCallersOfAStatement) {
   const Variant one = variant();
   EXPECT_GOLDEN("generate/all_callers.txt",
-                with_named_symbol(unit_source(std::vector{one}), one, Purpose::kMeasure));
+                with_named_symbol(generate_unit(std::vector{one}), one, Purpose::kMeasure));
 }
 
 }  // namespace

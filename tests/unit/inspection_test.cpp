@@ -83,7 +83,7 @@ TEST(Inspection, WritesWhatACompilerSaid) {
                                  {"log_recompiles", "once more"},
                                  {"events", kEvents},
                                  {"graph_breaks", "1"}}};
-  ASSERT_TRUE(write_dump(scratch.path(), parts, variant_of_key("k"), inspected));
+  ASSERT_TRUE(write_dump(scratch.path(), parts, parse_key("k"), inspected));
   const auto text = [&scratch](const char* name) { return text_of(scratch / name); };
   EXPECT_EQ(text("graph.before.txt"), "before");
   EXPECT_EQ(text("graph.after.txt"), "after");

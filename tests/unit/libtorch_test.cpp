@@ -17,7 +17,7 @@ namespace {
 
 using namespace testing;
 
-// A shared object as far as elf_build_id reads it: a header, one segment of notes, the notes.
+// A shared object as far as read_build_id reads it: a header, one segment of notes, the notes.
 std::string elf_with_notes(const std::string& notes) {
   Elf64_Ehdr header{};
   std::memcpy(header.e_ident, ELFMAG, SELFMAG);
@@ -221,7 +221,7 @@ TEST_F(LibTorchTest, ANamedPlaceWithoutOneIsAnError) {
 
 TEST_F(LibTorchTest, BuildIdsOfOddFiles) {
   fs::path file = root() / "x.so";
-  EXPECT_FALSE(elf_build_id(file));
+  EXPECT_FALSE(read_build_id(file));
   for (const std::string& text :
        {std::string(),
         std::string("\x7f"
@@ -230,17 +230,17 @@ TEST_F(LibTorchTest, BuildIdsOfOddFiles) {
         elf_with_notes(note(NT_GNU_BUILD_ID, "Go", "abcd")),
         elf_with_notes(note(NT_GNU_BUILD_ID, "GNU", "abcd").substr(0, 14))}) {
     put(file, text);
-    EXPECT_FALSE(elf_build_id(file)) << text.size();
+    EXPECT_FALSE(read_build_id(file)) << text.size();
   }
   std::string beyond = note(NT_GNU_BUILD_ID, "GNU", "abcd");
   beyond[4] = 64;  // the content's size
   put(file, elf_with_notes(beyond));
-  EXPECT_FALSE(elf_build_id(file));
+  EXPECT_FALSE(read_build_id(file));
   std::string whole = elf_with_notes(note(NT_GNU_BUILD_ID, "GNU", "abcd"));
   put(file, whole);
-  EXPECT_EQ(elf_build_id(file), "61626364");
+  EXPECT_EQ(read_build_id(file), "61626364");
   put(file, whole.substr(0, whole.size() - 1));
-  EXPECT_FALSE(elf_build_id(file));
+  EXPECT_FALSE(read_build_id(file));
 }
 
 }  // namespace

@@ -19,28 +19,28 @@ TEST(StringLayout, IsTheReasonIfALibraryHasTheFunctionForTheOther) {
   BuildOptions build;
   build.library_dirs = {"/nowhere", folder.path()};
   build.libraries = {"other", "my"};
-  EXPECT_EQ(string_layout_reason(kNew, build),
+  EXPECT_EQ(find_string_layout_reason(kNew, build),
             "libmy.so was built with _GLIBCXX_USE_CXX11_ABI=0, but LibTorch and so the snippets "
             "with 1: build it with -D_GLIBCXX_USE_CXX11_ABI=1");
-  EXPECT_HAS(string_layout_reason("free(std::string)", build), "ABI=1, but LibTorch");
-  EXPECT_EQ(string_layout_reason("my::size_of(int)", build), "");
-  EXPECT_EQ(string_layout_reason("my::other(std::string)", build), "");
-  EXPECT_EQ(string_layout_reason("my::size_of<int>(std::string)", build), "");
-  EXPECT_EQ(string_layout_reason("", build), "");
+  EXPECT_HAS(find_string_layout_reason("free(std::string)", build), "ABI=1, but LibTorch");
+  EXPECT_EQ(find_string_layout_reason("my::size_of(int)", build), "");
+  EXPECT_EQ(find_string_layout_reason("my::other(std::string)", build), "");
+  EXPECT_EQ(find_string_layout_reason("my::size_of<int>(std::string)", build), "");
+  EXPECT_EQ(find_string_layout_reason("", build), "");
 }
 
 // As the loader said it.
 TEST(LoaderMessage, HasReadableNames) {
-  EXPECT_EQ(readable_loader_message(
+  EXPECT_EQ(explain_loader_message(
                 "/x/libt.so: undefined symbol: _ZN3c106detail14torchCheckFailEPKcS2_jRKSs"),
             "/x/libt.so: undefined symbol: c10::detail::torchCheckFail(char const*, char const*, "
             "unsigned int, std::string const&): that library was built with "
             "_GLIBCXX_USE_CXX11_ABI=0; if this LibTorch was built with 1, build it so, too");
-  EXPECT_EQ(readable_loader_message("a.so: undefined symbol: _ZN2my1fEv (fatal)"),
+  EXPECT_EQ(explain_loader_message("a.so: undefined symbol: _ZN2my1fEv (fatal)"),
             "a.so: undefined symbol: my::f() (fatal)");
-  EXPECT_EQ(readable_loader_message("a.so: undefined symbol: plain"),
+  EXPECT_EQ(explain_loader_message("a.so: undefined symbol: plain"),
             "a.so: undefined symbol: plain");
-  EXPECT_EQ(readable_loader_message("a.so: file too short"), "a.so: file too short");
+  EXPECT_EQ(explain_loader_message("a.so: file too short"), "a.so: file too short");
 }
 
 }  // namespace

@@ -31,7 +31,7 @@ json probed() {
 }
 
 std::string error_of(const json& probe) {
-  auto python = python_from(probe.dump(), "/venv/bin/python");
+  auto python = parse_probe(probe.dump(), "/venv/bin/python");
   return python ? "none" : python.error().what;
 }
 
@@ -55,10 +55,10 @@ TEST(Python, IsRefusedWithTheReason) {
 }
 
 TEST(Python, LacksAPackageOrItsVersion) {
-  const auto python = python_from(probed().dump(), "/venv/bin/python");
+  const auto python = parse_probe(probed().dump(), "/venv/bin/python");
   ASSERT_TRUE(python);
   const auto lacking = [&](const std::vector<std::string>& needed) {
-    return lacking_package(*python, needed).value_or("nothing");
+    return find_lacking_package(*python, needed).value_or("nothing");
   };
   EXPECT_EQ(lacking({}), "nothing");
   EXPECT_EQ(lacking({"timm>=1.0, <2", "Torch_XLA==2.9"}), "nothing");

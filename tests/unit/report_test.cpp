@@ -272,8 +272,8 @@ TEST(ReportTable, ShowsNamesThatSelect) {
           auto found = select(measurements, {.filters = {name + " " + grid.columns[i].heading}});
           ASSERT_TRUE(found) << to_string(found.error());
           const Variant& one = found->front().variant;
-          EXPECT_EQ(name_of(one).full, row.full_name);
-          EXPECT_EQ(name_of(one).column, grid.columns[i].heading);
+          EXPECT_EQ(name_variant(one).full, row.full_name);
+          EXPECT_EQ(name_variant(one).column, grid.columns[i].heading);
         }
       }
     }

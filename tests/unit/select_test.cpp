@@ -96,7 +96,7 @@ TEST(Select, FindsNamesAsShownInTables) {
 TEST(Select, TakesPlainTextAsItIs) {
   std::vector<Variant> variants;
   for (const char* label : {"c++/a*b", "c++/aab", "f(x)/[0]"}) {
-    variants.push_back(variant_of_key(std::string(label) + "/eager/forward/t1/cpu"));
+    variants.push_back(parse_key(std::string(label) + "/eager/forward/t1/cpu"));
   }
   const auto labels = [&variants](const std::string& pattern) {
     Keys found;
@@ -122,8 +122,8 @@ TEST(Select, TakesGlobs) {
 }
 
 TEST(Select, LettersOfAnyCaseMatchUnlessOneIsACapital) {
-  std::vector<Variant> variants{variant_of_key("nn/LSTM/eager/forward/t1/cpu"),
-                                variant_of_key("nn/lstm/eager/forward/t1/cpu")};
+  std::vector<Variant> variants{parse_key("nn/LSTM/eager/forward/t1/cpu"),
+                                parse_key("nn/lstm/eager/forward/t1/cpu")};
   EXPECT_EQ(select(variants, {.filters = {"lstm"}})->size(), 2u);
   EXPECT_EQ(select(variants, {.filters = {"LSTM"}})->front().label, "nn/LSTM");
   EXPECT_EQ(select(variants, {.filters = {"LSTM"}})->size(), 1u);
@@ -135,9 +135,9 @@ TEST(Select, LettersOfAnyCaseMatchUnlessOneIsACapital) {
 // For expected counts only the key is known, and it selects the same.
 TEST(Select, FindsTheSameByTheKeyAlone) {
   for (const char* pattern : {"mm n=4", "^mm n=4 t2 eager fwd+bwd$", "conv/large eager", "n=64/"}) {
-    const auto is_selected = selector({.filters = {pattern}});
+    const auto is_selected = make_selector({.filters = {pattern}});
     for (const Variant& variant : all_variants()) {
-      EXPECT_EQ(is_selected(variant_of_key(variant.key)), is_selected(variant)) << variant.key;
+      EXPECT_EQ(is_selected(parse_key(variant.key)), is_selected(variant)) << variant.key;
     }
   }
 }
@@ -165,7 +165,7 @@ TEST(Select, SuggestsFiltersIfNothingMatches) {
 
 // Suggestions match, whatever the name contains.
 TEST(Select, SuggestsAsAShellReadsIt) {
-  const std::vector<Variant> variants{variant_of_key("it's (1) $HOME/eager/forward/t1/cpu")};
+  const std::vector<Variant> variants{parse_key("it's (1) $HOME/eager/forward/t1/cpu")};
   const auto none = select(variants, {.filters = {"it's (1) $HUME"}});
   ASSERT_FALSE(none);
   EXPECT_EQ(none.error().advice, "did you mean --filter='it'\\''s (1) $HOME'?");
@@ -213,13 +213,13 @@ TEST(Select, ShardsAreEveryVariantOnceAndStayWhereTheyAre) {
 TEST(KeyMeant, IsTheOnlyOneThatAPatternMatches) {
   const std::vector<std::string> known{"mm n=4/eager/forward/t1/cpu", "mm n=8/eager/forward/t1/cpu",
                                        "mm n=8/torchscript/forward/t1/cpu"};
-  EXPECT_EQ(key_meant(known[1], known), known[1]);
-  EXPECT_EQ(key_meant("mm n=4", known), known[0]);
-  EXPECT_EQ(key_meant("torchscript", known), known[2]);
-  EXPECT_EQ(to_string(key_meant("n=8", known).error()),
+  EXPECT_EQ(resolve_key(known[1], known), known[1]);
+  EXPECT_EQ(resolve_key("mm n=4", known), known[0]);
+  EXPECT_EQ(resolve_key("torchscript", known), known[2]);
+  EXPECT_EQ(to_string(resolve_key("n=8", known).error()),
             "`n=8` matches 2 benchmarks: name one of them:\n  mm n=8/eager/forward/t1/cpu\n"
             "  mm n=8/torchscript/forward/t1/cpu");
-  EXPECT_EQ(key_meant("bmm", known).error().what, "there is no benchmark `bmm`");
+  EXPECT_EQ(resolve_key("bmm", known).error().what, "there is no benchmark `bmm`");
 }
 
 }  // namespace

@@ -181,7 +181,7 @@ TEST(Timing, ALimitAppliesToSignificantDifferences) {
 TEST(Timing, ABusyMachineIsSaidBesideThem) {
   Measurement quiet = timed("a/eager/forward/t1/cpu", kBefore);
   Measurement busy = timed("b/eager/forward/t1/cpu", kBefore);
-  for (Measurement* one : {&quiet, &busy}) one->variant = variant_of_key(one->variant.key);
+  for (Measurement* one : {&quiet, &busy}) one->variant = parse_key(one->variant.key);
   ReportOptions options;
   options.metrics = {"wall"};
   std::get<Counted>(quiet.outcome).timing->others = 0.15;
@@ -201,7 +201,7 @@ TEST(Timing, CandidatesAreShownAgainstEager) {
   Measurement script = timed("mm/torchscript/forward/t1/cpu", kFaster);
   Measurement frozen = timed("mm/frozen/forward/t1/cpu", kAlike);
   for (Measurement* one : {&eager, &script, &frozen}) {
-    one->variant = variant_of_key(one->variant.key);
+    one->variant = parse_key(one->variant.key);
   }
   ReportOptions options;
   options.metrics = {"wall"};

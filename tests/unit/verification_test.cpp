@@ -218,7 +218,7 @@ TEST(VerificationVerdict, AnIncompleteReplyDoesNotPass) {
 // As "Float 1.3e-06 1e-05" is read by the worker.
 std::map<std::string, std::pair<double, double>> allowed(
     const Tolerance& tolerance, const std::string& key = "a/inductor/forward/t1/cpu") {
-  Variant variant = variant_of_key(key);
+  Variant variant = parse_key(key);
   variant.tolerance = tolerance;
   std::istringstream text(allowed_differences(variant));
   std::map<std::string, std::pair<double, double>> all;
@@ -253,7 +253,7 @@ TEST(AllowedDifferences, OfFloat32UnderAutocastAreThoseOfTheTypeItComputesIn) {
 }
 
 TEST(EagerOf, HasTheKeyOfTheSameBenchmark) {
-  Variant script = variant_of_key("a/torchscript/forward/n=1/torchscript/forward_backward/t2/cpu");
+  Variant script = parse_key("a/torchscript/forward/n=1/torchscript/forward_backward/t2/cpu");
   EXPECT_TRUE(is_candidate(script));
   Variant eager = eager_of(script);
   EXPECT_EQ(eager.key, "a/torchscript/forward/n=1/eager/forward_backward/t2/cpu");
@@ -274,13 +274,13 @@ Variant script() {
 
 TEST(VerifiedUnit, HasASymbolOfItsOwnThatKnowsTheOutput) {
   Variant eager = eager_of(script());
-  std::string symbol = snippet_symbol(eager, Purpose::kVerify);
+  std::string symbol = make_snippet_symbol(eager, Purpose::kVerify);
   EXPECT_TRUE(symbol.starts_with("instr_verify_"));
   Variant other = eager;
   other.signature->output = "z";
   // Measuring is the same for both, comparing is not.
-  EXPECT_EQ(snippet_symbol(other), snippet_symbol(eager));
-  EXPECT_NE(snippet_symbol(other, Purpose::kVerify), symbol);
+  EXPECT_EQ(make_snippet_symbol(other), make_snippet_symbol(eager));
+  EXPECT_NE(make_snippet_symbol(other, Purpose::kVerify), symbol);
 }
 
 // --- Results and reports ---

@@ -38,7 +38,7 @@ CompileOptions compile_options() {
 fs::path build_unit(const CompileOptions& options, Cache& cache) {
   const fs::path root = INSTR_SOURCE_DIR;
   const fs::path source = root / "tests/fixtures/worker/snippets.cpp";
-  std::string identity = toolchain_identity(options) + text_of(source);
+  std::string identity = identify_toolchain(options) + text_of(source);
   for (const char* header : {"abi.h", "snippet_support.h"}) {
     identity += text_of(root / "worker" / header);
   }

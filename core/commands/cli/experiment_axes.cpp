@@ -196,7 +196,7 @@ void take_definitions(const TableReader& read, const SourceText& source,
   take(read, "definitions", files, [&source](const std::string& path) {
     return Expected<std::filesystem::path>(source.beside(path));
   });
-  take(read, "suite", suites, suite_from);
+  take(read, "suite", suites, find_suite);
   if (!into.empty()) return;
   into = std::move(files);
   into.insert(into.end(), suites.begin(), suites.end());

@@ -88,11 +88,11 @@ void declare_definitions(CommandLine& line, PlanConfig& config) {
   line.option("--suite", "LIST",
               "definitions of whole models that come with the product, such as timm",
               each_item([&config](const Given& given) {
-                return suite_from(given.value).map([&config](std::filesystem::path&& file) {
+                return find_suite(given.value).map([&config](std::filesystem::path&& file) {
                   config.definitions.push_back(std::move(file));
                 });
               }),
-              suite_names());
+              list_suites());
 }
 
 void declare_plan(CommandLine& line, PlanConfig& config) {

@@ -36,7 +36,7 @@ std::vector<InputFile> files_below(const fs::path& folder) {
 
 // The headers of a LibTorch under development may change while its libraries do not. Other
 // headers in the same folder (all of /usr/include) are left out.
-std::string headers_identity(const LibTorch& torch) {
+std::string identify_headers(const LibTorch& torch) {
   std::string identity;
   for (const auto& include : torch.include_dirs) {
     fs::path base = include.parent_path().filename() == "api" ? fs::path() : include;
@@ -56,13 +56,13 @@ std::string headers_identity(const LibTorch& torch) {
 
 }  // namespace
 
-std::string toolchain_identity(const CompileOptions& options) {
+std::string identify_toolchain(const CompileOptions& options) {
   std::string identity = options.toolchain.compiler.string() + "\n" + options.toolchain.version;
   for (const auto& flag : options.toolchain.flags) identity += "\n" + flag;
   for (const auto& flag : options.toolchain.link_flags) identity += "\n" + flag;
   identity += "\n" + options.libtorch.version + " " + options.libtorch.build_id + " " +
               options.libtorch.library_dir.string() + "\n";
-  return identity + headers_identity(options.libtorch);
+  return identity + identify_headers(options.libtorch);
 }
 
 std::vector<std::string> compiler_environment(const fs::path& scratch) {
@@ -103,7 +103,7 @@ std::vector<std::string> user_link_flags(const BuildOptions& build) {
   return flags;
 }
 
-std::string libraries_identity(const BuildOptions& build) {
+std::string identify_libraries(const BuildOptions& build) {
   std::string identity;
   for (const auto& library : build.libraries) {
     for (const auto& folder : build.library_dirs) {

@@ -12,7 +12,7 @@ namespace instr {
 
 // Compiler, flags, and LibTorch with its headers: what determines the code besides sources. Looks
 // at the size and time of each of LibTorch's headers: some tens of milliseconds.
-std::string toolchain_identity(const CompileOptions& options);
+std::string identify_toolchain(const CompileOptions& options);
 
 // The compiler's environment: the caller's, but with messages in English, no colours, and `scratch`
 // for temporary files, which a killed compiler leaves behind.
@@ -22,6 +22,6 @@ std::vector<std::string> user_compile_flags(const BuildOptions& build);
 std::vector<std::string> user_link_flags(const BuildOptions& build);
 
 // Names and contents of the user's libraries, of those that are in its `library_dirs`.
-std::string libraries_identity(const BuildOptions& build);
+std::string identify_libraries(const BuildOptions& build);
 
 }  // namespace instr

@@ -249,7 +249,7 @@ Expected<fs::path> build_worker(WorkerKind kind, const fs::path& sources,
                                 const CompileOptions& options, Cache& cache, std::stop_token stop) {
   TRY_ASSIGN(auto files, read_sources(sources / "worker", kind));
   const KindFacts facts = facts_of(kind);
-  std::string name = facts.artefact + content_hash(files.identity + toolchain_identity(options));
+  std::string name = facts.artefact + content_hash(files.identity + identify_toolchain(options));
   return cache.get(name + "/" + facts.program(), [&](const fs::path& to) {
     return WorkerBuild(kind, sources, options, cache.scratch(), stop).run(files.compiled, to);
   });

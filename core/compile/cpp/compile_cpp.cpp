@@ -55,7 +55,7 @@ void add_failed(UnitResult& result, const UnitFunction& function,
   for (const auto& variant : function.variants) {
     std::string message = describe(variant, diagnostics);
     if (message.empty()) message = raw_message(variant, errors);
-    result.failed.push_back(not_compiled(variant, std::move(message)));
+    result.failed.push_back(make_compile_failure(variant, std::move(message)));
   }
 }
 
@@ -182,14 +182,14 @@ class Compilation {
  private:
   void fail_all(const std::vector<Variant>& variants, const std::string& message) {
     UnitResult result;
-    for (const auto& variant : variants) result.failed.push_back(not_compiled(variant, message));
+    for (const auto& variant : variants) result.failed.push_back(make_compile_failure(variant, message));
     reporter_.report(std::move(result));
   }
 
   // The user's own sources, or LibTorch's headers with the user's flags, do not compile.
   void fail_build(const std::vector<Variant>& variants, const BuildContext& context) {
     SourceLocation where = context.build ? context.build->where : SourceLocation{};
-    if (auto words = linker_errors(context.failure->errors, context.build.get())) {
+    if (auto words = describe_linker_errors(context.failure->errors, context.build.get())) {
       return fail_all(variants, to_string(Error{where, "the user's own code " + *words, ""}));
     }
     std::string words = context.failure->errors.substr(0, kMaxRawMessage);

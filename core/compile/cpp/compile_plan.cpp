@@ -14,7 +14,7 @@ namespace {
 
 bool can_share(const Variant& variant) {
   if (!is_self_contained(split_global(global_code(variant)).rest)) return false;
-  const auto texts = texts_of(variant);
+  const auto texts = list_texts(variant);
   return std::all_of(texts.begin(), texts.end(),
                      [](const Text* text) { return is_self_contained(text->code); });
 }
@@ -31,8 +31,8 @@ std::string group_key(const Variant& variant, const UnitFunction& function, Purp
 }
 
 UnitFunction make_function(const Variant& variant, Purpose purpose) {
-  const std::string symbol = snippet_symbol(variant, purpose);
-  return {symbol, {}, is_candidate(variant) ? snippet_symbol(eager_of(variant), purpose) : symbol};
+  const std::string symbol = make_snippet_symbol(variant, purpose);
+  return {symbol, {}, is_candidate(variant) ? make_snippet_symbol(eager_of(variant), purpose) : symbol};
 }
 
 // Sets of functions that are compared with each other, in the order of each set's first.

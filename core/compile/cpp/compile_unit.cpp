@@ -69,7 +69,7 @@ bool has_own_flags(const BuildContext& context) {
 }
 
 // Folders of files that are not the user's own: the system's, and those whose identity is part of
-// the toolchain's (toolchain_identity).
+// the toolchain's (identify_toolchain).
 std::vector<fs::path> known_folders(const CompileOptions& options, const Cache& cache) {
   std::vector<fs::path> folders{"/usr/include", "/usr/lib", cache.folder()};
   for (const fs::path& folder : options.libtorch.include_dirs) {
@@ -98,7 +98,7 @@ Expected<UnitCompiler> UnitCompiler::make(const CompileOptions& options, Cache& 
       read_support_header(options.sources.empty() ? find_installation().sources : options.sources);
   if (!header) return tl::unexpected(header.error());
   compiler.header_text_ = *header;
-  compiler.identity_ = toolchain_identity(options) + "\n" + *header;
+  compiler.identity_ = identify_toolchain(options) + "\n" + *header;
   return compiler;
 }
 
@@ -172,7 +172,7 @@ Expected<BuildContext> UnitCompiler::prepare(const std::shared_ptr<const BuildOp
   std::string identity = identity_ + (options_.each_alone ? "\neach alone" : "");
   if (build) {
     append(context.flags, user_compile_flags(*build));
-    identity += "\n" + libraries_identity(*build);
+    identity += "\n" + identify_libraries(*build);
     append(context.link_flags, user_link_flags(*build));
   }
   if (build && !build->sources.empty()) {
@@ -207,7 +207,7 @@ std::vector<std::string> UnitCompiler::common_flags() const {
 std::string UnitCompiler::identity_of(const std::string& symbol, const Variant& variant) const {
   std::string identity = symbol;
   if (!options_.line_numbers) return identity;
-  for (const Text* text : texts_of(variant)) identity += "\n" + to_string(text->where);
+  for (const Text* text : list_texts(variant)) identity += "\n" + to_string(text->where);
   if (!variant.global_setups.empty()) {
     identity += "\n" + to_string(variant.global_setups.front().where);
   }
@@ -292,7 +292,7 @@ Expected<void> UnitCompiler::compile_to(const fs::path& object, const fs::path& 
                                         std::span<const Variant> variants,
                                         std::optional<CompilerSays>& says) {
   fs::path source = object.parent_path() / "unit.cpp";
-  if (auto written = write_text(source, unit_source(variants, options_.purpose)); !written)
+  if (auto written = write_text(source, generate_unit(variants, options_.purpose)); !written)
     return written;
   std::vector<std::string> arguments = context.flags;
   append(arguments, header_arguments(context));
@@ -309,14 +309,14 @@ Expected<std::set<std::string>> UnitCompiler::reaching(const fs::path& folder,
   if (variants.size() < 2) return std::set<std::string>{};
   fs::path source = folder / "texts.cpp";
   fs::path output = folder / "texts.ii";
-  TRY(write_text(source, texts_to_preprocess(variants, options_.purpose)));
+  TRY(write_text(source, make_preprocessor_input(variants, options_.purpose)));
   std::vector<std::string> arguments = context.flags;
   append(arguments, header_arguments(context));
   arguments.insert(arguments.end(), {"-E", "-o", output.string(), source.string()});
   if (!options_.toolchain.is_clang) arguments.push_back("-fpch-preprocess");
   std::optional<CompilerSays> says;
   TRY(run_compiler(arguments, says));
-  return reaching_symbols(read_text(output).value_or(""));
+  return find_reaching_symbols(read_text(output).value_or(""));
 }
 
 Expected<UnitCompiler::Unit> UnitCompiler::compile(const BuildContext& context,
@@ -325,7 +325,7 @@ Expected<UnitCompiler::Unit> UnitCompiler::compile(const BuildContext& context,
       context.hash, {}, [](const std::string& hash) { return "unit-" + hash + ".so"; }};
   std::vector<std::string> sorted;
   for (const auto& variant : variants) {
-    const std::string symbol = snippet_symbol(variant, options_.purpose);
+    const std::string symbol = make_snippet_symbol(variant, options_.purpose);
     sorted.push_back(identity_of(symbol, variant));
     inputs.hints.push_back(hint_name(context, symbol, variant));
   }

@@ -166,7 +166,7 @@ std::string shortened(std::string text) {
 std::vector<const Text*> all_texts_of(const Variant& variant) {
   std::vector<const Text*> texts;
   for (const Text& global : variant.global_setups) texts.push_back(&global);
-  for (const Text* own : texts_of(variant)) texts.push_back(own);
+  for (const Text* own : list_texts(variant)) texts.push_back(own);
   return texts;
 }
 
@@ -241,7 +241,7 @@ std::string linker_message(const std::string& message, const BuildOptions* build
   std::string function;
   static const RE2 kUndefined("undefined reference to `(.*)'");
   if (build == nullptr || !RE2::FullMatch(message, kUndefined, &function)) return text;
-  const std::string reason = string_layout_reason(function, *build);
+  const std::string reason = find_string_layout_reason(function, *build);
   return reason.empty() ? text : text + ": " + reason;
 }
 
@@ -301,7 +301,7 @@ std::string describe(const Variant& variant, const std::vector<Diagnostic>& diag
   return text;
 }
 
-std::optional<std::string> linker_errors(std::string_view output, const BuildOptions* build) {
+std::optional<std::string> describe_linker_errors(std::string_view output, const BuildOptions* build) {
   std::set<std::string> seen;
   std::string text;
   for (const Diagnostic& one : parse_diagnostics(output)) {

@@ -68,16 +68,16 @@ std::string script_call(const Variant& variant, const std::string& arguments) {
 
 void write_package(Writer& out, const Variant& variant) {
   out.glue_at(variant.package->where,
-              "instr_support::Package instr_script_(" + literal(variant.package->code) + ");");
+              "instr_support::Package instr_script_(" + to_cpp_literal(variant.package->code) + ");");
 }
 
 void write_traced_module(Writer& out, const Signature& signature) {
   std::vector<std::string> names;
-  for (const auto& argument : signature.arguments) names.push_back(literal(argument));
+  for (const auto& argument : signature.arguments) names.push_back(to_cpp_literal(argument));
   out.glue_at(signature.where,
               fmt::format("torch::jit::Module instr_script_ = instr_support::traced(instr_module, "
                           "{{{}}}{}{});",
-                          joined(names), names.empty() ? "" : ", ", joined(signature.arguments)));
+                          join_names(names), names.empty() ? "" : ", ", join_names(signature.arguments)));
 }
 
 void write_script_module(Writer& out, const Variant& variant) {
@@ -85,13 +85,13 @@ void write_script_module(Writer& out, const Variant& variant) {
   if (variant.torchscript->empty()) return write_traced_module(out, signature);
   std::string text = "std::string instr_text_ = \"def forward(self\"";
   for (const auto& argument : signature.arguments) {
-    text += fmt::format(" + instr_support::script_argument({}, {})", literal(argument), argument);
+    text += fmt::format(" + instr_support::script_argument({}, {})", to_cpp_literal(argument), argument);
   }
   text += " + \"):\\n\"";
-  for (const auto& line : lines_of(script_body(variant.torchscript->code))) {
-    if (!line.empty()) text += " " + literal(line + "\n");
+  for (const auto& line : to_lines(format_script_body(variant.torchscript->code))) {
+    if (!line.empty()) text += " " + to_cpp_literal(line + "\n");
   }
-  text += " " + literal("    return " + signature.output + "\n") + ";";
+  text += " " + to_cpp_literal("    return " + signature.output + "\n") + ";";
   out.glue_at(signature.where, text);
   out.glue_at(variant.module ? variant.module->where : variant.torchscript->where,
               fmt::format("torch::jit::Module instr_script_ = instr_support::make_script("
@@ -118,7 +118,7 @@ void write_capture(Writer& out, const Variant& variant) {
       fmt::format(
           "instr_support::Captured<at::cuda::CUDAGraph> instr_graph_(instr_script_, {{{}}}, "
           "{{{}}});",
-          joined(signature.arguments), copies_of_arguments(signature)));
+          join_names(signature.arguments), copies_of_arguments(signature)));
 }
 
 // The code that prepares the module; null: it runs as it is.
@@ -152,13 +152,13 @@ void write_statement(Writer& out, const Variant& variant) {
   if (is_script(variant.backend)) {
     out.glue_at(variant.signature->where,
                 fmt::format("auto instr_output_ = {}.toTensor();",
-                            script_call(variant, joined(variant.signature->arguments))));
+                            script_call(variant, join_names(variant.signature->arguments))));
   } else if (variant.stmt) {
     out.user(*variant.stmt);
     out.glue(";");
   } else if (variant.module && variant.signature) {
     out.glue_at(variant.signature->where, fmt::format("auto instr_output_ = instr_module({});",
-                                                      joined(variant.signature->arguments)));
+                                                      join_names(variant.signature->arguments)));
   }
 }
 
@@ -186,13 +186,13 @@ void write_trial(Writer& out, const Variant& variant) {
   bool is_backward = variant.autograd == Autograd::kForwardBackward;
   if (!runs_script && !is_backward) return;
   const Signature& signature = *variant.signature;
-  std::string name = literal(signature.output);
+  std::string name = to_cpp_literal(signature.output);
   if (runs_script) {
     if (is_autocast(variant)) out.glue("{");
     write_autocast(out, variant);
     out.glue_at(signature.where,
                 fmt::format("instr_support::check_script_output({}, {});",
-                            script_call(variant, joined(signature.arguments)), name));
+                            script_call(variant, join_names(signature.arguments)), name));
     if (is_autocast(variant)) out.glue("}");
     out.glue("instr_context_->mark(instr_context_, INSTR_FIRST_RESULT);");
   }
@@ -267,7 +267,7 @@ void write_verified_statement(Writer& out, const Variant& variant) {
     write_autocast(out, variant);
     out.glue_at(variant.signature->where,
                 fmt::format("auto instr_value_ = {};",
-                            script_call(variant, joined(variant.signature->arguments))));
+                            script_call(variant, join_names(variant.signature->arguments))));
     out.glue(
         "instr_support::hand_over(instr_verification_, \"\", instr_value_);\n"
         "if (!instr_value_.isTensor()) break;\n"
@@ -422,17 +422,17 @@ std::string function_for(Purpose purpose, const Variant& variant, const std::str
 
 }  // namespace
 
-std::string line_marker(std::string_view symbol, std::string_view file) {
+std::string make_line_marker(std::string_view symbol, std::string_view file) {
   return fmt::format("@{}:{}", symbol, file);
 }
 
-std::optional<std::string> file_of_marker(const std::string& name) {
+std::optional<std::string> parse_line_marker(const std::string& name) {
   static const RE2 marker(R"((?:^|/)@(?:instr_[a-z]+_[0-9a-f]{32}|shared|empty):(.*))");
   std::string file;
   return RE2::PartialMatch(name, marker, &file) ? std::optional(file) : std::nullopt;
 }
 
-std::string snippet_symbol(const Variant& variant, Purpose purpose) {
+std::string make_snippet_symbol(const Variant& variant, Purpose purpose) {
   std::string text{kGeneratorVersion};
   const bool is_verified = purpose == Purpose::kVerify && is_candidate(variant);
   const std::string eager = is_verified ? body_text(eager_of(variant), purpose) : "";
@@ -443,7 +443,7 @@ std::string snippet_symbol(const Variant& variant, Purpose purpose) {
   return (purpose == Purpose::kMeasure ? "instr_snippet_" : "instr_verify_") + content_hash(text);
 }
 
-std::vector<const Text*> texts_of(const Variant& variant) {
+std::vector<const Text*> list_texts(const Variant& variant) {
   std::vector<const Text*> texts;
   for (const auto& setup : variant.setups) texts.push_back(&setup);
   if (variant.stmt) texts.push_back(&*variant.stmt);
@@ -451,14 +451,14 @@ std::vector<const Text*> texts_of(const Variant& variant) {
   return texts;
 }
 
-std::string unit_source(std::span<const Variant> variants, Purpose purpose) {
+std::string generate_unit(std::span<const Variant> variants, Purpose purpose) {
   std::string includes;
   std::string globals;
   std::string functions;
   std::set<std::string> seen_globals;
   std::set<std::string> seen_symbols;
   for (const auto& variant : variants) {
-    std::string symbol = snippet_symbol(variant, purpose);
+    std::string symbol = make_snippet_symbol(variant, purpose);
     if (!seen_symbols.insert(symbol).second) continue;
     const auto global = join_global_setups(variant);
     if (global && seen_globals.insert(global->code).second) {

@@ -27,7 +27,7 @@ std::optional<Text> join_global_setups(const Variant& variant) {
       // A unit may hold many variants only if their texts are free of directives.
       add(std::string(static_cast<std::size_t>(next.line - end.line), '\n'));
     } else {
-      add(fmt::format("#line {} {}\n", next.line, literal(line_marker("shared", next.file))));
+      add(fmt::format("#line {} {}\n", next.line, to_cpp_literal(make_line_marker("shared", next.file))));
       end = next;
     }
     add(texts[i].code);
@@ -42,7 +42,7 @@ std::string global_code(const Variant& variant) {
 
 SplitGlobal split_global(std::string_view code) {
   SplitGlobal split;
-  for (const auto& line : lines_of(code)) {
+  for (const auto& line : to_lines(code)) {
     std::size_t hash = line.find_first_not_of(" \t");
     std::size_t word = hash == std::string::npos || line[hash] != '#'
                            ? std::string::npos

@@ -44,7 +44,7 @@ std::string demangled(const std::string& symbol) {
 
 }  // namespace
 
-std::string string_layout_reason(const std::string& function, const BuildOptions& build) {
+std::string find_string_layout_reason(const std::string& function, const BuildOptions& build) {
   const int wanted = string_layout_of(function);
   const std::string name = mangled_name_of(function);
   if (wanted < 0 || name.empty()) return "";
@@ -61,7 +61,7 @@ std::string string_layout_reason(const std::string& function, const BuildOptions
   return "";
 }
 
-std::string readable_loader_message(std::string_view message) {
+std::string explain_loader_message(std::string_view message) {
   constexpr std::string_view kMark = "undefined symbol: ";
   const std::size_t mark = message.find(kMark);
   if (mark == std::string_view::npos) return std::string(message);

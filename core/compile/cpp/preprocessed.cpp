@@ -37,14 +37,14 @@ std::optional<std::string> file_of(std::string_view line) {
 
 }  // namespace
 
-std::string texts_to_preprocess(std::span<const Variant> variants, Purpose purpose) {
+std::string make_preprocessor_input(std::span<const Variant> variants, Purpose purpose) {
   std::string source;
   if (!variants.empty() && !variants.front().global_setups.empty()) {
     source = split_global(global_code(variants.front())).includes;
   }
   for (const auto& variant : variants) {
-    const std::string symbol = snippet_symbol(variant, purpose);
-    const auto texts = texts_of(variant);
+    const std::string symbol = make_snippet_symbol(variant, purpose);
+    const auto texts = list_texts(variant);
     for (std::size_t i = 0; i < texts.size(); ++i) {
       for (int time = 0; time < kTimes; ++time) {
         source += marker(symbol, i) + texts[i]->code + "\n\n";
@@ -55,11 +55,11 @@ std::string texts_to_preprocess(std::span<const Variant> variants, Purpose purpo
   return source;
 }
 
-std::set<std::string> reaching_symbols(std::string_view preprocessed) {
+std::set<std::string> find_reaching_symbols(std::string_view preprocessed) {
   std::map<std::string, std::vector<std::string>> texts;  // by their marker
   std::string place;
   preprocessed.remove_prefix(std::min(preprocessed.find("# 1 \"@"), preprocessed.size()));
-  for (const auto& line : lines_of(preprocessed)) {
+  for (const auto& line : to_lines(preprocessed)) {
     if (auto file = file_of(line)) {
       const bool is_new = *file != place;
       place = *std::move(file);

@@ -30,10 +30,10 @@ bool jumps_out(std::string_view code);
 // text may, an open bracket or a _Pragma. This is the source to preprocess, for the
 // compiler with -E: each text of the variants twice, after the headers that the unit includes. They
 // have one global setup, or none, and are self-contained as they are written.
-std::string texts_to_preprocess(std::span<const Variant> variants, Purpose purpose);
+std::string make_preprocessor_input(std::span<const Variant> variants, Purpose purpose);
 
-// Symbols (snippet_symbol) of variants that cannot share a unit: the preprocessed text is not
+// Symbols (make_snippet_symbol) of variants that cannot share a unit: the preprocessed text is not
 // self-contained, or differs the second time.
-std::set<std::string> reaching_symbols(std::string_view preprocessed);
+std::set<std::string> find_reaching_symbols(std::string_view preprocessed);
 
 }  // namespace instr

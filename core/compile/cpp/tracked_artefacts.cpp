@@ -30,7 +30,7 @@ bool has_changed_since(fs::file_time_type begin, const fs::path& file) {
 }  // namespace
 
 // "unit.so: unit.cpp /a/my\ header.h \" and so on: spaces and # are escaped, $ is doubled.
-std::vector<fs::path> files_in_list(const std::string& list) {
+std::vector<fs::path> parse_dependency_list(const std::string& list) {
   std::vector<fs::path> files;
   std::string word;
   const auto end_word = [&] {
@@ -109,7 +109,7 @@ std::optional<std::vector<TrackedArtefacts::File>> TrackedArtefacts::files_of(
   const auto text = cache_->read_hint(files_hint(artefact));
   if (!text) return std::nullopt;
   std::vector<File> files;
-  for (const std::string& line : lines_of(*text)) {
+  for (const std::string& line : to_lines(*text)) {
     const std::size_t space = line.find(' ');
     if (line.empty()) continue;
     if (space == line.npos) return std::nullopt;
@@ -122,7 +122,7 @@ void TrackedArtefacts::keep_files(const std::string& artefact, const fs::path& l
                                   fs::file_time_type begin) const {
   std::string text;
   std::set<fs::path> seen;
-  for (const fs::path& file : files_in_list(read_text(list).value_or(""))) {
+  for (const fs::path& file : parse_dependency_list(read_text(list).value_or(""))) {
     const fs::path path = fs::absolute(file).lexically_normal();
     const bool is_known = std::any_of(known_.begin(), known_.end(), [&](const auto& folder) {
       return place_below(path, folder);

@@ -18,7 +18,7 @@
 namespace instr {
 
 // The files that a compiler's list for make (-MD) names as what its target depends on.
-std::vector<std::filesystem::path> files_in_list(const std::string& list);
+std::vector<std::filesystem::path> parse_dependency_list(const std::string& list);
 
 // The inputs of an artefact, besides files.
 struct ArtefactInputs {

@@ -106,7 +106,7 @@ std::string python_code_cache() {
   return "PYTHONPYCACHEPREFIX=" + python_folder() + "/" + kCodeCache;
 }
 
-std::vector<fs::path> python_modules(const fs::path& worker) {
+std::vector<fs::path> list_python_modules(const fs::path& worker) {
   const fs::path folder = worker.parent_path();
   const fs::path code = folder / kCodeCache / python_folder().substr(1);
   std::vector<fs::path> modules;

@@ -86,7 +86,7 @@ Expected<void> write_unit(const std::string& reply, const fs::path& unit) {
 }
 
 std::string message_of(const Json& error, const Variant& variant, const PythonSnippet& snippet) {
-  auto place = place_in_python(snippet, error.value("line", 0), error.value("column", 0));
+  auto place = find_place_in_python(snippet, error.value("line", 0), error.value("column", 0));
   const std::string what = error.value("message", "does not compile");
   return to_string(Error{place.value_or(variant.where), what + " [in " + variant.key + "]", ""});
 }
@@ -101,8 +101,8 @@ Expected<UnitResult> compile_python(const std::vector<Variant>& variants, const 
   std::map<std::string, PythonSnippet> snippets;
   std::vector<std::string> symbols;
   for (const Variant& variant : variants) {
-    PythonSnippet snippet = python_snippet(variant, purpose);
-    symbols.push_back(python_symbol(snippet));
+    PythonSnippet snippet = make_python_snippet(variant, purpose);
+    symbols.push_back(make_python_symbol(snippet));
     snippets.emplace(symbols.back(), std::move(snippet));
   }
   const std::string request = request_for(snippets);
@@ -123,7 +123,7 @@ Expected<UnitResult> compile_python(const std::vector<Variant>& variants, const 
       result.compiled.push_back({variants[i], unit, symbols[i]});
     } else {
       result.failed.push_back(
-          not_compiled(variants[i], message_of(*error, variants[i], snippets.at(symbols[i]))));
+          make_compile_failure(variants[i], message_of(*error, variants[i], snippets.at(symbols[i]))));
     }
   }
   return result;

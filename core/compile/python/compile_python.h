@@ -36,6 +36,6 @@ std::vector<std::string> python_environment();
 std::string python_code_cache();
 
 // The modules whose code is kept there for this worker; none if it is not one for Python.
-std::vector<std::filesystem::path> python_modules(const std::filesystem::path& worker);
+std::vector<std::filesystem::path> list_python_modules(const std::filesystem::path& worker);
 
 }  // namespace instr

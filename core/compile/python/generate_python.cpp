@@ -21,7 +21,7 @@ constexpr const char* kPythonGeneratorVersion = "2";
 constexpr int kScriptTrials = 12;
 
 // What is a string literal in JSON is one in Python.
-std::string literal_in_python(const std::string& text) {
+std::string to_python_literal(const std::string& text) {
   return nlohmann::ordered_json(text).dump(-1, ' ', /*ensure_ascii=*/false,
                                            nlohmann::ordered_json::error_handler_t::replace);
 }
@@ -29,23 +29,23 @@ std::string literal_in_python(const std::string& text) {
 bool is_on_xla(const Variant& variant) { return facts_of(variant.backend).is_on_xla; }
 
 std::string call_of(const char* function, const Signature& signature) {
-  return fmt::format("{}({})", function, joined(signature.arguments));
+  return fmt::format("{}({})", function, join_names(signature.arguments));
 }
 
 // Makes `instr_script_`: of the module, or of a function around the TorchScript body.
 std::string script_of(const Variant& variant) {
   if (variant.module) return "instr_script_ = torch.jit.script(instr_module_)";
   const Signature& signature = *variant.signature;
-  std::string text = "def instr_function(" + joined(signature.arguments) + "):\n" +
-                     script_body(variant.torchscript->code) + "    return " + signature.output +
+  std::string text = "def instr_function(" + join_names(signature.arguments) + "):\n" +
+                     format_script_body(variant.torchscript->code) + "    return " + signature.output +
                      "\n";
-  return "instr_script_ = torch.jit.CompilationUnit(" + literal_in_python(text) +
+  return "instr_script_ = torch.jit.CompilationUnit(" + to_python_literal(text) +
          ").instr_function";
 }
 
 std::string indented(const std::string& code) {
   std::string out;
-  for (const std::string& line : lines_of(code)) out += "    " + line + "\n";
+  for (const std::string& line : to_lines(code)) out += "    " + line + "\n";
   return out;
 }
 
@@ -53,7 +53,7 @@ std::string indented(const std::string& code) {
 Text function_of(const Variant& variant) {
   const Signature& signature = *variant.signature;
   Text text = *variant.stmt;
-  text.code = "def instr_function_(" + joined(signature.arguments) + "):\n" + indented(text.code) +
+  text.code = "def instr_function_(" + join_names(signature.arguments) + "):\n" + indented(text.code) +
               "    return " + signature.output + "\n";
   if (text.where.line > 1) --text.where.line;
   return text;
@@ -68,11 +68,11 @@ std::string made_of(const char* function, const Variant& variant) {
   const BackendFacts& backend = facts_of(variant.backend);
   if (backend.body == Body::kTraced) {
     return fmt::format("torch.jit.trace({}, ({},), check_trace=False)", function,
-                       joined(variant.signature->arguments));
+                       join_names(variant.signature->arguments));
   }
   if (backend.body == Body::kLazy) return function;
-  std::string options = "backend=" + literal_in_python(backend_of(backend));
-  if (backend.mode != nullptr) options += ", mode=" + literal_in_python(backend.mode);
+  std::string options = "backend=" + to_python_literal(backend_of(backend));
+  if (backend.mode != nullptr) options += ", mode=" + to_python_literal(backend.mode);
   if (backend.options != nullptr) options += fmt::format(", options={}", backend.options);
   if (has_dynamic_shapes(variant)) options += ", dynamic=True";
   return fmt::format("torch.compile({}, {})", function, options);
@@ -80,7 +80,7 @@ std::string made_of(const char* function, const Variant& variant) {
 
 // Moves what the statement is called with to where it runs.
 void move_to_xla(PythonSnippet& snippet, const Variant& variant) {
-  std::string names = joined(variant.signature->arguments);
+  std::string names = join_names(variant.signature->arguments);
   if (variant.module) names += names.empty() ? "instr_module_" : ", instr_module_";
   snippet.setup.push_back(
       {fmt::format("import instr_xla\n[{0}] = instr_xla.moved({0})", names), {}});
@@ -92,7 +92,7 @@ void load_backend(PythonSnippet& snippet, const Variant& variant) {
   if (!backend.keeps_gradients) snippet.setup.push_back({"torch.set_grad_enabled(False)", {}});
   if (backend.packages == nullptr || !is_of_torch_compile(variant.backend)) return;
   snippet.setup.push_back({fmt::format("import instr_compiler\ninstr_compiler.load({})",
-                                       literal_in_python(backend_of(backend))),
+                                       to_python_literal(backend_of(backend))),
                            {}});
 }
 
@@ -142,7 +142,7 @@ std::vector<Text> in_autocast(std::vector<Text> texts, const Variant& variant) {
   const std::string device = is_on_xla(variant) ? "xla" : variant.device;
   texts.insert(texts.begin(), {fmt::format("instr_autocast_ = torch.autocast({})\n"
                                            "instr_autocast_.__enter__()",
-                                           literal_in_python(device)),
+                                           to_python_literal(device)),
                                {}});
   texts.push_back({"instr_autocast_.__exit__(None, None, None)", {}});
   return texts;
@@ -200,7 +200,7 @@ void prepare_to_verify(PythonSnippet& snippet, const Variant& variant) {
   load_backend(snippet, variant);
   for (Text& text : preparation_of(variant)) snippet.setup.push_back(std::move(text));
   const Text call{fmt::format("{} = instr_script_(*instr_verification_.copies({}))",
-                              signature.output, joined(signature.arguments)),
+                              signature.output, join_names(signature.arguments)),
                   {}};
   std::vector<Text> trial = with_backward({call}, variant);
   trial.insert(trial.begin(), {"instr_verification_.begin()", {}});
@@ -209,7 +209,7 @@ void prepare_to_verify(PythonSnippet& snippet, const Variant& variant) {
 
 // The arguments' values that the statement computes on, if the run is the reference.
 void add_reference(PythonSnippet& snippet, const Variant& variant) {
-  const std::string arguments = joined(variant.signature->arguments);
+  const std::string arguments = join_names(variant.signature->arguments);
   std::string code = "if instr_verification_.is_reference:\n";
   code += fmt::format("    [{0}] = instr_verification_.to_reference({0})\n", arguments);
   if (variant.module) code += "    instr_module_ = instr_module_.double()\n";
@@ -228,11 +228,11 @@ void add_verification(PythonSnippet& snippet, const Variant& variant) {
   std::vector<std::string> watched = signature.arguments;
   if (variant.module) watched.emplace_back("instr_module_");
   if (is_backward) {
-    snippet.setup.push_back({fmt::format("instr_verification_.watch({})", joined(watched)), {}});
+    snippet.setup.push_back({fmt::format("instr_verification_.watch({})", join_names(watched)), {}});
   }
   snippet.setup.push_back({"instr_verification_.begin()", {}});
   snippet.statement = forward_of(variant, /*needs_output=*/true);
-  const std::string output = literal_in_python(signature.output);
+  const std::string output = to_python_literal(signature.output);
   snippet.statement.push_back(
       {fmt::format("instr_is_tensor_ = instr_verification_.output(locals(), {})", output), {}});
   if (is_backward && is_autocast(variant)) {
@@ -244,7 +244,7 @@ void add_verification(PythonSnippet& snippet, const Variant& variant) {
   std::vector<Text> after{backward_of(variant)};
   for (const std::string& name : watched) {
     after.push_back({fmt::format("instr_verification_.gradients({}, {})",
-                                 literal_in_python(name == "instr_module_" ? "" : name), name),
+                                 to_python_literal(name == "instr_module_" ? "" : name), name),
                      {}});
   }
   std::string code = "if instr_is_tensor_:\n";
@@ -254,12 +254,12 @@ void add_verification(PythonSnippet& snippet, const Variant& variant) {
 
 }  // namespace
 
-PythonSnippet python_snippet(const Variant& variant, Purpose purpose) {
+PythonSnippet make_python_snippet(const Variant& variant, Purpose purpose) {
   PythonSnippet snippet{purpose, variant.global_setups, variant.setups, {}};
   if (variant.module) {
     snippet.setup.push_back(
         {fmt::format("instr_module_ = ({})", trim(variant.module->code, " \t\r\n")),
-         first_place(*variant.module)});
+         find_first_place(*variant.module)});
   }
   if (is_on_xla(variant)) move_to_xla(snippet, variant);
   if (purpose == Purpose::kVerify) {
@@ -271,7 +271,7 @@ PythonSnippet python_snippet(const Variant& variant, Purpose purpose) {
   return snippet;
 }
 
-std::string python_symbol(const PythonSnippet& snippet) {
+std::string make_python_symbol(const PythonSnippet& snippet) {
   std::string text = kPythonGeneratorVersion;
   for (const auto* part : {&snippet.module, &snippet.setup, &snippet.statement}) {
     text += "\n" + std::to_string(part->size());
@@ -281,7 +281,7 @@ std::string python_symbol(const PythonSnippet& snippet) {
          content_hash(text);
 }
 
-std::optional<SourceLocation> place_in_python(const PythonSnippet& snippet, int line, int column) {
+std::optional<SourceLocation> find_place_in_python(const PythonSnippet& snippet, int line, int column) {
   std::vector<const Text*> texts;
   for (const auto* part : {&snippet.module, &snippet.setup, &snippet.statement}) {
     for (const Text& one : *part) texts.push_back(&one);
@@ -290,7 +290,7 @@ std::optional<SourceLocation> place_in_python(const PythonSnippet& snippet, int 
   if (number < 0 || number >= std::ssize(texts)) return std::nullopt;
   const Text& text = *texts[static_cast<std::size_t>(number)];
   if (text.where.file.empty()) return std::nullopt;
-  return place_in_lines(text, line % kPythonLines, column);
+  return find_place_in_text(text, line % kPythonLines, column);
 }
 
 }  // namespace instr

@@ -51,7 +51,7 @@ fs::path python_script(const fs::path& sources, const char* name) {
   return sources / "worker" / "python" / name;
 }
 
-Expected<Python> python_from(std::string_view probe, const fs::path& command) {
+Expected<Python> parse_probe(std::string_view probe, const fs::path& command) {
   const Json json = parse_json(probe).value_or(nullptr);
   const std::string name = command.string();
   if (!json.is_object()) return fail(name + " does not run", kPythonAdvice);
@@ -88,7 +88,7 @@ Expected<Python> python_from(std::string_view probe, const fs::path& command) {
   return python;
 }
 
-std::string pip_install(const Python& python, const std::vector<std::string>& packages) {
+std::string format_pip_install(const Python& python, const std::vector<std::string>& packages) {
   std::string command = python.command.string() + " -m pip install";
   for (const std::string& package : packages) {
     const bool is_plain = package.find_first_of("<>=!, \t") == std::string::npos;
@@ -97,20 +97,20 @@ std::string pip_install(const Python& python, const std::vector<std::string>& pa
   return command;
 }
 
-std::optional<std::string> lacking_package(const Python& python,
+std::optional<std::string> find_lacking_package(const Python& python,
                                            const std::vector<std::string>& needed) {
   for (const std::string& text : needed) {
     const auto package = parse_package(text);
     if (!package) return to_string(package.error());
     const auto found = python.packages.find(package->name);
     if (found == python.packages.end()) {
-      return fmt::format("needs the package {}: {}", package->name, pip_install(python, needed));
+      return fmt::format("needs the package {}: {}", package->name, format_pip_install(python, needed));
     }
     const auto& [name, version] = *found;
     const std::string& versions = package->versions;
     if (versions.empty() || satisfies(version, versions).value_or(false)) continue;
     return fmt::format("needs {} {}, this is {}: {}", name, versions, version,
-                       pip_install(python, needed));
+                       format_pip_install(python, needed));
   }
   return std::nullopt;
 }
@@ -126,8 +126,8 @@ Expected<Python> find_python(const std::optional<std::string>& requested, const 
     return fail(fmt::format("{} cannot be asked: {}", chosen, trim_end(result.errors, "\n")),
                 kPythonAdvice);
   }
-  auto python = python_from(result.output, chosen);
-  if (python && library_id(python->torch / "lib") != libtorch.build_id) {
+  auto python = parse_probe(result.output, chosen);
+  if (python && read_library_id(python->torch / "lib") != libtorch.build_id) {
     return fail(fmt::format("{} has torch {} of its own, not the LibTorch {} that is measured",
                             chosen, python->torch_version, libtorch.version),
                 kPythonAdvice);

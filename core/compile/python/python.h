@@ -37,11 +37,11 @@ Expected<Python> find_python(const std::optional<std::string>& requested, const 
 
 // Why a snippet that imports these packages ("timm>=1.0") cannot run, with the command that
 // installs them; nothing if it can.
-std::optional<std::string> lacking_package(const Python& python,
+std::optional<std::string> find_lacking_package(const Python& python,
                                            const std::vector<std::string>& needed);
 
 // "/venv/bin/python -m pip install 'timm>=1.0'"
-std::string pip_install(const Python& python, const std::vector<std::string>& packages);
+std::string format_pip_install(const Python& python, const std::vector<std::string>& packages);
 
 // What to do where there is none that serves.
 inline constexpr const char* kPythonAdvice =
@@ -51,6 +51,6 @@ inline constexpr const char* kPythonAdvice =
 std::filesystem::path python_script(const std::filesystem::path& sources, const char* name);
 
 // What the probe says of the interpreter `command` (worker/python/probe.py).
-Expected<Python> python_from(std::string_view probe, const std::filesystem::path& command);
+Expected<Python> parse_probe(std::string_view probe, const std::filesystem::path& command);
 
 }  // namespace instr

@@ -28,7 +28,7 @@ std::set<std::string> find_imports(const Variant& variant) {
 UnitResult all_failed(const std::vector<Variant>& variants, const Error& error) {
   UnitResult result;
   for (const Variant& variant : variants) {
-    result.failed.push_back(not_compiled(variant, to_string(error)));
+    result.failed.push_back(make_compile_failure(variant, to_string(error)));
   }
   return result;
 }
@@ -47,10 +47,10 @@ class PythonLanguage : public LanguageSupport {
 
   std::optional<std::string> find_obstacle(const Variant& variant) const override {
     if (!*python_) return to_string(python_->error());
-    if (auto lacking = lacking_package(**python_, packages_of(variant.backend))) {
+    if (auto lacking = find_lacking_package(**python_, packages_of(variant.backend))) {
       return fmt::format("the backend {} {}", to_string(variant.backend), *lacking);
     }
-    return lacking_package(**python_, variant.packages);
+    return find_lacking_package(**python_, variant.packages);
   }
 
   // Compiles all as one unit: the interpreter compiles them faster than it starts.
