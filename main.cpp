@@ -144,9 +144,8 @@ tl::expected<void, Errors> update_expected(const RunOptions& options, const Run&
   if (!options.gate.update_expected || !run.is_whole()) return {};
   auto updated =
       update_expected_file(*options.gate.expect, run.measurements,
-                           [selected = make_selector(options.plan.selection)](const std::string& key) {
-                             return selected(parse_key(key));
-                           });
+                           [selected = make_selector(options.plan.selection)](
+                               const std::string& key) { return selected(parse_key(key)); });
   if (!updated) return tl::unexpected(updated.error());
   print_message(fmt::format("{}: {} changed, {} added, {} removed\n", options.gate.expect->string(),
                             updated->changed, updated->added, updated->removed));

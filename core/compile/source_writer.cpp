@@ -54,7 +54,8 @@ std::string to_cpp_literal(std::string_view text) {
 }
 
 void Writer::glue(std::string_view code) {
-  if (with_places_) text_ += fmt::format("#line 1 {}\n", to_cpp_literal(make_line_marker(symbol_, "")));
+  if (with_places_)
+    text_ += fmt::format("#line 1 {}\n", to_cpp_literal(make_line_marker(symbol_, "")));
   text_ += code;
   text_ += '\n';
 }

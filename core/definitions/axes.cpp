@@ -55,7 +55,8 @@ constexpr Axis kAxes[] = {
 
 }  // namespace
 
-std::vector<Definition> apply_axes(std::vector<Definition> definitions, const ExperimentAxes& axes) {
+std::vector<Definition> apply_axes(std::vector<Definition> definitions,
+                                   const ExperimentAxes& axes) {
   for (Definition& definition : definitions) {
     if (!axes.threads.empty()) definition.threads = axes.threads;
     if (!axes.shapes.empty()) definition.shapes = axes.shapes;
@@ -104,7 +105,7 @@ Expected<void> check_left_out(const AxisValue& left_out) {
 }
 
 Expected<std::vector<Variant>> leave_out(std::vector<Variant> variants,
-                                       const std::vector<AxisValue>& left_out) {
+                                         const std::vector<AxisValue>& left_out) {
   const std::size_t before = variants.size();
   std::erase_if(variants, [&left_out](const Variant& variant) {
     return std::any_of(left_out.begin(), left_out.end(), [&variant](const AxisValue& one) {

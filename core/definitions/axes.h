@@ -44,7 +44,7 @@ std::vector<Definition> apply_axes(std::vector<Definition> definitions, const Ex
 
 // Those that have none of these values. An error, without a place, if that leaves none.
 Expected<std::vector<Variant>> leave_out(std::vector<Variant> variants,
-                                       const std::vector<AxisValue>& left_out);
+                                         const std::vector<AxisValue>& left_out);
 
 // A parameter's value; empty if the variant has no such parameter.
 std::string find_param(const Variant& variant, std::string_view name);

@@ -166,7 +166,8 @@ class Loader {
     if (!table) {
       errors_.push_back(
           {toml_location(*entry.value, file.source),
-           fmt::format("`setups.{}` must be a table, not {}", entry.name, describe_kind(*entry.value)),
+           fmt::format("`setups.{}` must be a table, not {}", entry.name,
+                       describe_kind(*entry.value)),
            fmt::format("write [setups.{}] and below it `cpp = \"...\"`", entry.name)});
       is_any_broken_ = file.is_incomplete = true;
       return;

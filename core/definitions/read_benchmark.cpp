@@ -186,7 +186,9 @@ class BenchmarkReader {
     if (definition_.package) need("package");
     if (definition_.autograd) need("autograd");
     for (const LanguageFacts& language : kLanguages) {
-      const auto has = [&](const char* key) { return read_.has(format_key(language.language, key)); };
+      const auto has = [&](const char* key) {
+        return read_.has(format_key(language.language, key));
+      };
       for (const char* key : {"module", "modules"}) {
         if (has(key) && !has("stmt") && !has("stmts")) need(format_key(language.language, key));
       }

@@ -42,8 +42,8 @@ class MatrixReader {
       std::string text = value_text(value);
       if (!check(value, text)) return;
       if (!seen.insert(text).second) {
-        refuse(toml_location(value, source_), fmt::format("`matrix.{}` has {} twice", entry.name, text),
-               "name each value once");
+        refuse(toml_location(value, source_),
+               fmt::format("`matrix.{}` has {} twice", entry.name, text), "name each value once");
         return;
       }
       result.push_back(std::move(text));
@@ -70,7 +70,8 @@ class MatrixReader {
   bool check(const toml::node& value, const std::string& text) const {
     const auto* number = value.as_floating_point();
     if (number && !std::isfinite(number->get())) {
-      refuse(toml_location(value, source_), fmt::format("{} is not a number that C++ can spell", text),
+      refuse(toml_location(value, source_),
+             fmt::format("{} is not a number that C++ can spell", text),
              "write it as code, in quotes");
       return false;
     }

@@ -321,7 +321,7 @@ Expected<std::string> resolve_key(const std::string& word, const std::vector<std
 }
 
 Expected<std::vector<std::string>> resolve_keys(const std::vector<std::string>& words,
-                                              const std::vector<std::string>& known) {
+                                                const std::vector<std::string>& known) {
   std::vector<std::string> keys;
   for (const std::string& word : words) {
     TRY_ASSIGN(auto key, resolve_key(word, known));

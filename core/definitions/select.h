@@ -55,7 +55,7 @@ Expected<std::string> resolve_key(const std::string& word, const std::vector<std
 
 // The same for each of the words.
 Expected<std::vector<std::string>> resolve_keys(const std::vector<std::string>& words,
-                                              const std::vector<std::string>& known);
+                                                const std::vector<std::string>& known);
 
 // An error (without a place) if none of `variants`, which are not empty, is selected, or if a
 // pattern is neither a regular expression nor matches otherwise; the advice names filters that do

@@ -27,9 +27,9 @@ constexpr std::size_t kSlots = kLanguages.size() * kLanguageSlots;
 
 std::string slot_name(std::size_t slot) {
   const std::size_t in_language = slot % kLanguageSlots;
-  return format_column_name(kLanguages[slot / kLanguageSlots].language,
-                     kBackends[in_language / kAutogradSlots].backend,
-                     slot % kAutogradSlots == 0 ? Autograd::kForward : Autograd::kForwardBackward);
+  return format_column_name(
+      kLanguages[slot / kLanguageSlots].language, kBackends[in_language / kAutogradSlots].backend,
+      slot % kAutogradSlots == 0 ? Autograd::kForward : Autograd::kForwardBackward);
 }
 
 std::size_t slot_of(const Variant& variant) {

@@ -85,8 +85,8 @@ TEST(ExperimentRecord, HasTheOperatorsWithTheMostTime) {
 }
 
 TEST(ExperimentRecord, FailuresAndSkipsSayWhy) {
-  Measurement lost{parse_key("a/eager/forward/t1/cpu"),
-                   Failure{FailureKind::kCrashed, "SIGSEGV"}, 0};
+  Measurement lost{parse_key("a/eager/forward/t1/cpu"), Failure{FailureKind::kCrashed, "SIGSEGV"},
+                   0};
   ExperimentRecord made = record(lost);
   made.timestamp = "2026-01-02T03:04:05Z";
   EXPECT_GOLDEN("experiment/record_of_a_failure.json", to_json(made).dump(2) + "\n");

@@ -182,7 +182,8 @@ class Compilation {
  private:
   void fail_all(const std::vector<Variant>& variants, const std::string& message) {
     UnitResult result;
-    for (const auto& variant : variants) result.failed.push_back(make_compile_failure(variant, message));
+    for (const auto& variant : variants)
+      result.failed.push_back(make_compile_failure(variant, message));
     reporter_.report(std::move(result));
   }
 

@@ -32,7 +32,8 @@ std::string group_key(const Variant& variant, const UnitFunction& function, Purp
 
 UnitFunction make_function(const Variant& variant, Purpose purpose) {
   const std::string symbol = make_snippet_symbol(variant, purpose);
-  return {symbol, {}, is_candidate(variant) ? make_snippet_symbol(eager_of(variant), purpose) : symbol};
+  return {
+      symbol, {}, is_candidate(variant) ? make_snippet_symbol(eager_of(variant), purpose) : symbol};
 }
 
 // Sets of functions that are compared with each other, in the order of each set's first.

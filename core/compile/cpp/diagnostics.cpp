@@ -301,7 +301,8 @@ std::string describe(const Variant& variant, const std::vector<Diagnostic>& diag
   return text;
 }
 
-std::optional<std::string> describe_linker_errors(std::string_view output, const BuildOptions* build) {
+std::optional<std::string> describe_linker_errors(std::string_view output,
+                                                  const BuildOptions* build) {
   std::set<std::string> seen;
   std::string text;
   for (const Diagnostic& one : parse_diagnostics(output)) {

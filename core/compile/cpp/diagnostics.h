@@ -32,6 +32,7 @@ std::vector<Diagnostic> parse_diagnostics(std::string_view output);
 std::string describe(const Variant& variant, const std::vector<Diagnostic>& diagnostics);
 
 // The linker's errors, if `output` has no others: "does not link: undefined reference to …".
-std::optional<std::string> describe_linker_errors(std::string_view output, const BuildOptions* build);
+std::optional<std::string> describe_linker_errors(std::string_view output,
+                                                  const BuildOptions* build);
 
 }  // namespace instr

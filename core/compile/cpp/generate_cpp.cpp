@@ -67,17 +67,18 @@ std::string script_call(const Variant& variant, const std::string& arguments) {
 }
 
 void write_package(Writer& out, const Variant& variant) {
-  out.glue_at(variant.package->where,
-              "instr_support::Package instr_script_(" + to_cpp_literal(variant.package->code) + ");");
+  out.glue_at(variant.package->where, "instr_support::Package instr_script_(" +
+                                          to_cpp_literal(variant.package->code) + ");");
 }
 
 void write_traced_module(Writer& out, const Signature& signature) {
   std::vector<std::string> names;
   for (const auto& argument : signature.arguments) names.push_back(to_cpp_literal(argument));
-  out.glue_at(signature.where,
-              fmt::format("torch::jit::Module instr_script_ = instr_support::traced(instr_module, "
-                          "{{{}}}{}{});",
-                          join_names(names), names.empty() ? "" : ", ", join_names(signature.arguments)));
+  out.glue_at(
+      signature.where,
+      fmt::format("torch::jit::Module instr_script_ = instr_support::traced(instr_module, "
+                  "{{{}}}{}{});",
+                  join_names(names), names.empty() ? "" : ", ", join_names(signature.arguments)));
 }
 
 void write_script_module(Writer& out, const Variant& variant) {
@@ -85,7 +86,8 @@ void write_script_module(Writer& out, const Variant& variant) {
   if (variant.torchscript->empty()) return write_traced_module(out, signature);
   std::string text = "std::string instr_text_ = \"def forward(self\"";
   for (const auto& argument : signature.arguments) {
-    text += fmt::format(" + instr_support::script_argument({}, {})", to_cpp_literal(argument), argument);
+    text += fmt::format(" + instr_support::script_argument({}, {})", to_cpp_literal(argument),
+                        argument);
   }
   text += " + \"):\\n\"";
   for (const auto& line : to_lines(format_script_body(variant.torchscript->code))) {

@@ -27,7 +27,8 @@ std::optional<Text> join_global_setups(const Variant& variant) {
       // A unit may hold many variants only if their texts are free of directives.
       add(std::string(static_cast<std::size_t>(next.line - end.line), '\n'));
     } else {
-      add(fmt::format("#line {} {}\n", next.line, to_cpp_literal(make_line_marker("shared", next.file))));
+      add(fmt::format("#line {} {}\n", next.line,
+                      to_cpp_literal(make_line_marker("shared", next.file))));
       end = next;
     }
     add(texts[i].code);

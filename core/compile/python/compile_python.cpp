@@ -122,8 +122,8 @@ Expected<UnitResult> compile_python(const std::vector<Variant>& variants, const 
     if (error == errors.end()) {
       result.compiled.push_back({variants[i], unit, symbols[i]});
     } else {
-      result.failed.push_back(
-          make_compile_failure(variants[i], message_of(*error, variants[i], snippets.at(symbols[i]))));
+      result.failed.push_back(make_compile_failure(
+          variants[i], message_of(*error, variants[i], snippets.at(symbols[i]))));
     }
   }
   return result;

@@ -37,8 +37,8 @@ std::string script_of(const Variant& variant) {
   if (variant.module) return "instr_script_ = torch.jit.script(instr_module_)";
   const Signature& signature = *variant.signature;
   std::string text = "def instr_function(" + join_names(signature.arguments) + "):\n" +
-                     format_script_body(variant.torchscript->code) + "    return " + signature.output +
-                     "\n";
+                     format_script_body(variant.torchscript->code) + "    return " +
+                     signature.output + "\n";
   return "instr_script_ = torch.jit.CompilationUnit(" + to_python_literal(text) +
          ").instr_function";
 }
@@ -53,8 +53,8 @@ std::string indented(const std::string& code) {
 Text function_of(const Variant& variant) {
   const Signature& signature = *variant.signature;
   Text text = *variant.stmt;
-  text.code = "def instr_function_(" + join_names(signature.arguments) + "):\n" + indented(text.code) +
-              "    return " + signature.output + "\n";
+  text.code = "def instr_function_(" + join_names(signature.arguments) + "):\n" +
+              indented(text.code) + "    return " + signature.output + "\n";
   if (text.where.line > 1) --text.where.line;
   return text;
 }
@@ -228,7 +228,8 @@ void add_verification(PythonSnippet& snippet, const Variant& variant) {
   std::vector<std::string> watched = signature.arguments;
   if (variant.module) watched.emplace_back("instr_module_");
   if (is_backward) {
-    snippet.setup.push_back({fmt::format("instr_verification_.watch({})", join_names(watched)), {}});
+    snippet.setup.push_back(
+        {fmt::format("instr_verification_.watch({})", join_names(watched)), {}});
   }
   snippet.setup.push_back({"instr_verification_.begin()", {}});
   snippet.statement = forward_of(variant, /*needs_output=*/true);
@@ -281,7 +282,8 @@ std::string make_python_symbol(const PythonSnippet& snippet) {
          content_hash(text);
 }
 
-std::optional<SourceLocation> find_place_in_python(const PythonSnippet& snippet, int line, int column) {
+std::optional<SourceLocation> find_place_in_python(const PythonSnippet& snippet, int line,
+                                                   int column) {
   std::vector<const Text*> texts;
   for (const auto* part : {&snippet.module, &snippet.setup, &snippet.statement}) {
     for (const Text& one : *part) texts.push_back(&one);

@@ -30,6 +30,6 @@ std::string make_python_symbol(const PythonSnippet& snippet);
 inline constexpr int kPythonLines = 100'000;
 inline constexpr const char* kPythonFile = "<snippet>";  // its name, as Python has it
 std::optional<SourceLocation> find_place_in_python(const PythonSnippet& snippet, int line,
-                                              int column = 0);
+                                                   int column = 0);
 
 }  // namespace instr

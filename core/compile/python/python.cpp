@@ -98,13 +98,14 @@ std::string format_pip_install(const Python& python, const std::vector<std::stri
 }
 
 std::optional<std::string> find_lacking_package(const Python& python,
-                                           const std::vector<std::string>& needed) {
+                                                const std::vector<std::string>& needed) {
   for (const std::string& text : needed) {
     const auto package = parse_package(text);
     if (!package) return to_string(package.error());
     const auto found = python.packages.find(package->name);
     if (found == python.packages.end()) {
-      return fmt::format("needs the package {}: {}", package->name, format_pip_install(python, needed));
+      return fmt::format("needs the package {}: {}", package->name,
+                         format_pip_install(python, needed));
     }
     const auto& [name, version] = *found;
     const std::string& versions = package->versions;

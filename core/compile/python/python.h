@@ -38,7 +38,7 @@ Expected<Python> find_python(const std::optional<std::string>& requested, const 
 // Why a snippet that imports these packages ("timm>=1.0") cannot run, with the command that
 // installs them; nothing if it can.
 std::optional<std::string> find_lacking_package(const Python& python,
-                                           const std::vector<std::string>& needed);
+                                                const std::vector<std::string>& needed);
 
 // "/venv/bin/python -m pip install 'timm>=1.0'"
 std::string format_pip_install(const Python& python, const std::vector<std::string>& packages);
