@@ -30,7 +30,7 @@ Expected<void> AppendFile::append(const std::string& piece) {
 Expected<void> AppendFile::withdraw(off_t start, std::size_t written, int number) {
   bool taken_back = start >= 0 && ftruncate(fd_.get(), start) == 0;
   if (!taken_back) kept_.erase(0, written);
-  return tl::unexpected(write_error(path_, number));
+  return fail(write_error(path_, number));
 }
 
 }  // namespace instr

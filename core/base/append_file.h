@@ -17,11 +17,10 @@ class AppendFile {
   AppendFile(Fd fd, std::filesystem::path path);
 
   bool is_regular() const { return is_regular_; }
-  // Pieces that could not be written yet.
+  // The number of pieces that could not be written yet.
   std::size_t kept() const { return kept_count_; }
 
-  // Writes the kept pieces and then `piece`; whatever could not be written is kept for the next
-  // call.
+  // Writes the kept pieces and then `piece`; what could not be written is kept for the next call.
   Expected<void> append(const std::string& piece);
 
  private:

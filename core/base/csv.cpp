@@ -23,7 +23,7 @@ std::string csv_field(const std::string& text) {
   return out + "\"";
 }
 
-// Whether `text` begins like a formula, after any number of apostrophes.
+// True if `text` begins like a formula, after any number of apostrophes.
 bool begins_as_formula(const std::string& text) {
   std::size_t first = text.find_first_not_of('\'');
   if (first == std::string::npos) return false;

@@ -12,13 +12,12 @@ namespace instr {
 std::string as_cell(const std::string& text);
 std::string from_cell(const std::string& cell);
 
-// The fields as a record, without the end of its line. Fields that could be misread are quoted,
-// also by readers that drop the blanks around a field, or take a line that begins with `#` for a
-// comment.
+// Returns the fields as a record, without a newline. Quotes fields that a reader could misread,
+// also one that drops blanks around a field, or skips lines that begin with `#`.
 std::string csv_record(const std::vector<std::string>& fields);
 
-// A record with the end of its line, each field as_cell(). They are made printable first, since
-// readers stop at bytes that are not UTF-8, and some at control characters.
+// Returns a record with its newline; each field is made printable, then as_cell(): readers stop at
+// bytes that are not UTF-8, and some at control characters.
 std::string csv_line(std::vector<std::string> fields);
 
 }  // namespace instr

@@ -9,14 +9,14 @@ namespace instr {
 
 std::vector<std::string> own_environment() {
   std::vector<std::string> environment;
-  for (char** one = environ; one != nullptr && *one != nullptr; ++one) {
-    environment.emplace_back(*one);
+  for (char** variable = environ; variable != nullptr && *variable != nullptr; ++variable) {
+    environment.emplace_back(*variable);
   }
   return environment;
 }
 
-std::optional<std::string> variable_value(const char* name) {
-  const char* value = std::getenv(name);
+std::optional<std::string> variable_value(const std::string& name) {
+  const char* value = std::getenv(name.c_str());
   if (value == nullptr || *value == '\0') return std::nullopt;
   return value;
 }

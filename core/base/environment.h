@@ -11,9 +11,9 @@ namespace instr {
 std::vector<std::string> own_environment();
 
 // The value of a variable that is set and not empty.
-std::optional<std::string> variable_value(const char* name);
+std::optional<std::string> variable_value(const std::string& name);
 
-// The numbers of the cores of this machine that it may run on, ascending; at least one.
+// The numbers of the cores that this process may run on, ascending; at least one.
 std::vector<int> usable_cores();
 
 }  // namespace instr

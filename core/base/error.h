@@ -1,5 +1,5 @@
-// Errors as values: the place, the problem, and what to do about it. The two macros at the end pass
-// an error on to the caller.
+// Errors as values: the place, the problem, and the advice. The macros at the end pass an error on
+// to the caller.
 #pragma once
 
 #include <string>
@@ -26,8 +26,8 @@ struct Error {
   bool operator==(const Error&) const = default;
 };
 
-// A single error converts to Errors, so that a function that finds one can be called by one that
-// finds many.
+// An Error converts to Errors, so that a function that reports several can call one that reports
+// a single error.
 struct Errors : std::vector<Error> {
   using std::vector<Error>::vector;
   Errors(Error error) { push_back(std::move(error)); }
@@ -36,13 +36,13 @@ struct Errors : std::vector<Error> {
 template <class T>
 using Expected = tl::expected<T, Error>;
 
-// "file:line:column"; parts that are not known are left out, and all of it without a file.
+// "file:line:column"; parts that are not known are left out. Empty without a file.
 std::string to_string(const SourceLocation& where);
 
 // "file:line:column: what: advice"; parts that are not known are left out.
 std::string to_string(const Error& error);
 
-// By line and column, for errors of one file.
+// Sorts errors of one file by line and column.
 void sort_by_place(Errors& errors);
 
 // An error to return: at a place, such as {file}, or without one.

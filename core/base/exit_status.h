@@ -9,12 +9,12 @@ enum ExitStatus {
   kGood = 0,
   kNotMeasured = 1,  // something could not be measured
   kBadSetup = 2,     // usage, definitions or setup; results that cannot be compared
-  kRegression = 3,   // beyond its limit
+  kRegression = 3,   // a metric is beyond its limit
   kInterrupted = 130,
-  kReaderLeft = 141,  // standard output's reader, as in `| head`: what SIGPIPE gives other programs
+  kReaderLeft = 141,  // standard output was closed early, as by `head`; as SIGPIPE elsewhere
 };
 
-// A command ends with its status, or with the errors that kept it from its work.
+// A command returns its status, or the errors that kept it from its work.
 using ExpectedStatus = tl::expected<int, Errors>;
 
 // Reports the errors on standard error; returns kBadSetup.

@@ -19,23 +19,22 @@ using Clock = std::chrono::steady_clock;
 
 // flock(2) cannot wait for a stop request as well.
 constexpr std::chrono::milliseconds kLockRetryInterval{20};
-constexpr std::chrono::seconds kUnsaid{1};
+constexpr std::chrono::seconds kSilence{1};
 
 tl::unexpected<Error> cannot(const char* what, const fs::path& file) {
   return fail(std::string("cannot ") + what + " '" + file.string() + "': " + std::strerror(errno));
 }
 
-// Until the lock is acquired, the wait is ended, or acquiring it fails.
+// Tries until the lock is acquired, the wait is ended, or acquiring it fails.
 template <class Attempt>
 Expected<FileLock> wait_for(const Attempt& attempt, const Waiting& waiting) {
   const auto begin = Clock::now();
   bool said = false;
   for (;;) {
-    Expected<std::optional<FileLock>> lock = attempt();
-    if (!lock) return tl::unexpected(lock.error());
-    if (*lock) return std::move(**lock);
+    TRY_ASSIGN(std::optional<FileLock> lock, attempt());
+    if (lock) return *std::move(lock);
     if (waiting.stop.stop_requested()) return fail("interrupted");
-    if (!said && waiting.say && Clock::now() - begin > kUnsaid) {
+    if (!said && waiting.say && Clock::now() - begin > kSilence) {
       waiting.say();
       said = true;
     }

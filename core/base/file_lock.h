@@ -17,18 +17,18 @@ enum class LockKind { kShared, kExclusive };
 // How to wait for a lock that another process may hold indefinitely.
 struct Waiting {
   std::stop_token stop = {};       // ends the wait
-  std::function<void()> say = {};  // called once if the wait takes more than a second
+  std::function<void()> say = {};  // called once when the wait has taken a second
 };
 
-// Holds flock(2) on a file, made if missing, or on a folder until destroyed. Two objects exclude
-// each other within a process just as between processes.
+// Holds flock(2) on a file, which is created if missing, or on a folder, until destroyed. Two
+// objects exclude each other within one process as between processes.
 class FileLock {
  public:
-  // Nothing if it is held elsewhere. An error if the file cannot be opened, or its file system has
-  // no locks.
+  // Returns nothing if the lock is held elsewhere; an error if the file cannot be opened, or its
+  // file system has no locks.
   static Expected<std::optional<FileLock>> attempt(const std::filesystem::path& file,
                                                    LockKind kind);
-  // Also an error if the wait was ended.
+  // Returns an error also if the wait was ended.
   static Expected<FileLock> wait(const std::filesystem::path& file, LockKind kind,
                                  const Waiting& waiting);
   // Locks the folder itself, for when no file may be created in it.

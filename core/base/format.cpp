@@ -12,8 +12,7 @@ namespace instr {
 
 namespace {
 
-// Above this, doubles are no longer exact integers, and printing all digits would claim too much.
-constexpr double kMaxExact = 9007199254740992.0;  // 2^53
+constexpr double kMaxExact = 9007199254740992.0;  // 2^53: above it doubles skip integers
 
 std::string group_digits(std::string digits) {
   for (std::size_t end = digits.size(); end > 3; end -= 3) digits.insert(end - 3, ",");
@@ -80,39 +79,36 @@ Character decode_character(std::string_view text) {
   return character;
 }
 
+// Removes the first character of `text`.
+Character take_character(std::string_view& text) {
+  const Character character = decode_character(text);
+  text.remove_prefix(character.bytes);
+  return character;
+}
+
 std::size_t column_width(const Character& character) {
   return character.code < 0 ? 1 : static_cast<std::size_t>(utf8proc_charwidth(character.code));
 }
 
-// Length in bytes of the longest prefix of `text` that fits into `width` columns.
-std::size_t fitting_start(std::string_view text, std::size_t width) {
-  std::size_t at = 0;
+// The longest prefix of `text` that fits into `width` columns.
+std::string_view fitting_start(std::string_view text, std::size_t width) {
   std::size_t used = 0;
-  while (at < text.size()) {
-    Character character = decode_character(text.substr(at));
-    used += column_width(character);
-    if (used > width) break;
-    at += character.bytes;
+  for (std::string_view rest = text; !rest.empty();) {
+    const std::size_t taken = text.size() - rest.size();
+    used += column_width(take_character(rest));
+    if (used > width) return text.substr(0, taken);
   }
-  return at;
+  return text;
 }
 
-// First byte of the longest suffix of `text` that fits into `width` columns.
-std::size_t fitting_end(std::string_view text, std::size_t width) {
-  std::size_t left = display_width(text);
-  std::size_t at = 0;
-  while (at < text.size() && left > width) {
-    Character character = decode_character(text.substr(at));
-    left -= column_width(character);
-    at += character.bytes;
+// The longest suffix of `text` that fits into `width` columns.
+std::string_view fitting_end(std::string_view text, std::size_t width) {
+  for (std::size_t left = display_width(text); left > width;) {
+    left -= column_width(take_character(text));
   }
   // A combining mark without its base character would sit on the ellipsis.
-  while (at < text.size()) {
-    Character character = decode_character(text.substr(at));
-    if (column_width(character) != 0) break;
-    at += character.bytes;
-  }
-  return at;
+  while (!text.empty() && column_width(decode_character(text)) == 0) take_character(text);
+  return text;
 }
 
 // Characters that printable() replaces: control characters, those that change the direction of the
@@ -137,7 +133,7 @@ void wrap_line(std::string_view line, std::size_t width, std::vector<std::string
     return;
   }
   std::size_t indent = std::min(line.find_first_not_of(' '), line.size());
-  // An indentation that leaves no space for words is not worth keeping.
+  // An indentation of more than half the width is dropped.
   std::string start(indent * 2 <= width ? indent : 0, ' ');
   std::string current = start;
   bool empty = true;
@@ -166,11 +162,7 @@ std::size_t utf8_length(std::string_view text) {
 
 std::size_t display_width(std::string_view text) {
   std::size_t width = 0;
-  for (std::size_t at = 0; at < text.size();) {
-    Character character = decode_character(text.substr(at));
-    width += column_width(character);
-    at += character.bytes;
-  }
+  while (!text.empty()) width += column_width(take_character(text));
   return width;
 }
 
@@ -178,12 +170,12 @@ std::string printable(std::string_view text, bool lines) {
   std::string out;
   out.reserve(text.size());
   std::size_t column = 0;
-  for (std::size_t at = 0; at < text.size();) {
-    Character character = decode_character(text.substr(at));
-    std::string_view bytes = text.substr(at, character.bytes);
-    at += character.bytes;
+  while (!text.empty()) {
+    const std::string_view before = text;
+    const Character character = take_character(text);
+    const std::string_view bytes = before.substr(0, character.bytes);
     if (bytes == "\n" || bytes == "\r") {
-      if (bytes == "\r" && at < text.size() && text[at] == '\n') continue;
+      if (bytes == "\r" && text.starts_with('\n')) continue;
       out += lines ? '\n' : ' ';
       column = 0;
     } else if (bytes == "\t") {
@@ -202,9 +194,8 @@ std::string printable(std::string_view text, bool lines) {
 }
 
 bool is_plain_line(std::string_view text) {
-  for (std::size_t at = 0; at < text.size();) {
-    const Character character = decode_character(text.substr(at));
-    at += character.bytes;
+  while (!text.empty()) {
+    const Character character = take_character(text);
     if (is_unsafe(character) || is_invisible(character.code)) return false;
   }
   return true;
@@ -224,7 +215,7 @@ std::string printable_xml(std::string_view text, bool lines) {
 std::string shorten_end(std::string_view text, std::size_t width) {
   if (display_width(text) <= width) return std::string(text);
   if (width == 0) return "";
-  return std::string(text.substr(0, fitting_start(text, width - 1))) + kEllipsis;
+  return std::string(fitting_start(text, width - 1)) + kEllipsis;
 }
 
 std::string shorten_middle(std::string_view text, std::size_t width) {
@@ -232,19 +223,16 @@ std::string shorten_middle(std::string_view text, std::size_t width) {
   if (width == 0) return "";
   // The end distinguishes variants (n=64), so it gets the odd column.
   std::size_t tail = width / 2;
-  std::size_t head = width - 1 - tail;
-  return std::string(text.substr(0, fitting_start(text, head))) + kEllipsis +
-         std::string(text.substr(fitting_end(text, tail)));
+  return fmt::format("{}{}{}", fitting_start(text, width - 1 - tail), kEllipsis,
+                     fitting_end(text, tail));
 }
 
 std::string pad_left(std::string_view text, std::size_t width) {
-  std::size_t used = display_width(text);
-  return std::string(used < width ? width - used : 0, ' ') + std::string(text);
+  return std::string(width - std::min(width, display_width(text)), ' ') + std::string(text);
 }
 
 std::string pad_right(std::string_view text, std::size_t width) {
-  std::size_t used = display_width(text);
-  return std::string(text) + std::string(used < width ? width - used : 0, ' ');
+  return std::string(text) + std::string(width - std::min(width, display_width(text)), ' ');
 }
 
 std::vector<std::string> wrap(std::string_view text, std::size_t width) {

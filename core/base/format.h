@@ -8,7 +8,7 @@
 
 namespace instr {
 
-// 1234567 -> "1,234,567"; exactly when integral, else with one decimal. "-" if not finite.
+// 1234567 -> "1,234,567"; all digits if integral, else with one decimal. "-" if not finite.
 std::string format_count(double value);
 
 // Seconds -> "0.04 s", "12.3 s", "2 min 05 s", "1 h 02 min".
@@ -20,10 +20,10 @@ std::string format_time(double nanoseconds);
 // "1 variant", "2 variants", "2,000 variants".
 std::string format_plural(std::size_t count, std::string_view noun);
 
-// Bytes of the UTF-8 character at the start of `text`, which is not empty; 0 if none is valid.
+// The bytes of the UTF-8 character at the start of `text`, which is not empty; 0 if it is invalid.
 std::size_t utf8_length(std::string_view text);
 
-// Columns that UTF-8 text takes on a terminal: 2 for wide characters, 0 for combining ones, 1 for a
+// The columns of UTF-8 text on a terminal: 2 for wide characters, 0 for combining ones, 1 for a
 // byte that is not UTF-8. The text has no control characters.
 std::size_t display_width(std::string_view text);
 
@@ -31,11 +31,11 @@ std::size_t display_width(std::string_view text);
 // become U+FFFD; a tab becomes spaces; a newline stays if `lines` is true, else becomes a space.
 std::string printable(std::string_view text, bool lines = false);
 
-// The same without what XML 1.0 forbids; not escaped.
+// Printable text without characters that XML 1.0 forbids; not escaped.
 std::string printable_xml(std::string_view text, bool lines = false);
 
-// True for one line of characters that can be seen: none of those that printable() replaces, no
-// newline or tab, none without a width of its own but combining marks.
+// True for a single line of visible characters and combining marks: no newline, no tab, no other
+// invisible character, and nothing that printable() replaces.
 bool is_plain_line(std::string_view text);
 
 // `text` cut to at most `width` columns, the cut marked by "…" at its end, or in its middle (so

@@ -15,10 +15,17 @@ namespace instr {
 
 namespace {
 
-std::int64_t number_of(const std::string& text) {
+std::int64_t parse_number(const std::string& text) {
   std::int64_t number = 0;
   std::from_chars(text.data(), text.data() + text.size(), number);
   return number;
+}
+
+std::vector<std::string> split_lines(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream stream(text);
+  for (std::string line; std::getline(stream, line);) lines.push_back(line);
+  return lines;
 }
 
 }  // namespace
@@ -43,8 +50,8 @@ Expected<std::filesystem::path> Repository::top() const {
   return std::filesystem::path(std::move(top));
 }
 
-Expected<std::int64_t> Repository::position_of(const std::string& revision) const {
-  return ask({"rev-list", "--first-parent", "--count", revision, "--"}).map(number_of);
+Expected<std::int64_t> Repository::count_commits(const std::string& revision) const {
+  return ask({"rev-list", "--first-parent", "--count", revision, "--"}).map(parse_number);
 }
 
 Expected<Commit> Repository::find(const std::string& revision) const {
@@ -59,10 +66,10 @@ Expected<Commit> Repository::find(const std::string& revision) const {
     return fail("this clone is shallow, so a commit's place on its branch is unknown",
                 "git fetch --unshallow");
   }
-  TRY_ASSIGN(auto position, position_of(*hash));
+  TRY_ASSIGN(auto position, count_commits(*hash));
   TRY_ASSIGN(auto shown, ask({"show", "--no-patch", "--format=%at%n%s", *hash}));
   const auto end = std::min(shown.find('\n'), shown.size());
-  return Commit{*hash, position, number_of(shown.substr(0, end)),
+  return Commit{*hash, position, parse_number(shown.substr(0, end)),
                 printable(std::string_view(shown).substr(std::min(end + 1, shown.size())))};
 }
 
@@ -71,9 +78,9 @@ Expected<std::string> Repository::last_release() const {
 }
 
 Expected<std::string> Repository::branch() const {
-  auto name = ask({"symbolic-ref", "--quiet", "--short", "HEAD"});
-  if (name) return name;
-  return fail("no branch is checked out here", "name the commit's branch with --branch");
+  return ask({"symbolic-ref", "--quiet", "--short", "HEAD"}).map_error([](const Error&) {
+    return Error{{}, "no branch is checked out here", "name the commit's branch with --branch"};
+  });
 }
 
 Expected<std::string> Repository::user() const { return ask({"config", "user.name"}); }
@@ -82,9 +89,8 @@ Expected<void> Repository::check_is_on(const std::string& branch, const Commit& 
   TRY_ASSIGN(auto refs, ask({"for-each-ref", "--format=%(refname)", "refs/heads/" + branch,
                              "refs/remotes/*/" + branch}));
   if (refs.empty()) return {};
-  std::istringstream lines(refs);
-  for (std::string ref; std::getline(lines, ref);) {
-    TRY_ASSIGN(auto last, position_of(ref));
+  for (const std::string& ref : split_lines(refs)) {
+    TRY_ASSIGN(auto last, count_commits(ref));
     const auto back = last - commit.position;
     if (back >= 0 && ask({"rev-parse", fmt::format("{}~{}", ref, back)}) == commit.hash) return {};
   }
@@ -93,7 +99,7 @@ Expected<void> Repository::check_is_on(const std::string& branch, const Commit& 
               "name its branch with --branch, or the commit that merged it with --commit");
 }
 
-Expected<std::vector<std::string>> Repository::commits_of(const std::string& range) const {
+Expected<std::vector<std::string>> Repository::list_commits(const std::string& range) const {
   const auto dots = range.find("..");
   if (dots == std::string::npos || range.find("...") != std::string::npos) {
     return fail("`" + printable(range) + "` is not a range of commits", "write A..B");
@@ -104,24 +110,19 @@ Expected<std::vector<std::string>> Repository::commits_of(const std::string& ran
   TRY(check_is_behind(end, first));
   TRY_ASSIGN(auto listed,
              ask({"rev-list", "--first-parent", "--reverse", first.hash + ".." + end.hash}));
-  std::vector<std::string> commits{first.hash};
-  std::istringstream lines(listed);
-  for (std::string hash; std::getline(lines, hash);) commits.push_back(hash);
-  return commits;
+  return split_lines(first.hash + "\n" + listed);
 }
 
-Expected<std::set<std::string>> Repository::line_of(const std::string& hash) const {
+Expected<std::set<std::string>> Repository::list_first_parents(const std::string& hash) const {
   TRY_ASSIGN(const auto listed, ask({"rev-list", "--first-parent", hash}));
-  std::set<std::string> line;
-  std::istringstream lines(listed);
-  for (std::string one; std::getline(lines, one);) line.insert(one);
-  return line;
+  const auto hashes = split_lines(listed);
+  return std::set<std::string>(hashes.begin(), hashes.end());
 }
 
 Expected<void> Repository::check_is_behind(const Commit& last, const Commit& commit) const {
   const auto back = last.position - commit.position;
-  auto found = back < 0 ? fail("") : ask({"rev-parse", fmt::format("{}~{}", last.hash, back)});
-  if (found == commit.hash) return {};
+  const std::string ancestor = fmt::format("{}~{}", last.hash, back);
+  if (back >= 0 && ask({"rev-parse", ancestor}) == commit.hash) return {};
   return fail(fmt::format("commit {} is not before {}, by first parents", short_hash(commit.hash),
                           short_hash(last.hash)),
               "name two commits of one branch, the older one first");
@@ -144,9 +145,8 @@ Expected<void> Repository::check_out(const std::string& hash,
 // Adds worktrees of the submodules' own repositories, which needs no network.
 Expected<void> Repository::check_out_submodules(const std::filesystem::path& project) const {
   TRY_ASSIGN(const auto listed, ask({"ls-tree", "-r", "HEAD"}));
-  std::istringstream lines(listed);
-  for (std::string line; std::getline(lines, line);) {  // "160000 commit HASH<tab>PATH"
-    const std::string mark = "160000 commit ";
+  const std::string mark = "160000 commit ";  // followed by HASH<tab>PATH
+  for (const std::string& line : split_lines(listed)) {
     const auto tab = line.find('\t');
     if (!line.starts_with(mark) || tab == line.npos) continue;
     const std::string hash = line.substr(mark.size(), tab - mark.size());
@@ -176,14 +176,13 @@ Expected<void> Repository::check_is_clean() const {
               "commit or stash them first");
 }
 
-std::optional<std::string> Repository::commit_of(
+std::optional<std::string> Repository::find_commit_with(
     const std::vector<std::filesystem::path>& files) const {
   if (files.empty()) return std::nullopt;
   auto state = ask({"status", "--porcelain=v2", "--branch", "--untracked-files=no"}).value_or("");
-  std::istringstream lines(state);
   std::optional<std::string> hash;
   const std::string mark = "# branch.oid ";
-  for (std::string line; std::getline(lines, line);) {
+  for (const std::string& line : split_lines(state)) {
     if (!line.starts_with('#')) return std::nullopt;  // a change
     if (line.starts_with(mark)) hash = line.substr(mark.size());
   }
@@ -197,14 +196,14 @@ std::optional<std::string> Repository::commit_of(
 
 std::string short_hash(const std::string& hash) { return hash.substr(0, 12); }
 
-std::string date_text(std::int64_t seconds) {
+std::string format_date(std::int64_t seconds) {
   const time_t time = seconds;
   tm parts{};
   gmtime_r(&time, &parts);
   return fmt::format("{:04}-{:02}-{:02}", parts.tm_year + 1900, parts.tm_mon + 1, parts.tm_mday);
 }
 
-std::optional<std::int64_t> seconds_of(const std::string& time) {
+std::optional<std::int64_t> parse_time(const std::string& time) {
   tm parts{};
   const char* end = strptime(time.c_str(), "%Y-%m-%dT%H:%M:%SZ", &parts);
   if (end == nullptr || *end != '\0') return std::nullopt;

@@ -1,4 +1,4 @@
-// What git says of commits: which one a name means, and its place on its branch.
+// Commits, branches and working trees, as git reports them.
 #pragma once
 
 #include <cstdint>
@@ -15,15 +15,15 @@ namespace instr {
 // A commit's place on its branch. It depends on the commit alone, so commits may come in any order.
 struct Place {
   std::int64_t position = 0;  // commits since the first one, by first parents
-  std::uint64_t tie = 0;      // the beginning of its hash, where a branch was rewritten
+  std::uint64_t tie = 0;      // the first digits of its hash: orders commits of rewritten branches
 
   auto operator<=>(const Place&) const = default;
 };
 
 struct Commit {
   std::string hash;
-  // Commits since the first one, by first parents, itself included: on a branch it only grows,
-  // whatever clocks say.
+  // Commits since the first one, by first parents, itself included: unlike dates, it only grows
+  // along a branch.
   std::int64_t position = 0;
   std::int64_t authored = 0;  // seconds since 1970
   std::string subject;
@@ -35,48 +35,49 @@ class Repository {
  public:
   explicit Repository(std::filesystem::path folder = ".") : folder_(std::move(folder)) {}
 
-  // "HEAD~2", a tag, a beginning of a hash. An error if there is none, or if the clone is shallow,
-  // so that its position is unknown.
+  // Finds "HEAD~2", a tag, the beginning of a hash. An error if there is no such commit, or if the
+  // clone is shallow, so that its position is unknown.
   Expected<Commit> find(const std::string& revision) const;
 
-  // The name of who commits here.
+  // The name of the user who commits here.
   Expected<std::string> user() const;
 
   // The top folder of the working tree.
   Expected<std::filesystem::path> top() const;
 
-  // The last tag that HEAD has.
+  // The last tag among the ancestors of HEAD.
   Expected<std::string> last_release() const;
 
-  // An error if HEAD is detached.
+  // The branch that is checked out; an error if HEAD is detached.
   Expected<std::string> branch() const;
 
   // An error if the branch is known here, or by a remote, and none of its first parents is the
   // commit.
   Expected<void> check_is_on(const std::string& branch, const Commit& commit) const;
 
-  // The hashes of "A..B" by first parents, A itself included, oldest first.
-  Expected<std::vector<std::string>> commits_of(const std::string& range) const;
+  // Lists the hashes of "A..B" by first parents, A itself included, oldest first.
+  Expected<std::vector<std::string>> list_commits(const std::string& range) const;
 
-  // The hashes of a commit and of its first parents.
-  Expected<std::set<std::string>> line_of(const std::string& hash) const;
+  // Lists the hashes of a commit and of its first parents.
+  Expected<std::set<std::string>> list_first_parents(const std::string& hash) const;
 
-  // A working tree without a branch, and its end.
+  // Adds and removes a working tree without a branch.
   Expected<void> add_worktree(const std::filesystem::path& folder) const;
   Expected<void> remove_worktree(const std::filesystem::path& folder) const;
-  // Files that git does not know stay. Submodules are taken from where they are checked out in
-  // `project`; those that are not, stay empty here, too.
+  // Checks out a commit; files that git does not track stay. Submodules are taken from where they
+  // are checked out in `project`; the others stay empty.
   Expected<void> check_out(const std::string& hash, const std::filesystem::path& project) const;
 
-  // An error if a file that git knows differs from HEAD.
+  // An error if a file that git tracks differs from HEAD.
   Expected<void> check_is_clean() const;
 
-  // The hash of HEAD if these files are in it and nothing differs from it; else nothing.
-  std::optional<std::string> commit_of(const std::vector<std::filesystem::path>& files) const;
+  // The hash of HEAD if it contains these files and no tracked file differs from it; else nothing.
+  std::optional<std::string> find_commit_with(
+      const std::vector<std::filesystem::path>& files) const;
 
  private:
   Expected<std::string> ask(std::vector<std::string> words) const;
-  Expected<std::int64_t> position_of(const std::string& revision) const;
+  Expected<std::int64_t> count_commits(const std::string& revision) const;
   Expected<void> check_out_submodules(const std::filesystem::path& project) const;
   Expected<void> check_is_behind(const Commit& last, const Commit& commit) const;
 
@@ -86,10 +87,10 @@ class Repository {
 // The first 12 digits of a hash.
 std::string short_hash(const std::string& hash);
 
-// "2026-01-02" of seconds since 1970, in UTC.
-std::string date_text(std::int64_t seconds);
+// Seconds since 1970 -> "2026-01-02", in UTC.
+std::string format_date(std::int64_t seconds);
 
-// Seconds since 1970 of "2026-01-02T03:04:05Z"; nothing if `time` has another form.
-std::optional<std::int64_t> seconds_of(const std::string& time);
+// "2026-01-02T03:04:05Z" -> seconds since 1970; nothing if `time` has another form.
+std::optional<std::int64_t> parse_time(const std::string& time);
 
 }  // namespace instr

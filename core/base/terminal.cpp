@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <charconv>
-#include <cstdlib>
 
 namespace instr {
 
@@ -22,7 +21,7 @@ bool is_dumb(const EnvironmentLookup& environment) {
   return !term || term->empty() || *term == "dumb";
 }
 
-const char* escape_of(Style style) {
+const char* escape_sequence(Style style) {
   switch (style) {
     case Style::kHeading: return "\x1b[1m";
     case Style::kDim: return "\x1b[2m";
@@ -34,12 +33,6 @@ const char* escape_of(Style style) {
 }
 
 }  // namespace
-
-std::optional<std::string> process_environment(const std::string& name) {
-  const char* value = std::getenv(name.c_str());
-  if (value == nullptr) return std::nullopt;
-  return value;
-}
 
 bool use_color(ColorMode mode, bool is_terminal, const EnvironmentLookup& environment) {
   if (mode != ColorMode::kAuto) return mode == ColorMode::kAlways;
@@ -71,7 +64,7 @@ Terminal inspect_terminal(int fd, ColorMode mode, const EnvironmentLookup& envir
 
 std::string styled(std::string_view text, Style style, bool color) {
   if (!color || text.empty()) return std::string(text);
-  return escape_of(style) + std::string(text) + "\x1b[0m";
+  return escape_sequence(style) + std::string(text) + "\x1b[0m";
 }
 
 }  // namespace instr

@@ -7,6 +7,8 @@
 #include <string>
 #include <string_view>
 
+#include "core/base/environment.h"
+
 namespace instr {
 
 enum class ColorMode { kAuto, kAlways, kNever };
@@ -18,22 +20,20 @@ struct Terminal {
   int width = 0;      // columns; 0: no limit (a pipe or a file)
 };
 
-// The value of an environment variable; nothing if it is not set.
+// Returns the value of an environment variable; nothing if it is not set.
 using EnvironmentLookup = std::function<std::optional<std::string>(const std::string& name)>;
 
-// Looks in this process's environment.
-std::optional<std::string> process_environment(const std::string& name);
-
-// --color=always and never decide alone. Otherwise: NO_COLOR (not empty) means no; CLICOLOR_FORCE
-// (neither empty nor 0) means yes; else a terminal that is not TERM=dumb and has no CLICOLOR=0.
+// ColorMode::kAlways and kNever decide alone. Otherwise NO_COLOR (not empty) means no,
+// CLICOLOR_FORCE (neither empty nor 0) means yes, and else a terminal gets colours unless TERM=dumb
+// or CLICOLOR=0.
 bool use_color(ColorMode mode, bool is_terminal, const EnvironmentLookup& environment);
 
-// Columns of the terminal at `fd`: the kernel's figure, else COLUMNS, else 80.
+// The columns of the terminal at `fd`: the kernel's figure, else COLUMNS, else 80.
 int terminal_width(int fd, const EnvironmentLookup& environment);
 
 // The properties of `fd`.
 Terminal inspect_terminal(int fd, ColorMode mode,
-                          const EnvironmentLookup& environment = process_environment);
+                          const EnvironmentLookup& environment = variable_value);
 
 // Colours by meaning, so that all output uses the same.
 enum class Style { kHeading, kDim, kGood, kBad, kWarning };

@@ -206,7 +206,7 @@ class Backfill {
 ExpectedStatus history_backfill(const HistoryOptions& options) {
   const Repository repository;
   TRY_ASSIGN(auto branch, options.recording.branch_in(repository));
-  TRY_ASSIGN(auto commits, repository.commits_of(options.operands.front()));
+  TRY_ASSIGN(auto commits, repository.list_commits(options.operands.front()));
   TRY_ASSIGN(auto tree, WorkTree::make(repository));
   TRY_ASSIGN(auto project, repository.top());
   Backfill work(options, std::move(project), branch, std::move(commits), tree);

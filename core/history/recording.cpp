@@ -90,7 +90,7 @@ Expected<std::string> Recording::add(std::vector<HistoryRun> runs) const {
   }
   std::string text;
   if (!runs.empty()) {
-    TRY_ASSIGN(const auto line, Repository().line_of(last.hash));
+    TRY_ASSIGN(const auto line, Repository().list_first_parents(last.hash));
     TRY_ASSIGN(const auto left, leave_behind(database_, branch_, last, line));
     if (left > 0) text = left_text(left, branch_);
   }

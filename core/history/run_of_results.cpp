@@ -19,12 +19,12 @@ namespace {
 // An error if what was measured then is older than the commit. `results` is for messages.
 Expected<void> check_age(const std::string& results, const std::string& started,
                          const Commit& commit) {
-  const auto seconds = seconds_of(started);
+  const auto seconds = parse_time(started);
   if (!seconds || *seconds >= commit.authored) return {};
   return tl::unexpected(
       Error{{results},
             fmt::format("measured at {}, before commit {} was written ({})", printable(started),
-                        short_hash(commit.hash), date_text(commit.authored)),
+                        short_hash(commit.hash), format_date(commit.authored)),
             "name the commit that was measured with --commit or, if a clock was wrong, add "
             "--trust-commit"});
 }

@@ -49,7 +49,7 @@ ListingCell commit_cell(const Commit& commit) {
   return text_cell(commit.hash, printable(short_hash(commit.hash)));
 }
 
-ListingCell date_cell(const Commit& commit) { return text_cell(date_text(commit.authored)); }
+ListingCell date_cell(const Commit& commit) { return text_cell(format_date(commit.authored)); }
 
 ListingCell subject_cell(const Commit& commit) {
   return text_cell(commit.subject, shorten_end(printable(commit.subject), kMaxSubjectWidth));
@@ -182,7 +182,7 @@ std::vector<std::string> break_lines(const std::vector<SeriesBreak>& breaks) {
     lines.push_back(
         fmt::format("{}, at {} ({}): measured differently from here, so {} other series begin{}:",
                     printable(one.branch), short_hash(one.commit.hash),
-                    date_text(one.commit.authored), one.series, one.series == 1 ? "s" : ""));
+                    format_date(one.commit.authored), one.series, one.series == 1 ? "s" : ""));
     for (const std::string& line : lines_of(one.differences, FieldClass::kMustMatch)) {
       lines.push_back("  " + line);
     }
@@ -284,7 +284,7 @@ std::string section_of(const SqlDatabase& database, const RecordedSteps& steps,
                        const std::vector<std::string>& options, const std::string& before) {
   const Commit& commit = steps.front().commit;
   std::string text =
-      fmt::format("\n## {} ({}): {}\n\n", short_hash(commit.hash), date_text(commit.authored),
+      fmt::format("\n## {} ({}): {}\n\n", short_hash(commit.hash), format_date(commit.authored),
                   markdown_code(printable(commit.subject), kMaxSubjectColumns));
   if (!before.empty()) {
     text += fmt::format(

@@ -15,7 +15,7 @@ namespace {
 
 // A file is its own commit.
 Commit commit_of(const ResultSet& file, std::int64_t position) {
-  return {file.name, position, seconds_of(file.results.header.started).value_or(0), ""};
+  return {file.name, position, parse_time(file.results.header.started).value_or(0), ""};
 }
 
 std::string command_text(const ResultsHeader& header) {

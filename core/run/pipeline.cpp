@@ -59,7 +59,7 @@ ResultsHeader header_of(const RunConfig& config, const std::vector<Variant>& var
   for (const Variant& variant : variants) {
     if (variant.build) files.insert(variant.build->sources.begin(), variant.build->sources.end());
   }
-  header.commit = Repository().commit_of({files.begin(), files.end()}).value_or("");
+  header.commit = Repository().find_commit_with({files.begin(), files.end()}).value_or("");
   return header;
 }
 

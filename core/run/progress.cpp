@@ -138,7 +138,7 @@ struct Progress::State {
     estimate();
     // Queried each time: the window may have been resized. The last column stays free, since some
     // terminals wrap there.
-    int columns = isatty(options.fd) == 1 ? terminal_width(options.fd, process_environment)
+    int columns = isatty(options.fd) == 1 ? terminal_width(options.fd, variable_value)
                                           : options.terminal.width;
     auto width = static_cast<std::size_t>(std::max(columns - 1, 1));
     write_all(options.fd, "\r" + progress_line(view, width, options.terminal.color) + "\x1b[K");

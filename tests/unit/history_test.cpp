@@ -436,7 +436,7 @@ TEST_F(HistoryOfResults, CountsThatMayDifferFromRunToRunAreSamples) {
 
 TEST_F(HistoryOfResults, OlderThanTheirCommitAreNotItsOwn) {
   Commit late = commit(1);
-  late.authored = *seconds_of("2026-12-01T00:00:00Z");
+  late.authored = *parse_time("2026-12-01T00:00:00Z");
   auto refused = run_of(results("before.jsonl"), late, "main", {}, false);
   ASSERT_FALSE(refused);
   EXPECT_HAS(to_string(refused.error()), "before commit");

@@ -85,13 +85,13 @@ TEST_F(RepositoryTest, KnowsWhatIsOnABranchByFirstParents) {
 TEST_F(RepositoryTest, ListsARangeWithItsBegin) {
   commit("third");
   const auto hash = [this](const char* name) { return repository_.find(name)->hash; };
-  EXPECT_EQ(repository_.commits_of("main~2..main"),
+  EXPECT_EQ(repository_.list_commits("main~2..main"),
             (std::vector<std::string>{hash("main~2"), hash("main~1"), hash("main")}));
-  EXPECT_EQ(repository_.commits_of("main~1.."),
+  EXPECT_EQ(repository_.list_commits("main~1.."),
             (std::vector<std::string>{hash("main~1"), hash("main")}));
-  EXPECT_EQ(repository_.commits_of("main..main"), std::vector<std::string>{hash("main")});
+  EXPECT_EQ(repository_.list_commits("main..main"), std::vector<std::string>{hash("main")});
   for (const char* range : {"main", "main...main~1", "main..main~1", "gone..main", "main..gone"}) {
-    EXPECT_FALSE(repository_.commits_of(range)) << range;
+    EXPECT_FALSE(repository_.list_commits(range)) << range;
   }
 }
 
@@ -125,10 +125,10 @@ TEST_F(RepositoryTest, RefusesAShallowCloneAndADetachedHead) {
 }
 
 TEST(Dates, AreReadAndWritten) {
-  EXPECT_EQ(seconds_of("2026-01-02T03:04:05Z"), 1767323045);
-  EXPECT_EQ(date_text(1767323045), "2026-01-02");
+  EXPECT_EQ(parse_time("2026-01-02T03:04:05Z"), 1767323045);
+  EXPECT_EQ(format_date(1767323045), "2026-01-02");
   for (const char* text : {"", "yesterday", "2026-01-02T03:04:05", "2026-01-02T03:04:05Z x"}) {
-    EXPECT_FALSE(seconds_of(text)) << text;
+    EXPECT_FALSE(parse_time(text)) << text;
   }
 }
 
