@@ -1,0 +1,120 @@
+#include <gtest/gtest.h>
+
+#include "core/report/backend_summary.h"
+#include "core/report/report.h"
+#include "tests/golden.h"
+#include "tests/testing.h"
+
+namespace instr::backend_summary_test {
+namespace {
+
+using namespace testing;
+
+Measurement timed(const std::string& key, double wall, double ready = 0) {
+  if (ready == 0) return testing::timed(key, {wall, wall, wall});
+  return testing::timed(key, {wall, wall, wall},
+                        {{kFirstResultTime, {ready / 2}}, {kReadyTime, {ready}}});
+}
+
+TEST(BackendSummary, AreSummedUpOverBenchmarks) {
+  auto all = summarize_backends(
+      {timed("a/eager/forward/t1/cpu", 8), timed("a/torchscript/forward/t1/cpu", 4, 100),
+       timed("b/eager/forward/t1/cpu", 10), timed("b/torchscript/forward/t1/cpu", 80, 300),
+       failed("b/frozen/forward/t1/cpu"), timed("b/torchscript/forward/t2/cpu", 1)});
+  ASSERT_EQ(all.size(), 3u);
+  EXPECT_EQ(all[0].backend, Backend::kEager);
+  EXPECT_EQ(all[0].works, 2u);
+  EXPECT_EQ(all[0].fastest, 1u);
+  EXPECT_EQ(all[0].speedup, 1);
+  EXPECT_FALSE(all[0].ready);
+  EXPECT_EQ(all[1].backend, Backend::kTorchScript);
+  EXPECT_EQ(all[1].requested, 3u);
+  EXPECT_EQ(all[1].works, 3u);
+  EXPECT_EQ(all[1].fastest, 1u);             // one without anything to compare with does not count
+  EXPECT_NEAR(*all[1].speedup, 0.5, 1e-12);  // of 2 and 1/8
+  EXPECT_EQ(all[1].ready, 200);
+  EXPECT_EQ(all[1].first_result, 100);
+  EXPECT_EQ(all[2].backend, Backend::kFrozen);
+  EXPECT_EQ(all[2].requested, 1u);
+  EXPECT_EQ(all[2].works, 0u);
+  EXPECT_FALSE(all[2].speedup);
+}
+
+TEST(BackendSummary, AreComparedWithEagerOfTheirOwnLanguage) {
+  const Measurement eager = timed("a/eager/forward/t1/cpu", 8);
+  const Measurement in_python = timed("a/py/eager/forward/t1/cpu", 16);
+  EXPECT_TRUE(summarize_backends({eager, in_python}).empty());
+  auto all = summarize_backends({eager, in_python, timed("a/py/torchscript/forward/t1/cpu", 4)});
+  ASSERT_EQ(all.size(), 3u);
+  EXPECT_EQ(all[0].fastest, 0u);
+  EXPECT_EQ(all[1].language, Language::kPython);
+  EXPECT_EQ(all[1].speedup, 1);
+  EXPECT_EQ(all[2].speedup, 4);
+  EXPECT_EQ(all[2].fastest, 1u);
+}
+
+TEST(BackendSummary, AWrongResultIsNotASpeedup) {
+  Measurement eager = timed("a/eager/forward/t1/cpu", 8);
+  Measurement script = timed("a/torchscript/forward/t1/cpu", 4);
+  for (VerificationCode wrong : {VerificationCode::kFail, VerificationCode::kVerifierSkipped}) {
+    EXPECT_TRUE(summarize_backends({eager, verified(script, wrong)}).empty());
+  }
+  auto all = summarize_backends({eager, verified(script, VerificationCode::kPass)});
+  ASSERT_EQ(all.size(), 2u);
+  EXPECT_EQ(all[1].fastest, 1u);
+  EXPECT_EQ(fastest_of({&eager, nullptr}), nullptr);
+  EXPECT_EQ(fastest_of({&eager, &script}), &script);
+}
+
+// A slightly lower median by chance is not worth the preparation.
+TEST(BackendSummary, WithoutASignificantDifferenceThePlainestIsFastest) {
+  auto of = [](const std::string& backend, std::vector<double> wall) {
+    Measurement one = timed("a/" + backend + "/forward/t1/cpu", 1);
+    std::get<Counted>(one.outcome).timing->values[kWall] = std::move(wall);
+    return one;
+  };
+  Measurement eager = of("eager", {8, 9, 10, 11, 12});
+  Measurement script = of("torchscript", {4, 5, 6, 7, 8});
+  Measurement frozen = of("frozen", {4, 5, 5.9, 7, 8});
+  EXPECT_EQ(fastest_of({&frozen, &eager, &script}), &script);
+  EXPECT_EQ(fastest_of({&eager, &frozen}), &frozen);
+  Measurement much_the_same = of("frozen", {7, 9, 9.9, 11, 12});
+  EXPECT_EQ(fastest_of({&much_the_same, &eager}), &eager);
+}
+
+TEST(BackendSummary, MemoryIsComparedWithEager) {
+  auto with = [](Measurement one, const char* metric, double bytes) {
+    std::get<Counted>(one.outcome).metrics[metric] = bytes;
+    return one;
+  };
+  std::vector<Measurement> some{with(timed("a/eager/forward/t1/cpu", 8), "peak_bytes", 800),
+                                with(timed("a/frozen/forward/t1/cpu", 4), "peak_bytes", 100),
+                                with(timed("b/eager/forward/t1/cuda", 8), "peak_bytes", 1),
+                                timed("b/frozen/forward/t1/cuda", 8),
+                                timed("c/eager/forward/t1/cpu", 8)};
+  some[2] = with(some[2], "device_peak_bytes", 100);
+  some[3] = with(some[3], "device_peak_bytes", 200);
+  auto all = summarize_backends(some);
+  ASSERT_EQ(all.size(), 2u);
+  EXPECT_EQ(all[0].memory_saved, 1);
+  EXPECT_NEAR(*all[1].memory_saved, 2, 1e-12);  // of 8 and 1/2
+  ReportOptions options;
+  options.metrics = {"wall", "peak_bytes"};
+  EXPECT_GOLDEN("report/memory_by_backend.md", report_markdown(some, options));
+  EXPECT_FALSE(summarize_backends({some[4], timed("c/frozen/forward/t1/cpu", 2)})[1].memory_saved);
+}
+
+TEST(BackendSummary, HaveATable) {
+  ReportOptions options;
+  options.metrics = {"wall", "first_result", "ready"};
+  std::vector<Measurement> both{timed("a/eager/forward/t1/cpu", 8, 20),
+                                timed("a/torchscript/forward/t1/cpu", 4, 100)};
+  EXPECT_GOLDEN("report/times_by_backend.txt", report_table(both, options));
+  EXPECT_GOLDEN("report/times_by_backend.md", report_markdown(both, options));
+  EXPECT_GOLDEN("report/times_of_one_backend.txt", report_table({both[0]}, options));
+  options.width = 20;
+  EXPECT_GOLDEN("report/times_by_backend_in_a_narrow_table.txt", report_table(both, options));
+}
+
+}  // namespace
+}  // namespace instr::backend_summary_test
