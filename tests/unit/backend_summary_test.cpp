@@ -1,6 +1,7 @@
+#include "core/report/backend_summary.h"
+
 #include <gtest/gtest.h>
 
-#include "core/report/backend_summary.h"
 #include "core/report/report.h"
 #include "tests/golden.h"
 #include "tests/testing.h"

@@ -1,7 +1,8 @@
 // The table of backends.
+#include "core/definitions/backends.h"
+
 #include <gtest/gtest.h>
 
-#include "core/definitions/backends.h"
 #include "core/definitions/requirement.h"
 
 namespace instr::backends_test {
