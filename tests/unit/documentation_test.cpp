@@ -1,0 +1,93 @@
+// Every link of the documentation leads to a file and, if it names one, to a heading in it.
+#include <cctype>
+#include <filesystem>
+#include <set>
+#include <sstream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/read_file.h"
+#include "tests/testing.h"
+
+namespace instr::documentation_test {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::vector<fs::path> pages() {
+  std::vector<fs::path> pages;
+  for (const char* folder : {"", "docs"}) {
+    for (const auto& entry : fs::directory_iterator(fs::path(INSTR_SOURCE_DIR) / folder)) {
+      if (entry.path().extension() == ".md") pages.push_back(entry.path());
+    }
+  }
+  return pages;
+}
+
+// The lines of a page outside of its examples.
+std::vector<std::string> prose(const fs::path& page) {
+  std::vector<std::string> lines;
+  bool is_example = false;
+  std::istringstream text(read_file(page.string(), kMaxTextBytes).value());
+  for (std::string line; std::getline(text, line);) {
+    const bool is_fence = line.find("```") != std::string::npos;
+    if (is_fence) is_example = !is_example;
+    if (!is_fence && !is_example) lines.push_back(line);
+  }
+  return lines;
+}
+
+// GitHub's anchor of a heading: "## Use, set-up" -> "use-set-up".
+std::string anchor(std::string_view heading) {
+  std::string anchor;
+  for (const char character : heading.substr(heading.find(' ') + 1)) {
+    const auto byte = static_cast<unsigned char>(character);
+    if (std::isalnum(byte) || character == '-' || character == '_') {
+      anchor += static_cast<char>(std::tolower(byte));
+    } else if (character == ' ') {
+      anchor += '-';
+    }
+  }
+  return anchor;
+}
+
+std::set<std::string> anchors(const fs::path& page) {
+  std::set<std::string> anchors;
+  for (const std::string& line : prose(page)) {
+    if (line.starts_with("#")) anchors.insert(anchor(line));
+  }
+  return anchors;
+}
+
+std::vector<std::string> links(const fs::path& page) {
+  const std::string open = "](";
+  std::vector<std::string> links;
+  for (const std::string& line : prose(page)) {
+    for (std::size_t at = line.find(open); at != std::string::npos; at = line.find(open, at)) {
+      at += open.size();
+      links.push_back(line.substr(at, line.find(')', at) - at));
+    }
+  }
+  return links;
+}
+
+TEST(Documentation, LinksLeadToFilesAndHeadings) {
+  std::size_t checked = 0;
+  for (const fs::path& page : pages()) {
+    for (const std::string& link : links(page)) {
+      if (link.starts_with("http")) continue;
+      ++checked;
+      const std::size_t hash = link.find('#');
+      const std::string name = link.substr(0, hash);
+      const fs::path target = name.empty() ? page : page.parent_path() / name;
+      ASSERT_TRUE(fs::exists(target)) << page << ": " << link;
+      if (hash == std::string::npos) continue;
+      EXPECT_TRUE(anchors(target).contains(link.substr(hash + 1))) << page << ": " << link;
+    }
+  }
+  EXPECT_GT(checked, 100u);
+}
+
+}  // namespace
+}  // namespace instr::documentation_test
