@@ -12,7 +12,7 @@ namespace {
 
 constexpr int kGzipWindow = 15 + 16;  // zlib's largest window; 16 asks for the gzip format
 
-Bytef* bytes_of(const char* text) {
+Bytef* as_bytes(const char* text) {
   // zlib's interface wants a pointer to non-const, but only reads.
   return reinterpret_cast<Bytef*>(const_cast<char*>(text));
 }
@@ -44,9 +44,9 @@ Expected<std::string> gzip_member(std::string_view text) {
   }
   // deflateBound() accounts for the gzip header, so one call is enough.
   std::string out(deflateBound(&stream, static_cast<uLong>(text.size())), '\0');
-  stream.next_in = bytes_of(text.data());
+  stream.next_in = as_bytes(text.data());
   stream.avail_in = piece(text.size());
-  stream.next_out = bytes_of(out.data());
+  stream.next_out = as_bytes(out.data());
   stream.avail_out = piece(out.size());
   int status = deflate(&stream, Z_FINISH);
   out.resize(stream.total_out);
@@ -63,9 +63,9 @@ Expected<GzipMember> gunzip_member(std::string_view bytes, std::size_t begin, st
   std::array<char, 65536> buffer;
   for (bool goes_on = true; goes_on;) {
     uInt offered = piece(bytes.size() - member.end);
-    stream.next_in = bytes_of(bytes.data() + member.end);
+    stream.next_in = as_bytes(bytes.data() + member.end);
     stream.avail_in = offered;
-    stream.next_out = bytes_of(buffer.data());
+    stream.next_out = as_bytes(buffer.data());
     stream.avail_out = static_cast<uInt>(buffer.size());
     int status = inflate(&stream, Z_NO_FLUSH);
     if (status != Z_OK && status != Z_STREAM_END && status != Z_BUF_ERROR) {

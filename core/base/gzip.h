@@ -1,5 +1,5 @@
 // Text in gzip members: members appended one after another form one valid gzip file, and each stays
-// readable if the rest is cut off.
+// readable if the rest is truncated.
 #pragma once
 
 #include <string>
@@ -9,17 +9,17 @@
 
 namespace instr {
 
-// One gzip member that holds `text`.
+// Compresses `text` to one gzip member.
 Expected<std::string> gzip_member(std::string_view text);
 
 struct GzipMember {
-  std::string text;  // as much of it as there is, if it is cut off
+  std::string text;  // of a truncated member, its beginning
   bool is_whole = true;
-  std::size_t end = 0;  // where the next one begins
+  std::size_t end = 0;  // the byte at which the next member begins
 };
 
-// The member that begins at byte `begin` of `bytes`. An error if that is not gzip, or damaged,
-// or holds more than `most` bytes of text.
+// Reads the member that begins at byte `begin` of `bytes`. An error if that is not gzip, or is
+// damaged, or holds more than `max` bytes of text.
 Expected<GzipMember> gunzip_member(std::string_view bytes, std::size_t begin,
                                    std::size_t max = std::size_t{1} << 30);
 

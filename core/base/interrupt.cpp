@@ -24,7 +24,7 @@ sigset_t interruptions() {
   return signals;
 }
 
-// Readable from the first interruption on. Signals belong to the process, and so does this.
+// An event of the process, as signals are; readable from the first interruption on.
 int interruption() {
   static const Fd event(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   return event.get();
@@ -44,8 +44,8 @@ Interrupt::Interrupt(bool at_once) {
         PrivateFolder::remove_all();
         _exit(kInterrupted);
       }
-      const std::uint64_t one = 1;
-      [[maybe_unused]] ssize_t written = ::write(interruption(), &one, sizeof one);
+      const std::uint64_t count = 1;
+      [[maybe_unused]] ssize_t written = ::write(interruption(), &count, sizeof count);
       source_.request_stop();
     }
   });
@@ -53,13 +53,13 @@ Interrupt::Interrupt(bool at_once) {
 
 Interrupt::~Interrupt() {
   waiter_.request_stop();
-  pthread_kill(waiter_.native_handle(), SIGINT);  // it waits for one
+  pthread_kill(waiter_.native_handle(), SIGINT);  // ends sigwait()
 }
 
 bool wait_for_input(int fd) {
   for (;;) {
     pollfd watch[2] = {{interruption(), POLLIN, 0}, {fd, POLLIN, 0}};
-    if (::poll(watch, 2, -1) < 0 && errno != EINTR) return true;  // reading says what is wrong
+    if (::poll(watch, 2, -1) < 0 && errno != EINTR) return true;  // the read reports the error
     if (watch[0].revents != 0) return false;
     if (watch[1].revents != 0) return true;
   }

@@ -1,5 +1,5 @@
-// Ctrl-C and SIGTERM as a stop token: the first asks everything to stop, the second ends the
-// program with kInterrupted; if there is nothing to keep, the first one does.
+// Ctrl-C and SIGTERM as a stop token: the first signal requests a stop, the second ends the program
+// with kInterrupted; a program that has nothing to keep ends at the first.
 #pragma once
 
 #include <stop_token>
@@ -9,7 +9,8 @@ namespace instr {
 
 class Interrupt {
  public:
-  // To be made before any thread is started: later ones inherit the blocked signals. One at a time.
+  // To be made before any thread is started, since threads inherit the blocked signals; only one at
+  // a time. `at_once`: the first signal ends the program.
   explicit Interrupt(bool at_once);
   ~Interrupt();
   Interrupt(const Interrupt&) = delete;
@@ -22,8 +23,8 @@ class Interrupt {
   std::jthread waiter_;
 };
 
-// Waits until `fd` is readable or at its end. False if the program was interrupted first; without
-// an Interrupt the signal itself ends the program.
+// Waits until `fd` is readable or at its end. Returns false if the program was interrupted first;
+// without an Interrupt the signal itself ends the program.
 bool wait_for_input(int fd);
 
 }  // namespace instr

@@ -1,4 +1,4 @@
-// JSON from an untrusted file.
+// Parses JSON of untrusted files.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -8,8 +8,8 @@
 
 namespace instr {
 
-// One value, such as a line of a JSON Lines file. An error, without place or advice, if it
-// is not JSON, or is nested so deep that copying it would overflow the stack.
+// Parses one value, such as a line of a JSON Lines file. An error, without place or advice, if the
+// text is not JSON, or is nested so deep that copying it would overflow the stack.
 Expected<nlohmann::ordered_json> parse_json(std::string_view text);
 
 }  // namespace instr

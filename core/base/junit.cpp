@@ -30,7 +30,7 @@ std::string attribute(const char* name, std::string_view value) {
   return fmt::format(" {}=\"{}\"", name, escaped(value, false));
 }
 
-// Milliseconds: what the strictest of the schemas in use allows.
+// In milliseconds, as the strictest of the schemas in use requires.
 std::string time_attribute(double seconds) {
   return fmt::format(" time=\"{:.3f}\"", std::isfinite(seconds) ? std::max(seconds, 0.0) : 0.0);
 }
@@ -40,24 +40,24 @@ std::string element(const char* name, const std::string& attributes, std::string
   return fmt::format("      <{}{}>{}</{}>\n", name, attributes, escaped(text, true), name);
 }
 
-std::string result_element(const JunitCase& one) {
-  std::string message = attribute("message", one.message);
-  switch (one.result) {
+std::string result_element(const JunitCase& test) {
+  std::string message = attribute("message", test.message);
+  switch (test.result) {
     case JunitResult::kPassed: return "";
-    case JunitResult::kSkipped: return element("skipped", message, one.text);
+    case JunitResult::kSkipped: return element("skipped", message, test.text);
     case JunitResult::kFailure:
-      return element("failure", attribute("type", one.type) + message, one.text);
+      return element("failure", attribute("type", test.type) + message, test.text);
     case JunitResult::kError:
-      return element("error", attribute("type", one.type) + message, one.text);
+      return element("error", attribute("type", test.type) + message, test.text);
   }
   return "";
 }
 
-std::string case_element(const JunitCase& one) {
-  std::string inside = result_element(one);
-  if (!one.output.empty()) inside += element("system-out", "", one.output);
-  std::string start = "    <testcase" + attribute("classname", one.classname) +
-                      attribute("name", one.name) + time_attribute(one.seconds);
+std::string case_element(const JunitCase& test) {
+  std::string inside = result_element(test);
+  if (!test.output.empty()) inside += element("system-out", "", test.output);
+  std::string start = "    <testcase" + attribute("classname", test.classname) +
+                      attribute("name", test.name) + time_attribute(test.seconds);
   return inside.empty() ? start + "/>\n" : start + ">\n" + inside + "    </testcase>\n";
 }
 
@@ -73,7 +73,7 @@ std::string properties_element(const JunitSuite& suite) {
 std::string totals(const JunitSuite& suite) {
   auto count = [&suite](JunitResult result) {
     return std::count_if(suite.cases.begin(), suite.cases.end(),
-                         [result](const JunitCase& one) { return one.result == result; });
+                         [result](const JunitCase& test) { return test.result == result; });
   };
   return fmt::format(" tests=\"{}\" failures=\"{}\" errors=\"{}\" skipped=\"{}\"",
                      suite.cases.size(), count(JunitResult::kFailure), count(JunitResult::kError),
@@ -87,7 +87,7 @@ std::string junit_xml(const JunitSuite& suite) {
   out += attribute("name", suite.name) + totals(suite) + time_attribute(suite.seconds);
   if (!suite.timestamp.empty()) out += attribute("timestamp", suite.timestamp);
   out += ">\n" + properties_element(suite);
-  for (const JunitCase& one : suite.cases) out += case_element(one);
+  for (const JunitCase& test : suite.cases) out += case_element(test);
   return out + "  </testsuite>\n</testsuites>\n";
 }
 

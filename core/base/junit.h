@@ -15,8 +15,8 @@ struct JunitCase {
   double seconds = 0;
   JunitResult result = JunitResult::kPassed;
   std::string type;     // of a failure or an error
-  std::string message;  // in one line: why it was skipped, what went wrong
-  std::string text;     // the same in full
+  std::string message;  // one line: why it was skipped, or what went wrong
+  std::string text;     // the message in full
   std::string output;   // additional text
 };
 
@@ -28,8 +28,8 @@ struct JunitSuite {
   std::vector<JunitCase> cases;
 };
 
-// A document with this one suite. Characters that XML 1.0 forbids become U+FFFD; names and messages
-// become one line.
+// Writes a document with this suite. Characters that XML 1.0 forbids become U+FFFD; names and
+// messages become one line.
 std::string junit_xml(const JunitSuite& suite);
 
 }  // namespace instr

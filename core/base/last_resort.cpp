@@ -38,9 +38,9 @@ void report_exception() noexcept {
   } catch (const std::bad_alloc&) {
     print_message("error: there is not enough memory\n");
   } catch (const std::exception& error) {
-    print_message("error: this should not have happened: " + std::string(error.what()) + "\n");
+    print_message("error: internal error: please report it: " + std::string(error.what()) + "\n");
   } catch (...) {
-    print_message("error: this should not have happened\n");
+    print_message("error: internal error: please report it\n");
   }
 }
 

@@ -11,7 +11,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// The path relative to the project, if it leads there and not into the tree that is measured.
+// The path relative to the checkout, if it leads there and not into the measured tree.
 std::optional<fs::path> place_in_project(const fs::path& path) {
   const auto project = variable_value(kProjectVariable);
   const auto tree = variable_value(kTreeVariable);

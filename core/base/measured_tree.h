@@ -1,5 +1,5 @@
-// The tree of the commit that is measured, if that is not the one that is checked out: merge-check
-// and history backfill measure commits in worktrees, and nothing may lead back from there.
+// The tree of the commit that is measured, if another one is checked out: merge-check and history
+// backfill measure commits in worktrees, and no path of theirs may lead back to the checkout.
 #pragma once
 
 #include <filesystem>
@@ -9,16 +9,16 @@
 
 namespace instr {
 
-// The names of two environment variables: the top folder of what is checked out, and that of the
-// commit that is measured. Without them, all paths stay as they are.
+// The names of two environment variables: the top folder of the checkout, and that of the measured
+// commit. Without them, all paths stay as they are.
 inline constexpr const char* kProjectVariable = "INSTR_BENCH_PROJECT";
 inline constexpr const char* kTreeVariable = "INSTR_BENCH_TREE";
 
-// The same file or folder in the measured tree, if the path leads, links followed, below what is
-// checked out; else the path itself.
+// Returns the same file or folder in the measured tree, if the path leads, with links followed,
+// into the checkout; else the path itself.
 std::filesystem::path in_measured_tree(const std::filesystem::path& path);
 
-// An error if the path still leads below what is checked out. `what`: "LibTorch".
+// An error if the path leads into the checkout. `what`: "LibTorch".
 Expected<void> check_measured(
     const std::string& what, const std::filesystem::path& path,
     const std::string& advice =

@@ -1,5 +1,7 @@
 #include "core/base/near_match.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <limits>
 #include <numeric>
@@ -7,15 +9,14 @@
 namespace instr {
 namespace {
 
-// Longer words are not compared: nobody mistypes them, and the cost grows with the square.
+// Longer words are not compared, since the cost grows with the square of the length.
 constexpr std::size_t kMaxWordLength = 200;
 // Words that begin alike are near even if much is missing ("global" for "global_setup").
 constexpr std::size_t kMinPrefix = 3;
-// At most so many known words are listed.
-constexpr std::size_t kMaxKnown = 40;
+constexpr std::size_t kMaxListed = 40;  // known words
 constexpr std::size_t kFar = std::numeric_limits<std::size_t>::max();
 
-// How far `word` is from `known`; kFar if they are not near each other. Both in lower case.
+// The distance of two words in lower case; kFar if they are not near each other.
 std::size_t distance(std::string_view word, std::string_view known) {
   if (word.empty() || known.empty()) return kFar;
   const std::size_t shorter = std::min(word.size(), known.size());
@@ -26,8 +27,8 @@ std::size_t distance(std::string_view word, std::string_view known) {
     const std::size_t edits = edit_distance(word, known);
     if (edits <= far_from && edits < shorter) return edits;
   }
-  const bool prefix = known.substr(0, shorter) == word.substr(0, shorter);
-  return prefix && shorter >= kMinPrefix ? longer - shorter : kFar;
+  const bool have_prefix = known.substr(0, shorter) == word.substr(0, shorter);
+  return have_prefix && shorter >= kMinPrefix ? longer - shorter : kFar;
 }
 
 std::size_t distance_with_parts(std::string_view word, std::string_view known) {
@@ -74,15 +75,15 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 std::vector<std::string> near_matches(std::string_view word, const std::vector<std::string>& known,
                                       std::size_t count) {
   const std::string lower_word = lower_case(word);
-  std::vector<std::pair<std::size_t, const std::string*>> found;
+  std::vector<std::pair<std::size_t, const std::string*>> near;
   for (const std::string& candidate : known) {
     const std::size_t far = distance_with_parts(lower_word, lower_case(candidate));
-    if (far != kFar) found.emplace_back(far, &candidate);
+    if (far != kFar) near.emplace_back(far, &candidate);
   }
-  std::stable_sort(found.begin(), found.end(),
+  std::stable_sort(near.begin(), near.end(),
                    [](const auto& a, const auto& b) { return a.first < b.first; });
   std::vector<std::string> result;
-  for (const auto& [far, candidate] : found) {
+  for (const auto& [far, candidate] : near) {
     if (result.size() == count) break;
     if (std::find(result.begin(), result.end(), *candidate) == result.end()) {
       result.push_back(*candidate);
@@ -92,26 +93,25 @@ std::vector<std::string> near_matches(std::string_view word, const std::vector<s
 }
 
 std::optional<std::string> nearest(std::string_view word, const std::vector<std::string>& known) {
-  std::vector<std::string> found = near_matches(word, known, 1);
-  if (found.empty()) return std::nullopt;
-  return std::move(found.front());
+  std::vector<std::string> matches = near_matches(word, known, 1);
+  if (matches.empty()) return std::nullopt;
+  return std::move(matches.front());
 }
 
 std::string did_you_mean(std::string_view word, const std::vector<std::string>& known) {
   if (const auto near = nearest(word, known)) return "did you mean `" + *near + "`?";
-  std::string text;
-  for (std::size_t i = 0; i < std::min(known.size(), kMaxKnown); ++i) {
-    text += (i == 0 ? "known: `" : ", `") + known[i] + "`";
-  }
-  if (known.size() <= kMaxKnown) return text;
-  return text + " and " + std::to_string(known.size() - kMaxKnown) + " more";
+  if (known.empty()) return "";
+  const std::size_t listed = std::min(known.size(), kMaxListed);
+  const auto text =
+      fmt::format("known: `{}`", fmt::join(known.begin(), known.begin() + listed, "`, `"));
+  if (listed == known.size()) return text;
+  return fmt::format("{} and {} more", text, known.size() - listed);
 }
 
-std::string what_it_takes(std::string_view word, const std::vector<std::string>& known) {
-  auto near = nearest(word, known);
-  std::string advice = near ? "did you mean `" + *near + "`? it takes" : "it takes";
-  for (const std::string& one : known) advice += (&one == &known.front() ? " " : ", ") + one;
-  return advice;
+std::string suggest_value(std::string_view word, const std::vector<std::string>& known) {
+  const auto near = nearest(word, known);
+  return fmt::format("{}it takes {}", near ? "did you mean `" + *near + "`? " : "",
+                     fmt::join(known, ", "));
 }
 
 }  // namespace instr

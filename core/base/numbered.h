@@ -1,4 +1,4 @@
-// Values with numbers, in the order in which they come: what a table of texts is written with.
+// Numbers values in the order in which they first appear, for tables of texts in files.
 #pragma once
 
 #include <cstddef>

@@ -22,12 +22,12 @@ int output_error = 0;  // of the first write that failed
 
 void open_standard_streams() {
   for (int fd = 0; fd < 3; ++fd) {
-    // Opened the wrong way round, so that using it fails, as using a closed one does. The lowest
-    // free number is this one.
+    // Opened in the wrong direction, so that using it fails, as with a closed one. open() takes the
+    // lowest free number, which is this one.
     const bool is_closed = ::fcntl(fd, F_GETFD) < 0 && errno == EBADF;
     if (is_closed) ::open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
   }
-  // The error of the write itself says more.
+  // write() then reports the error.
   ::signal(SIGPIPE, SIG_IGN);
   ::signal(SIGXFSZ, SIG_IGN);
 }
@@ -42,7 +42,7 @@ void print_message(std::string_view text) { write_all(STDERR_FILENO, text); }
 
 int finish_output(int status, int failed) {
   std::lock_guard lock(output_mutex);
-  // Some file systems say only now that there is no space.
+  // Some file systems report only now that there is no space.
   const bool closed = ::close(STDOUT_FILENO) == 0;
   if (!closed && output_error == 0) output_error = errno;
   if (output_error == 0) return status;

@@ -17,7 +17,7 @@ ExpectedStatus print_help(const std::vector<std::string>& names) {
   }
   std::vector<std::string> known;
   for (const Command& one : commands()) known.emplace_back(one.name);
-  return fail("there is no command `" + names[0] + "`", what_it_takes(names[0], known));
+  return fail("there is no command `" + names[0] + "`", suggest_value(names[0], known));
 }
 
 }  // namespace

@@ -45,7 +45,7 @@ Expected<fs::path> find_suite(const std::string& name) {
   for (const std::string& suite : list_suites()) {
     known.emplace_back(suite, find_installation().suites / (suite + ".toml"));
   }
-  return meaning_of(name, known).map_error([&](const std::string& advice) {
+  return find_meaning(name, known).map_error([&](const std::string& advice) {
     return Error{{}, "`" + name + "` is not a suite", advice};
   });
 }

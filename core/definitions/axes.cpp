@@ -16,7 +16,7 @@ namespace {
 template <class T>
 Expected<T> meaning(const char* axis, const std::string& word,
                     const std::vector<std::pair<std::string, T>>& known) {
-  return meaning_of(word, known).map_error([&](const std::string& advice) {
+  return find_meaning(word, known).map_error([&](const std::string& advice) {
     return Error{{}, fmt::format("`{}` is not a known {}", word, axis), advice};
   });
 }

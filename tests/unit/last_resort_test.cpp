@@ -17,8 +17,8 @@ TEST(LastResort, AnExceptionIsALineAndAStatus) {
   EXPECT_EQ(with_last_resort(2, []() -> int { throw 5; }), 2);
   EXPECT_EQ(::testing::internal::GetCapturedStderr(),
             "error: there is not enough memory\n"
-            "error: this should not have happened: why\n"
-            "error: this should not have happened\n");
+            "error: internal error: please report it: why\n"
+            "error: internal error: please report it\n");
 }
 
 TEST(LastResort, SoIsOneInAnotherThread) {
@@ -28,7 +28,7 @@ TEST(LastResort, SoIsOneInAnotherThread) {
                                  std::thread([] { throw std::runtime_error("why"); }).join();
                                  return 0;
                                }),
-              ::testing::ExitedWithCode(2), "error: this should not have happened: why");
+              ::testing::ExitedWithCode(2), "error: internal error: please report it: why");
 }
 
 }  // namespace

@@ -30,7 +30,7 @@ std::string list_of(const std::vector<std::string>& words);
 // The meaning of a known word.
 template <class T>
 Expected<T> choice_from(const Given& given, const Choices<T>& choices) {
-  return meaning_of(given.value, choices).map_error([&](const std::string& advice) {
+  return find_meaning(given.value, choices).map_error([&](const std::string& advice) {
     return Error{{}, "`" + given.value + "` is not one of its values", advice};
   });
 }
