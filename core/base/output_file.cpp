@@ -21,16 +21,12 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// Bytes read to see what a file holds: a results file's first line may be long.
+// Bytes read to recognise a file: a results file's first line may be long.
 constexpr std::size_t kStart = std::size_t{4} << 20;
 
-tl::unexpected<Error> refuse(const fs::path& path, std::string what, std::string advice) {
-  return tl::unexpected(Error{{path.string()}, std::move(what), std::move(advice)});
-}
-
-// The number of a descriptor of this process that the path names, such as /dev/stdout: opened
-// again, a file would be overwritten from its start.
-std::optional<int> descriptor_of(const fs::path& path) {
+// Finds the number of the descriptor of this process that the path names, such as /dev/stdout. A
+// file opened again by such a path would be overwritten from its start.
+std::optional<int> find_descriptor(const fs::path& path) {
   std::error_code error;
   fs::path own = "/proc/" + std::to_string(::getpid()) + "/fd";
   fs::path name = path;
@@ -45,13 +41,14 @@ std::optional<int> descriptor_of(const fs::path& path) {
 }
 
 Expected<Fd> open_stream(const fs::path& path, bool is_pipe) {
-  // Waiting for a reader that never comes would be a hang.
+  // Non-blocking: open() would wait for a reader.
   Fd fd(::open(path.c_str(),
                O_WRONLY | O_CLOEXEC | O_APPEND | O_NOCTTY | (is_pipe ? O_NONBLOCK : 0)));
   if (!fd && errno == ENXIO) {
-    return refuse(path, "cannot write: nobody reads this pipe", "start its reader first");
+    return fail_at({path.string()}, "cannot write: this pipe has no reader",
+                   "start its reader first");
   }
-  if (!fd) return tl::unexpected(write_error(path, errno));
+  if (!fd) return fail(write_error(path, errno));
   if (is_pipe) ::fcntl(fd.get(), F_SETFL, ::fcntl(fd.get(), F_GETFL) & ~O_NONBLOCK);
   return fd;
 }
@@ -67,12 +64,12 @@ Expected<void> check_content(const fs::path& path, const Fd& fd, const FileKind&
     filled += static_cast<std::size_t>(got);
   }
   start.resize(filled);
-  if (start.empty() || kind.begins_so(start)) return {};
-  return refuse(path, std::string("does not hold ") + kind.name,
-                "name another file, or remove this one");
+  if (start.empty() || kind.has_prefix(start)) return {};
+  return fail_at({path.string()}, std::string("does not hold ") + kind.name,
+                 "name another file, or remove this one");
 }
 
-// The folder is writable, or the file is, in a folder that is not.
+// Checks that the folder is writable, or the existing file in a folder that is not.
 Expected<void> check_writable(const fs::path& path, bool is_there) {
   const fs::path folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
   const auto tried = PrivateFolder::make_in(folder);
@@ -81,39 +78,39 @@ Expected<void> check_writable(const fs::path& path, bool is_there) {
   if (is_in_place && ::access(path.c_str(), W_OK) == 0) return {};
   std::error_code ignored;
   if (tried.error() == ENOENT && !fs::exists(folder, ignored)) {
-    return refuse(folder, "there is no such folder",
-                  "make it first, or name a file in another one");
+    return fail_at({folder.string()}, "there is no such folder",
+                   "make it first, or name a file in another one");
   }
-  return tl::unexpected(write_error(path, tried.error()));
+  return fail(write_error(path, tried.error()));
 }
 
 }  // namespace
 
 Expected<OutputFile> OutputFile::open(const fs::path& given, const FileKind& kind) {
-  if (const auto number = descriptor_of(given)) {
+  if (const auto number = find_descriptor(given)) {
     Fd fd(::fcntl(*number, F_DUPFD_CLOEXEC, 3));
     if (!fd || (::fcntl(fd.get(), F_GETFL) & O_ACCMODE) == O_RDONLY) {
-      return tl::unexpected(write_error(given, EBADF));
+      return fail(write_error(given, EBADF));
     }
     return OutputFile(given, std::move(fd));
   }
   const fs::path path = follow_links(given);
   struct stat info {};
   const bool is_there = ::stat(path.c_str(), &info) == 0;
-  if (!is_there && errno != ENOENT) return tl::unexpected(write_error(given, errno));
-  if (is_there && S_ISDIR(info.st_mode)) return tl::unexpected(write_error(given, EISDIR));
+  if (!is_there && errno != ENOENT) return fail(write_error(given, errno));
+  if (is_there && S_ISDIR(info.st_mode)) return fail(write_error(given, EISDIR));
   if (is_there && (S_ISFIFO(info.st_mode) || S_ISCHR(info.st_mode))) {
     return open_stream(path, S_ISFIFO(info.st_mode)).map([&path](Fd&& fd) {
       return OutputFile(path, std::move(fd));
     });
   }
   if (is_there && !S_ISREG(info.st_mode)) {
-    return refuse(given, "is a disk or a socket", "name a file");
+    return fail_at({given.string()}, "is a disk or a socket", "name a file");
   }
   TRY(check_writable(path, is_there));
   if (is_there) {
     const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-    if (!fd) return tl::unexpected(write_error(given, errno));
+    if (!fd) return fail(write_error(given, errno));
     TRY(check_content(given, fd, kind));
   }
   return OutputFile(path, Fd());
@@ -122,23 +119,21 @@ Expected<OutputFile> OutputFile::open(const fs::path& given, const FileKind& kin
 Expected<void> write_to(OutputFile file, std::string_view text) {
   if (file.is_regular()) return replace_file(file.path(), text).map([](const Fd&) {});
   const Written written = write_all(file.take_stream().get(), text);
-  if (written.error != 0) return tl::unexpected(write_error(file.path(), written.error));
+  if (written.error != 0) return fail(write_error(file.path(), written.error));
   return {};
 }
 
-Expected<void> make_output_folder(const std::filesystem::path& folder, const char* advice) {
+Expected<void> make_output_folder(const fs::path& folder, const char* advice) {
   std::error_code error;
-  std::filesystem::create_directories(folder, error);
+  fs::create_directories(folder, error);
   if (error) {
-    return tl::unexpected(
-        Error{{folder.string()}, "cannot make this folder: " + error.message(), advice});
+    return fail_at({folder.string()}, "cannot make this folder: " + error.message(), advice);
   }
   const auto tried = PrivateFolder::make_in(folder);
   if (tried) return {};
-  return tl::unexpected(
-      Error{{folder.string()},
-            std::string("cannot write to this folder: ") + std::strerror(tried.error()),
-            advice});
+  return fail_at({folder.string()},
+                 std::string("cannot write to this folder: ") + std::strerror(tried.error()),
+                 advice);
 }
 
 }  // namespace instr

@@ -1,5 +1,5 @@
-// A file that a command is to write, checked before the command does any work, so that an
-// unwritable file, or one that must not be overwritten, is reported first.
+// A file that a command is to write. It is checked before the command does any work, so that a file
+// that is not writable or must not be overwritten is reported first.
 #pragma once
 
 #include <filesystem>
@@ -11,19 +11,19 @@
 
 namespace instr {
 
-// What a file must hold to be overwritten; an empty one may always be.
+// The content that a file must have to be overwritten; an empty file may always be.
 struct FileKind {
-  const char* name;                           // "results of instr_bench"
-  bool (*begins_so)(std::string_view start);  // whether a file with this start is one
+  const char* name;                            // "results of instr_bench"
+  bool (*has_prefix)(std::string_view start);  // true for the start of such a file
 };
 
 class OutputFile {
  public:
-  // Errors: a folder or a disk; no such folder, or none that may be written to; a pipe that nobody
-  // reads; a file that does not hold `kind`.
+  // Errors: a folder or a disk; a folder that does not exist or is not writable; a pipe without a
+  // reader; a file that does not hold `kind`.
   static Expected<OutputFile> open(const std::filesystem::path& path, const FileKind& kind);
 
-  // Whether it is, or will be, a regular file, and so to be replaced; else it is open already.
+  // True if it is, or will be, a regular file, to be replaced; any other file is open already.
   bool is_regular() const { return !stream_; }
 
   const std::filesystem::path& path() const { return path_; }  // with symbolic links followed
@@ -37,11 +37,11 @@ class OutputFile {
   Fd stream_;
 };
 
-// All of `text`: a regular file has either that or what it had before.
+// Writes all of `text`; a regular file is replaced in one step.
 Expected<void> write_to(OutputFile file, std::string_view text);
 
-// Makes a folder that a command is to write files to, before the command does any work, unless it
-// is there. An error, with `advice`, if it or a file in it cannot be created.
+// Makes sure, before a command does any work, that the folder for its files exists and is writable.
+// The error has `advice`.
 Expected<void> make_output_folder(const std::filesystem::path& folder, const char* advice);
 
 }  // namespace instr

@@ -21,18 +21,17 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// Not the prefix of earlier versions: their lock was another one, so they would take a live folder
-// for an abandoned one.
+// Differs from the prefix of earlier versions, which used another lock and would remove live
+// folders.
 constexpr const char* kPrefix = "instr_bench.tmp.";
-// Among a user's files: the search for definitions skips it.
+// For folders among a user's files: the search for definitions skips hidden ones.
 constexpr const char* kHiddenPrefix = ".instr_bench.tmp.";
 constexpr const char* kLock = ".lock";
-// Younger ones may not have been locked yet.
-constexpr std::time_t kOldEnough = 60;  // seconds
-// Locks of another machine that shares the folder may not be seen here.
-constexpr auto kOldEnoughElsewhere = std::time_t{24} * 60 * 60;
+constexpr std::time_t kMinAge = 60;  // seconds; a younger folder may not have been locked yet
+// Locks of another machine that shares the folder may not be visible here.
+constexpr auto kMinAgeElsewhere = std::time_t{24} * 60 * 60;
 
-// The same in all containers of a machine, different on each machine and after each boot.
+// A word that is the same in all containers of a machine, and differs after each boot.
 const std::string& this_boot() {
   static const std::string boot = [] {
     return read_file("/proc/sys/kernel/random/boot_id", kMaxTextBytes)
@@ -53,7 +52,7 @@ Live& live() {
   return *all;
 }
 
-// Descriptors may run out temporarily, and another thread may be creating a file in it.
+// Tries several times: descriptors may run out, and another thread may be creating a file in it.
 void remove_whole(const fs::path& folder) {
   constexpr int kAttempts = 5;
   std::error_code error;
@@ -65,7 +64,7 @@ bool is_left_behind(const fs::path& folder, const std::string& prefix) {
   if (::lstat(folder.c_str(), &info) != 0 || !S_ISDIR(info.st_mode)) return false;
   bool is_from_here = folder.filename().string().starts_with(prefix + this_boot());
   std::time_t age = std::time(nullptr) - info.st_mtime;
-  if (info.st_uid != ::geteuid() || age <= (is_from_here ? kOldEnough : kOldEnoughElsewhere)) {
+  if (info.st_uid != ::geteuid() || age <= (is_from_here ? kMinAge : kMinAgeElsewhere)) {
     return false;
   }
   auto lock = FileLock::attempt(folder / kLock, LockKind::kExclusive);
@@ -105,13 +104,14 @@ tl::expected<PrivateFolder, int> PrivateFolder::make_named(const fs::path& paren
   remove_left_behind(parent, prefix);
   std::string pattern = (parent / prefix).string() + this_boot() + ".XXXXXX";
   tl::expected<PrivateFolder, int> made = tl::unexpected(0);
-  // After `made`, whose removal takes the mutex if there is no memory for the rest; before the
-  // folder exists, so that remove_all() sees every one.
+  // Declared after `made`, whose destructor takes the mutex if memory runs out below; locked before
+  // the folder exists, so that remove_all() finds it.
   std::lock_guard guard(live().mutex);
   if (::mkdtemp(pattern.data()) == nullptr) return tl::unexpected(errno);
   made = PrivateFolder(pattern, std::nullopt);
   live().folders.insert(pattern);
-  // Without a lock, if the file system has none; nobody can take it for abandoned then either.
+  // Without a lock, if the file system has no locks; then no process removes it as abandoned
+  // either.
   auto lock = FileLock::attempt(fs::path(pattern) / kLock, LockKind::kExclusive);
   if (lock) made->lock_ = std::move(*lock);
   return made;
@@ -139,8 +139,8 @@ void PrivateFolder::remove() noexcept {
 }
 
 void PrivateFolder::remove_all() noexcept {
-  // Never unlocked: no folder is made until the process has ended. The thread that ends it may
-  // itself hold the mutex.
+  // Stays locked, so that no folder is made before the process ends. The thread that ends the
+  // process may itself hold the mutex.
   if (!live().mutex.try_lock_for(std::chrono::seconds(1))) return;
   for (const fs::path& folder : live().folders) remove_whole(folder);
 }

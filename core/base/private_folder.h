@@ -1,6 +1,6 @@
-// A temporary folder that only this user can access, removed with its owner; if the owner was
-// killed, by the next one made there. Nothing in its name says who made it: containers that share a
-// folder have the same process numbers.
+// A temporary folder that only this user can access. It is removed with its owner or, if the
+// process was killed, by the next process that makes one there. A lock tells whether the owner
+// lives, since containers that share a folder have the same process numbers.
 #pragma once
 
 #include <filesystem>
@@ -13,12 +13,12 @@ namespace instr {
 
 class PrivateFolder {
  public:
-  // Made (mode 0700) inside `parent`, or inside $TMPDIR (else /tmp) if that is empty. Removes what
-  // killed runs of this user left there.
+  // Makes a folder (mode 0700) in `parent`, or in $TMPDIR (else /tmp) if that is empty. Removes the
+  // folders that killed runs of this user left there.
   static Expected<PrivateFolder> make(const std::filesystem::path& parent = {});
 
-  // The same for files that are then moved into `parent`: whatever their names, no other process in
-  // any container uses them meanwhile. The error is an errno.
+  // Makes a hidden folder for files that are then moved into `parent`; no other process or
+  // container uses the same names. The error is an errno.
   static tl::expected<PrivateFolder, int> make_in(const std::filesystem::path& parent);
 
   PrivateFolder(PrivateFolder&& other) noexcept;
@@ -27,7 +27,7 @@ class PrivateFolder {
 
   const std::filesystem::path& path() const { return path_; }
 
-  // Removes those of this process, just before an exit that runs no destructors.
+  // Removes the folders of this process, just before an exit that runs no destructors.
   static void remove_all() noexcept;
 
  private:
@@ -38,7 +38,7 @@ class PrivateFolder {
   void remove() noexcept;
 
   std::filesystem::path path_;
-  std::optional<FileLock> lock_;  // of a file in it: held while its owner lives
+  std::optional<FileLock> lock_;  // on a file in the folder, held while its owner lives
 };
 
 }  // namespace instr

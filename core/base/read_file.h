@@ -1,5 +1,5 @@
-// The one place that reads files from elsewhere: results, functions, definitions, limits. A file
-// that is too large, a folder or a device is refused before it fills the memory.
+// Reads files that users give: results, functions, definitions, limits. A file that is too large, a
+// folder or a device is refused before it fills the memory.
 #pragma once
 
 #include <cstddef>
@@ -10,14 +10,14 @@
 
 namespace instr {
 
-// Bytes, far beyond any real file.
+// Limits in bytes, far beyond any real file.
 inline constexpr std::size_t kMaxTextBytes = std::size_t{64} << 20;      // written by people
 inline constexpr std::size_t kMaxResultsBytes = std::size_t{256} << 20;  // written by programs
 
 enum class ReadFrom { kFiles, kFilesAndPipes };
 
-// All bytes of a regular file or, if requested, of a pipe such as a shell's `<(...)`: that is read
-// to its end, and an interruption is an error. Errors have the file as their place.
+// Reads all bytes of a regular file or, if requested, of a pipe such as a shell's `<(...)`, to its
+// end; an interruption is an error. Errors have the file as their place.
 Expected<std::string> read_file(const std::filesystem::path& path, std::size_t max,
                                 ReadFrom from = ReadFrom::kFiles);
 

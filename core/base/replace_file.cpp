@@ -24,7 +24,7 @@ Fd open_file(const fs::path& path, int flags) {
 void keep_permissions(const fs::path& from, const Fd& to) {
   struct stat status {};
   if (::stat(from.c_str(), &status) != 0) return;
-  // May fail (the file of another owner), at the cost of the permissions only.
+  // May fail for a file of another owner, which loses the permissions only.
   [[maybe_unused]] const int ignored = ::fchmod(to.get(), status.st_mode & 07777);
 }
 
@@ -38,7 +38,7 @@ fs::path follow_links(const fs::path& path) {
     if (!fs::is_symlink(fs::symlink_status(file, error))) return file;
     const fs::path target = fs::read_symlink(file, error);
     if (error) break;
-    file = file.parent_path() / target;  // an absolute one takes the place of the whole path
+    file = file.parent_path() / target;  // an absolute target replaces the whole path
   }
   return path;
 }
@@ -84,11 +84,11 @@ Expected<Replacement> Replacement::write(const fs::path& path, std::string_view 
   } else {
     errno = folder.error();
   }
-  if (!made.fd_) return tl::unexpected(write_error(path, errno));
+  if (!made.fd_) return fail(write_error(path, errno));
   if (!made.folder_) return made;
   keep_permissions(path, made.fd_);
   const Written written = write_all(made.fd_.get(), text);
-  if (written.error != 0) return tl::unexpected(write_error(path, written.error));
+  if (written.error != 0) return fail(write_error(path, written.error));
   return made;
 }
 
@@ -97,11 +97,10 @@ Expected<Fd> Replacement::put() {
   if (folder_) {
     fs::rename(written(), path_, error);
   } else {
-    // A writable file in a folder that is not: truncated and written in place.
     int failed = ::ftruncate(fd_.get(), 0) == 0 ? write_all(fd_.get(), text_).error : errno;
     error = {failed, std::generic_category()};
   }
-  if (error) return tl::unexpected(write_error(path_, error.value()));
+  if (error) return fail(write_error(path_, error.value()));
   return std::move(fd_);
 }
 

@@ -1,4 +1,4 @@
-// Replaces a file in one step: at any moment there is either the old one or the new one.
+// Replaces a file in one step: at any moment its content is either the old or the new one.
 #pragma once
 
 #include <filesystem>
@@ -12,7 +12,8 @@
 
 namespace instr {
 
-// The file that a symbolic link leads to, existing or not, so that the link itself stays.
+// Returns the file that a symbolic link leads to, whether or not it exists; to replace that file
+// keeps the link.
 std::filesystem::path follow_links(const std::filesystem::path& path);
 
 // A file's replacement: written beside it, under a unique name, and then moved into place by put().
@@ -22,7 +23,7 @@ class Replacement {
   // `path` is not a symbolic link. The permissions of an existing file stay.
   static Expected<Replacement> write(const std::filesystem::path& path, std::string_view text);
 
-  // The file is left open for appending.
+  // Moves it into place; returns the file, open for appending.
   Expected<Fd> put();
 
  private:
@@ -31,21 +32,21 @@ class Replacement {
 
   std::filesystem::path path_;
   Fd fd_;
-  std::optional<PrivateFolder> folder_;  // nothing: not writable, but the file is
+  std::optional<PrivateFolder> folder_;  // nothing if only the file is writable
   std::string text_;                     // then to be written in place
 };
 
-// Both at once.
+// Writes the replacement and puts it in place.
 Expected<Fd> replace_file(const std::filesystem::path& path, std::string_view text);
 
-// Writes all of `text`; the number of bytes written, and errno (0 on success).
+// Writes all of `text`; returns the number of bytes written, and errno (0 on success).
 struct Written {
   std::size_t bytes = 0;
   int error = 0;
 };
 Written write_all(int descriptor, std::string_view text);
 
-// The error that `path` could not be written, with the meaning of `number`, an errno.
+// Makes the error that `path` could not be written, for the errno `number`.
 Error write_error(const std::filesystem::path& path, int number);
 
 }  // namespace instr

@@ -8,14 +8,14 @@
 
 namespace instr {
 
-// 'text' as one word, for shells that follow POSIX.
+// Quotes `text` as one word, for POSIX shells.
 inline std::string shell_quoted(std::string_view text) {
   std::string word = "'";
   for (char c : text) word += c == '\'' ? std::string("'\\''") : std::string(1, c);
   return word + "'";
 }
 
-// The same, without the quotes where a shell takes all characters as they are.
+// Quotes `text` only if a shell would not take all its characters literally.
 inline std::string shell_word(const std::string& text) {
   const auto is_plain = [](unsigned char c) {
     return std::isalnum(c) != 0 || c >= 0x80 ||

@@ -1,4 +1,4 @@
-// Names of a table in few columns, each still different from the others.
+// Shortens the names of a table so that they still differ.
 #pragma once
 
 #include <cstddef>
@@ -7,12 +7,12 @@
 
 namespace instr {
 
-// The number of bytes that all of these texts, at least one, begin with.
+// The length in bytes of the common prefix of one or more texts.
 std::size_t common_prefix(const std::vector<std::string>& texts);
 
-// Each name in at most `width` columns: what fits stays whole, others lose their middle (as
-// shorten_middle() does). Different names that would become equal lose what they have in common
-// instead, and keep what tells them apart: "layers/…/n=64/…cpu".
+// Shortens each name to at most `width` columns, in the middle (as shorten_middle() does).
+// Different names that would become equal lose their common parts instead, and keep the parts in
+// which they differ: "layers/…/n=64/…cpu".
 std::vector<std::string> shorten_apart(const std::vector<std::string>& names, std::size_t width);
 
 }  // namespace instr

@@ -9,7 +9,7 @@
 namespace instr {
 namespace {
 
-bool is_space_or_newline(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; }
+constexpr std::string_view kBlanks = " \t\r\n";
 
 }  // namespace
 
@@ -27,9 +27,7 @@ Expected<SourceText> SourceText::read_if_exists(const std::filesystem::path& pat
 
 Expected<SourceText> SourceText::checked(std::string path, std::string text) {
   SourceText source(std::move(path), std::move(text));
-  if (auto checked = source.check_text(); !checked) {
-    return tl::unexpected<Error>(std::move(checked.error()));
-  }
+  TRY(source.check_text());
   return source;
 }
 
@@ -51,12 +49,12 @@ Expected<void> SourceText::check_text() const {
       left.remove_prefix(length);
       continue;
     }
-    return tl::unexpected<Error>(Error{
-        place(text_.size() - left.size()),
-        left.front() == '\0' ? "a zero byte: this is a binary file"
-                             : "a byte that is not valid UTF-8: this is a binary file, or text in "
-                               "another encoding",
-        "it must be text in UTF-8"});
+    return fail_at(place(text_.size() - left.size()),
+                   left.front() == '\0'
+                       ? "a zero byte: this is a binary file"
+                       : "a byte that is not valid UTF-8: this is a binary file, or "
+                         "text in another encoding",
+                   "it must be text in UTF-8");
   }
   return {};
 }
@@ -105,11 +103,11 @@ SourceLocation SourceText::content_of_string(int line, int column) const {
   if (rest.substr(i).starts_with('\n')) step();
   // ... and in basic strings a backslash with all the blanks and newlines that follow it.
   while (rest.front() == '"' && rest.substr(i).starts_with('\\')) {
-    const std::size_t end = std::min(rest.find_first_not_of(" \t\r\n", i + 1), rest.size());
+    const std::size_t end = std::min(rest.find_first_not_of(kBlanks, i + 1), rest.size());
     const std::string_view blanks = rest.substr(i + 1, end - i - 1);
     if (blanks.find('\n') == std::string_view::npos) break;
     step();
-    while (i < rest.size() && is_space_or_newline(rest[i])) step();
+    while (i < end) step();
   }
   return at(line, column);
 }

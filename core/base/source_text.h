@@ -16,18 +16,18 @@ class SourceText {
   // first byte that is not text). A byte order mark is dropped.
   static Expected<SourceText> read(const std::filesystem::path& path);
 
-  // The same of a file that may be missing: then the text is empty.
+  // Reads a file that may be missing: then the text is empty.
   static Expected<SourceText> read_if_exists(const std::filesystem::path& path);
 
   // For text that does not come from a file.
   SourceText(std::string path, std::string text);
-  // The same, checked to be valid UTF-8 without a zero byte, as by read().
+  // Checks such a text as read() does: valid UTF-8 without a zero byte.
   static Expected<SourceText> checked(std::string path, std::string text);
 
   const std::string& path() const { return path_; }  // as the caller gave it
   std::string_view text() const { return text_; }
 
-  // The absolute path of a file named in the text, relative to the text's own folder.
+  // The absolute path of a file that the text names relative to its own folder.
   std::filesystem::path beside(const std::string& path) const;
 
   SourceLocation at(int line, int column) const { return {path_, line, column}; }
@@ -39,7 +39,7 @@ class SourceText {
   // (columns are characters).
   SourceLocation content_of_string(int line, int column) const;
 
-  // The number of bytes of text() before that place.
+  // The number of bytes of text() before a place.
   std::size_t offset(int line, int column) const;
 
  private:

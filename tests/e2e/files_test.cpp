@@ -141,7 +141,7 @@ TEST_F(Files, OutputGoesNowhereElse) {
            {run + "--output=bench.toml", "bench.toml: " + other + "results of instr_bench"},
            {run + "--output=link.jsonl", "link.jsonl: " + other},
            {run + "--output=./folder", "folder: cannot write: Is a directory"},
-           {run + "--output=pipe", "pipe: cannot write: nobody reads this pipe"},
+           {run + "--output=pipe", "pipe: cannot write: this pipe has no reader"},
            {run + "--output=none/r.jsonl", "none: there is no such folder"},
            {run + "--output=$(printf %300s | tr ' ' x)/r.jsonl", "File name too long"},
            {run + "--output=/dev/stdout --save=main | cat; exit ${PIPESTATUS[0]}",

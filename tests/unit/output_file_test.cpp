@@ -68,7 +68,7 @@ TEST_F(OutputFileTest, RefusesUnwritableFiles) {
   const fs::path pipe = path("pipe");
   ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
   EXPECT_EQ(error_of(pipe),
-            pipe.string() + ": cannot write: nobody reads this pipe: start its reader first");
+            pipe.string() + ": cannot write: this pipe has no reader: start its reader first");
   const Fd reader(::open(pipe.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
   EXPECT_EQ(error_of(pipe), "no error");
   EXPECT_EQ(error_of("/dev/null"), "no error");
