@@ -97,9 +97,9 @@ Expected<void> add_last_step(Found& found, const SqlDatabase& database, const st
 
 Expected<Found> found_in_history(const AcceptArguments& options) {
   TRY_ASSIGN(auto database, open_history(options.recording.file(), SqlAccess::kRead));
-  TRY_ASSIGN(auto branch, options.recording.branch_in(Repository()));
+  TRY_ASSIGN(auto branch, options.recording.find_branch(Repository()));
   Found found{{}, [](const Acceptance&) { return false; }};
-  TRY_ASSIGN(const auto known, recorded_keys(database));
+  TRY_ASSIGN(const auto known, read_keys(database));
   TRY_ASSIGN(const auto keys, resolve_keys(options.keys, known));
   for (const std::string& key : keys) {
     TRY(add_last_step(found, database, key, branch));
@@ -114,7 +114,7 @@ tl::expected<Found, Errors> find(const AcceptArguments& options) {
 }
 
 ExpectedStatus run_accept(const AcceptArguments& options) {
-  const std::filesystem::path file = options.gate.accepted.value_or(usual_accepted());
+  const std::filesystem::path file = options.gate.accepted.value_or(default_accepted_file());
   TRY_ASSIGN(auto found, find(options));
   const Repository repository;
   const std::string who = repository.user().value_or("");

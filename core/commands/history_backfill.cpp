@@ -161,13 +161,13 @@ class Backfill {
     std::error_code ignored;
     if (!fs::exists(file(), ignored)) return std::nullopt;
     TRY_ASSIGN(const auto database, open_history(file(), SqlAccess::kRead));
-    return failures_at(database, branch_, commit);
+    return count_failures(database, branch_, commit);
   }
 
   // Nothing if every step is at the commit that made it, as far as commits can be measured.
   Expected<std::optional<std::string>> next_in_gaps() const {
     TRY_ASSIGN(auto database, open_history(file(), SqlAccess::kRead));
-    TRY_ASSIGN(auto gaps, open_steps(database, branch_));
+    TRY_ASSIGN(auto gaps, read_open_steps(database, branch_));
     for (const OpenStep& gap : gaps) {
       auto before = std::find(commits_.begin(), commits_.end(), gap.before);
       auto after = std::find(commits_.begin(), commits_.end(), gap.after);
@@ -205,7 +205,7 @@ class Backfill {
 
 ExpectedStatus history_backfill(const HistoryOptions& options) {
   const Repository repository;
-  TRY_ASSIGN(auto branch, options.recording.branch_in(repository));
+  TRY_ASSIGN(auto branch, options.recording.find_branch(repository));
   TRY_ASSIGN(auto commits, repository.list_commits(options.operands.front()));
   TRY_ASSIGN(auto tree, WorkTree::make(repository));
   TRY_ASSIGN(auto project, repository.top());

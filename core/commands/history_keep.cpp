@@ -27,8 +27,8 @@ Expected<SqlDatabase> open_other(const fs::path& file, const std::string& other)
 
 Expected<std::string> merge_into(const SqlDatabase& database, const SqlDatabase& other,
                                  OnContradiction how) {
-  TRY_ASSIGN(auto runs, runs_of(other));
-  return vary_of(other, {})
+  TRY_ASSIGN(auto runs, read_runs(other));
+  return resolve_vary(other, {})
       .and_then(
           [&](const std::vector<std::string>& vary) { return record(database, runs, how, vary); })
       .map([&](const Recorded& recorded) {
@@ -50,7 +50,7 @@ ExpectedStatus history_add(const HistoryOptions& options) {
   TRY_ASSIGN(auto recording, Recording::open(options.recording, origins));
   std::vector<HistoryRun> runs;
   for (const ResultSet& results : all) {
-    TRY_ASSIGN(auto run, recording.run_of(results));
+    TRY_ASSIGN(auto run, recording.make_run(results));
     runs.push_back(std::move(run));
   }
   TRY_ASSIGN(const auto text, recording.add(std::move(runs)));

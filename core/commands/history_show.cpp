@@ -59,7 +59,7 @@ Expected<Shown> list(const SqlDatabase& database, const HistoryOptions& options)
 }
 
 Expected<Shown> show(const SqlDatabase& database, const HistoryOptions& options) {
-  TRY_ASSIGN(const auto known, recorded_keys(database));
+  TRY_ASSIGN(const auto known, read_keys(database));
   TRY_ASSIGN(const auto keys, resolve_keys(options.operands, known));
   SeriesChoice choice = options.choice();
   choice.key = [&keys](const std::string& key) {
@@ -138,7 +138,7 @@ ExpectedStatus history_export(const HistoryOptions& options) {
 
 ExpectedStatus history_issue(const HistoryOptions& options) {
   TRY_ASSIGN(auto database, open_history(options.recording.file(), SqlAccess::kRead));
-  TRY_ASSIGN(auto accepted, read_accepted(options.accepted.value_or(usual_accepted())));
+  TRY_ASSIGN(auto accepted, read_accepted(options.accepted.value_or(default_accepted_file())));
   TRY_ASSIGN(auto since, options.place_since());
   TRY_ASSIGN(auto steps, unaccepted_growth(database, options.choice(), since, accepted));
   if (steps.empty()) {

@@ -87,7 +87,7 @@ Expected<std::optional<ReportSince>> find_since(const ReportArguments& options,
 
 Expected<ReportData> of_history(const ReportArguments& options, const Acceptances& accepted) {
   TRY_ASSIGN(auto database,
-             open_history(options.history.value_or(usual_history()), SqlAccess::kRead));
+             open_history(options.history.value_or(default_history_file()), SqlAccess::kRead));
   const SeriesChoice choice{make_key_selector(options.selection), options.metrics, options.branch};
   auto data = report_of_history(database, choice, accepted);
   if (!data) return data;
@@ -113,7 +113,7 @@ std::string summary_of(const ReportArguments& options, const ReportData& data) {
 
 ExpectedStatus run_report(const ReportArguments& options) {
   TRY_ASSIGN(auto output, OutputFile::open(*options.html, kReport));
-  TRY_ASSIGN(auto accepted, read_accepted(options.accepted.value_or(usual_accepted())));
+  TRY_ASSIGN(auto accepted, read_accepted(options.accepted.value_or(default_accepted_file())));
   TRY_ASSIGN(auto data,
              options.files.empty() ? of_history(options, accepted) : of_files(options, accepted));
   if (data.series.empty() && data.outcomes.empty()) {

@@ -89,7 +89,7 @@ std::string line_of(const Acceptance& one) {
 
 }  // namespace
 
-fs::path usual_accepted() { return project_folder() / "accepted.csv"; }
+fs::path default_accepted_file() { return project_folder() / "accepted.csv"; }
 
 tl::expected<Acceptances, Errors> read_accepted(const fs::path& file) {
   TRY_ASSIGN(const auto source, SourceText::read_if_exists(file));

@@ -28,7 +28,7 @@ struct Acceptance {
 using Acceptances = std::vector<Acceptance>;
 
 // `.instr_bench/accepted.csv` of the project.
-std::filesystem::path usual_accepted();
+std::filesystem::path default_accepted_file();
 
 // keys,metric,before,after,commit,who,why
 // matmul/*/eager/forward/t1/cpu,allocs,4,5,0123456789ab,Ada,the copy is needed (#12)

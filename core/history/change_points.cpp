@@ -12,11 +12,11 @@ namespace {
 
 struct Split {
   std::size_t first = 0;
-  double size = -1;  // of the energy distance, scaled by the numbers of values; below 0: none
+  double size = -1;  // the energy distance, scaled by the numbers of values; below 0: no split
 };
 
-// The sum of the distances between `value` and the others.
-double distance(double value, std::span<const double> others) {
+// Returns the sum of the distances between `value` and the others.
+double sum_distances(double value, std::span<const double> others) {
   double sum = 0;
   for (const double other : others) sum += std::fabs(value - other);
   return sum;
@@ -26,22 +26,23 @@ double mean_within(double sum, double count) {
   return count < 2 ? 0 : 2 * sum / count / (count - 1);
 }
 
-// The best split of these values; `first` counts from their begin.
-Split best_split(std::span<const double> values, std::size_t min) {
-  double left = 0;     // between pairs of values before the split
-  double right = 0;    // after it
-  double between = 0;  // one of each
+// Returns the best split of these values; Split::first counts from their beginning.
+Split best_split(std::span<const double> values, std::size_t min_values) {
+  // Sums of distances: of pairs before the split, after it, and with a value on each side.
+  double left = 0;
+  double right = 0;
+  double between = 0;
   for (std::size_t i = 0; i < values.size(); ++i) {
-    right += distance(values[i], values.subspan(i + 1));
+    right += sum_distances(values[i], values.subspan(i + 1));
   }
   Split best;
-  for (std::size_t at = 0; at + min < values.size(); ++at) {
-    const double to_left = distance(values[at], values.first(at));
-    const double to_right = distance(values[at], values.subspan(at + 1));
+  for (std::size_t at = 0; at + min_values < values.size(); ++at) {
+    const double to_left = sum_distances(values[at], values.first(at));
+    const double to_right = sum_distances(values[at], values.subspan(at + 1));
     left += to_left;
     right -= to_right;
     between += to_right - to_left;
-    if (at + 1 < min) continue;
+    if (at + 1 < min_values) continue;
     const auto before = static_cast<double>(at + 1);
     const auto after = static_cast<double>(values.size()) - before;
     const double energy =
@@ -52,50 +53,49 @@ Split best_split(std::span<const double> values, std::size_t min) {
   return best;
 }
 
-// Values in segments that do not change.
+// Values that are divided into segments without a change.
 class Divisions {
  public:
   Divisions(const std::vector<double>& values, const ChangePointOptions& options)
       : values_(values), options_(options), ends_{0, values.size()} {}
 
-  // Finds one more change; false if no other is significant.
+  // Finds one more change; returns false if no other is significant.
   bool divide() {
-    const Split best = best_of(values_);
+    const Split best = find_best_split(values_);
     if (best.size <= 0) return false;
-    const double p = chance_of(best.size);
+    const double p = compute_p(best.size);
     if (p > options_.level) return false;
     ends_.insert(std::lower_bound(ends_.begin(), ends_.end(), best.first), best.first);
-    found_.push_back({best.first, p});
+    points_.push_back({best.first, p});
     return true;
   }
 
   std::vector<ChangePoint> take() {
-    std::sort(found_.begin(), found_.end(), [](const ChangePoint& left, const ChangePoint& right) {
-      return left.first < right.first;
-    });
-    return std::move(found_);
+    std::ranges::sort(points_, {}, &ChangePoint::first);
+    return std::move(points_);
   }
 
  private:
-  // Of any segment.
-  Split best_of(const std::vector<double>& values) const {
+  // Returns the best split of any segment.
+  Split find_best_split(const std::vector<double>& values) const {
     Split best;
     for (std::size_t i = 0; i + 1 < ends_.size(); ++i) {
       const auto segment = std::span(values).subspan(ends_[i], ends_[i + 1] - ends_[i]);
-      const Split split = best_split(segment, options_.min);
+      const Split split = best_split(segment, options_.min_values);
       if (split.size > best.size) best = {ends_[i] + split.first, split.size};
     }
     return best;
   }
 
-  // How often values in random order have a split of that size. Ends once it is not significant.
-  double chance_of(double size) {
-    std::size_t as_good = 1;  // the order that is there
+  // Returns how often values in random order have a split of at least that size; 1 as soon as it is
+  // not significant.
+  double compute_p(double size) {
+    std::size_t as_good = 1;  // the given order
     const double total = static_cast<double>(options_.permutations) + 1;
     std::vector<double> shuffled = values_;
     for (std::size_t i = 0; i < options_.permutations; ++i) {
       for (std::size_t j = 0; j + 1 < ends_.size(); ++j) shuffle(shuffled, ends_[j], ends_[j + 1]);
-      if (best_of(shuffled).size >= size) ++as_good;
+      if (find_best_split(shuffled).size >= size) ++as_good;
       if (static_cast<double>(as_good) > options_.level * total) return 1;
     }
     return static_cast<double>(as_good) / total;
@@ -110,14 +110,14 @@ class Divisions {
 
   const std::vector<double>& values_;
   const ChangePointOptions options_;
-  std::vector<std::size_t> ends_;  // of segments, with the begin of the first
-  std::vector<ChangePoint> found_;
+  std::vector<std::size_t> ends_;  // of segments, and the beginning of the first
+  std::vector<ChangePoint> points_;
   std::mt19937 random_{20140101};
 };
 
 }  // namespace
 
-std::vector<ChangePoint> change_points(const std::vector<double>& values,
+std::vector<ChangePoint> find_change_points(const std::vector<double>& values,
                                        const ChangePointOptions& options) {
   Divisions divisions(values, options);
   while (divisions.divide()) continue;

@@ -1,4 +1,4 @@
-// The numbers of a table's rows of texts.
+// The numbers of the rows of a table that contain texts.
 #pragma once
 
 #include <cstdint>
@@ -9,13 +9,13 @@
 
 namespace instr {
 
-// The number of a row of texts, which is added if it is not there.
 class Dictionary {
  public:
   // Statements with a parameter for each text.
   Dictionary(const SqlDatabase& database, const char* find, const char* add)
       : database_(database), find_(database.prepare(find)), add_(database.prepare(add)) {}
 
+  // Returns the number of the row with these texts, which is added if it is missing.
   template <class... Texts>
   std::int64_t number_of(const Texts&... texts) {
     auto [known, is_new] = known_.try_emplace(((texts + '\0') + ...), 0);

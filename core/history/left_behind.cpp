@@ -1,12 +1,10 @@
 #include "core/history/left_behind.h"
 
-#include <algorithm>
 #include <map>
 #include <memory>
 #include <utility>
 #include <vector>
 
-#include "core/compare/compare.h"
 #include "core/history/profiles.h"
 #include "core/history/read_runs.h"
 #include "core/history/timeline.h"
@@ -16,16 +14,10 @@ namespace instr {
 
 namespace {
 
-// Without the value at `place`; `next` is the next measured commit, which keeps its own.
-Steps without(const Steps& steps, const Place& place, const std::optional<Place>& next) {
-  const auto after = std::find_if(steps.begin(), steps.end(),
-                                  [&place](const Step& step) { return !(step.place < place); });
-  if (after == steps.begin()) return next ? since(steps, *next) : Steps{};
-  return with_value(steps, place, std::prev(after)->value, next);
-}
+using LeftCommits = std::map<Place, std::int64_t>;  // the numbers of commits
 
-// Their functions and call trees are read now: they will be where the run was.
-Expected<void> read_all(HistoryRun& run) {
+// Reads the functions and call trees of a run now, since they will be moved with it.
+Expected<void> read_profiles(HistoryRun& run) {
   std::map<std::string, std::vector<FunctionCost>> functions;
   std::map<std::string, std::shared_ptr<const CallTree>> trees;
   for (const RunValue& value : run.values) {
@@ -38,70 +30,67 @@ Expected<void> read_all(HistoryRun& run) {
   return {};
 }
 
-Expected<std::vector<HistoryRun>> runs_to_move(const SqlDatabase& database,
-                                               const std::string& branch,
-                                               const std::set<std::string>& hashes) {
-  std::vector<HistoryRun> moved;
-  TRY_ASSIGN(const auto next, runs_of(database));
+// Returns the runs of the left commits, with their new branch.
+Expected<std::vector<HistoryRun>> read_runs_to_move(const SqlDatabase& database,
+                                                    const std::string& branch,
+                                                    const LeftCommits& left) {
+  std::vector<HistoryRun> runs;
+  TRY_ASSIGN(const auto next, read_runs(database));
   for (;;) {
     TRY_ASSIGN(auto run, next());
-    if (!run) return moved;
-    if (run->branch != branch || !hashes.contains(run->commit.hash)) continue;
-    TRY(read_all(*run));
-    run->branch = left_behind(branch);
-    moved.push_back(*std::move(run));
+    if (!run) return runs;
+    if (run->branch != branch || !left.contains(run->commit.place())) continue;
+    TRY(read_profiles(*run));
+    run->branch = left_behind_branch(branch);
+    runs.push_back(*std::move(run));
   }
 }
 
-// By place, the numbers of the recorded commits that the branch has left, and their hashes.
-std::map<Place, std::pair<std::int64_t, std::string>> left_by(const SqlDatabase& database,
-                                                              std::int64_t branch,
-                                                              const Commit& last,
-                                                              const std::set<std::string>& line) {
-  std::map<Place, std::pair<std::int64_t, std::string>> left;
-  auto rows = database.prepare(
-      "SELECT DISTINCT commit_id, hash, position FROM runs JOIN commits ON commits.id = commit_id"
-      " WHERE branch_id = ? AND position <= ?");
-  rows.start(branch, last.position);
-  while (rows.step()) {
-    const std::string hash = rows.text(1);
-    if (line.contains(hash)) continue;
-    left[Commit{hash, rows.integer(2), 0, ""}.place()] = {rows.integer(0), hash};
+LeftCommits read_left_commits(const SqlDatabase& database, std::int64_t branch, const Commit& last,
+                              const std::set<std::string>& line) {
+  LeftCommits left;
+  for (const auto& row : database.rows(
+           "SELECT DISTINCT commit_id, hash, position FROM runs"
+           " JOIN commits ON commits.id = commit_id WHERE branch_id = ? AND position <= ?",
+           branch, last.position)) {
+    const Commit commit{row.text(1), row.integer(2), 0, ""};
+    if (!line.contains(commit.hash)) left[commit.place()] = row.integer(0);
   }
   return left;
 }
 
+// Removes the values at the left commits from the steps of the branch.
+void remove_steps(const SqlDatabase& database, std::int64_t branch, const LeftCommits& left) {
+  const Timeline timeline(database, branch);
+  StepsTable table(database);
+  for (const auto series : table.read_series(branch)) {
+    const Steps before = table.read(series, timeline);
+    Steps after = before;
+    for (const auto& [place, commit] : left) {
+      if (!timeline.is_measured(place, series)) continue;
+      after = without_value(after, place, timeline.next(place, series));
+    }
+    if (after != before) table.write(series, timeline, before, after);
+  }
+}
+
 }  // namespace
 
-std::string left_behind(const std::string& branch) { return branch + "/left-behind"; }
+std::string left_behind_branch(const std::string& branch) { return branch + "/left-behind"; }
 
-Expected<std::size_t> leave_behind(const SqlDatabase& database, const std::string& branch,
-                                   const Commit& last, const std::set<std::string>& line) {
+Expected<std::size_t> move_left_behind(const SqlDatabase& database, const std::string& branch,
+                                       const Commit& last, const std::set<std::string>& line) {
   return sql_stage([&]() -> Expected<std::size_t> {
     SqlTransaction transaction(database);
-    auto numbers = database.prepare("SELECT id FROM branches WHERE name = ?");
-    if (!numbers.start(branch).step()) return std::size_t{0};
-    const auto number = numbers.integer(0);
-    const auto left = left_by(database, number, last, line);
+    const auto number = find_branch(database, branch);
+    if (!number) return std::size_t{0};
+    const auto left = read_left_commits(database, *number, last, line);
     if (left.empty()) return std::size_t{0};
-    std::set<std::string> hashes;
-    for (const auto& [place, commit] : left) hashes.insert(commit.second);
-    TRY_ASSIGN(auto moved, runs_to_move(database, branch, hashes));
-
-    const Timeline timeline(database, number);
-    StepsTable table(database);
-    for (const auto one : table.series_of(number)) {
-      const Steps before = table.read(one, timeline);
-      Steps after = before;
-      for (const auto& [place, commit] : left) {
-        if (!timeline.is_measured(place, one)) continue;
-        after = without(after, place, timeline.next(place, one));
-      }
-      if (after != before) table.write(one, timeline, before, after);
-    }
+    TRY_ASSIGN(auto moved, read_runs_to_move(database, branch, left));
+    remove_steps(database, *number, left);
     auto remove = database.prepare("DELETE FROM runs WHERE branch_id = ? AND commit_id = ?");
-    for (const auto& [place, commit] : left) remove.run(number, commit.first);
-    TRY(record_more(database, std::move(moved)));
+    for (const auto& [place, commit] : left) remove.run(*number, commit);
+    TRY(record_in_transaction(database, std::move(moved)));
     transaction.commit();
     return left.size();
   });

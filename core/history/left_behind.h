@@ -1,5 +1,5 @@
-// Commits that a branch has left: after a merge the wrong way round, or a rewrite, they are not
-// among its first parents any more.
+// Commits that a branch has left: after a rewrite, or a merge the wrong way round, they are no longer
+// among its first parents.
 #pragma once
 
 #include <cstddef>
@@ -11,13 +11,13 @@
 
 namespace instr {
 
-// The branch under which their runs are kept: "main/left-behind".
-std::string left_behind(const std::string& branch);
+// Returns the name of the branch that keeps their runs: "main/left-behind".
+std::string left_behind_branch(const std::string& branch);
 
-// Moves runs of commits that the branch has left there, so that no step is between commits that do
-// not follow each other. `line`: the hashes of `last` and of its first parents. Returns how many
-// commits were moved. All of them are or, on an error, none.
-Expected<std::size_t> leave_behind(const SqlDatabase& database, const std::string& branch,
+// Moves the runs of commits that the branch has left to left_behind_branch(), so that each step is
+// between commits that follow each other. `line`: the hashes of `last` and of its first parents.
+// Moves all or, on an error, none, and returns the number of commits moved.
+Expected<std::size_t> move_left_behind(const SqlDatabase& database, const std::string& branch,
                                    const Commit& last, const std::set<std::string>& line);
 
 }  // namespace instr

@@ -1,5 +1,5 @@
-// The functions of a step, and what each path of calls cost, as a history keeps them: those of the
-// whole count, so that any two steps can be told apart, with the names in a table of their own.
+// The profiles of steps as a history keeps them: the functions, and the cost of each path of calls,
+// of the whole count, so that any two steps can be compared. A table of its own has the names.
 #pragma once
 
 #include <cstdint>
@@ -24,32 +24,31 @@ class Profiles {
  public:
   explicit Profiles(const SqlDatabase& database);
 
-  // `tree`: null where it is not known.
+  // `tree`: null if it is not known.
   void write(std::int64_t series, std::int64_t commit, const std::vector<FunctionCost>& functions,
              const CallTree* tree);
   void copy(std::int64_t series, std::int64_t from_commit, std::int64_t to_commit);
-  void remove(std::int64_t series, std::int64_t commit);
-  // None if none were recorded. Throws an SqlError if they are damaged.
-  std::vector<FunctionCost> read(std::int64_t series, std::int64_t commit);
 
-  // Null if none was recorded. Throws an SqlError if it is damaged.
-  std::shared_ptr<const CallTree> read_call_tree(std::int64_t series, std::int64_t commit);
+  // Both throw an SqlError if what they read is damaged.
+  std::vector<FunctionCost> read(std::int64_t series, std::int64_t commit);  // empty: not recorded
+  std::shared_ptr<const CallTree> read_call_tree(std::int64_t series,
+                                                 std::int64_t commit);  // null: not recorded
 
-  // Names that no profile has any more.
+  // Removes names that no profile uses any more.
   void remove_unused_names();
 
  private:
   struct Cost {
-    std::int64_t name = 0;  // its number
+    std::int64_t name = 0;  // the number of a function
     double ir = 0;
     double calls = 0;
   };
-  std::vector<Cost> unpacked(const std::string& bytes) const;
+  std::vector<Cost> unpack_costs(const std::string& bytes) const;
   [[noreturn]] void fail() const;
 
   const SqlDatabase& database_;
   Dictionary names_;
-  SqlStatement name_of_;
+  SqlStatement find_name_;
   SqlStatement write_;
   SqlStatement copy_;
   SqlStatement remove_;
@@ -57,51 +56,48 @@ class Profiles {
   SqlStatement read_tree_;
 };
 
-// The steps of a series in a history's tables, with their functions.
+// The steps of a series in the tables of a history, with their profiles.
 class StepsTable {
  public:
   explicit StepsTable(const SqlDatabase& database);
 
-  // The numbers of the exact series of a branch.
-  std::vector<std::int64_t> series_of(std::int64_t branch);
+  // Returns the numbers of the exact series of a branch.
+  std::vector<std::int64_t> read_series(std::int64_t branch);
 
   Steps read(std::int64_t series, const Timeline& timeline);
 
-  // Makes them `after`, where they were `before`. A new step has the functions of the one that held
-  // there before.
+  // Replaces the steps `before` by `after`. A new step gets the profile of the step that held there
+  // before.
   void write(std::int64_t series, const Timeline& timeline, const Steps& before,
              const Steps& after);
 
   Profiles& profiles() { return profiles_; }
 
  private:
-  SqlStatement series_of_;
+  SqlStatement read_series_;
   SqlStatement read_;
   SqlStatement put_;
   SqlStatement remove_;
   Profiles profiles_;
 };
 
-// Attributes the change of a step to functions. Steps of one series are quickest one after the
-// other.
+// Reads which functions changed at a step, fastest for the steps of one series in their order. Both
+// functions throw an SqlError if the profiles are damaged, and return nothing if the step is of
+// another metric than instructions, or a side has no profile.
 class StepFunctions {
  public:
   explicit StepFunctions(const SqlDatabase& database) : profiles_(database) {}
 
-  // Nothing if it is of another metric, or if one of the two sides has no functions. Throws an
-  // SqlError if they are damaged.
-  std::optional<Attribution> of(const RecordedStep& step);
-
-  // The call trees of both sides; null if it is of another metric, or if one of them has none.
-  std::shared_ptr<const AlignedTrees> trees_of(const RecordedStep& step);
+  std::optional<Attribution> attribute(const RecordedStep& step);
+  std::shared_ptr<const AlignedTrees> align_trees(const RecordedStep& step);
 
  private:
-  using Place = std::pair<std::int64_t, std::int64_t>;  // series, commit
+  using SeriesAndCommit = std::pair<std::int64_t, std::int64_t>;
 
   Profiles profiles_;
   Attributor attributor_;
-  Place last_place_;
-  std::vector<FunctionCost> last_;
+  SeriesAndCommit last_read_;
+  std::vector<FunctionCost> last_functions_;
 };
 
 }  // namespace instr

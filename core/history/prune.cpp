@@ -1,8 +1,7 @@
 #include "core/history/prune.h"
 
-#include <vector>
-
 #include "core/history/profiles.h"
+#include "core/history/read.h"
 #include "core/history/timeline.h"
 
 namespace instr {
@@ -21,24 +20,18 @@ DELETE FROM commits WHERE id NOT IN (SELECT commit_id FROM runs);
 DELETE FROM branches WHERE id NOT IN (SELECT branch_id FROM runs);
 )";
 
-std::vector<std::int64_t> numbers_of(SqlStatement rows) {
-  std::vector<std::int64_t> numbers;
-  while (rows.step()) numbers.push_back(rows.integer(0));
-  return numbers;
-}
-
 void prune_branch(const SqlDatabase& database, std::int64_t branch, const Place& first,
                   Pruned& pruned) {
   const Timeline timeline(database, branch);
   StepsTable steps(database);
-  for (const auto one : steps.series_of(branch)) {
-    const Steps before = steps.read(one, timeline);
-    const auto kept = timeline.first_from(first, one);
-    steps.write(one, timeline, before, kept ? since(before, *kept) : Steps{});
+  for (const auto series : steps.read_series(branch)) {
+    const Steps before = steps.read(series, timeline);
+    const auto kept = timeline.first_from(first, series);
+    steps.write(series, timeline, before, kept ? steps_since(before, *kept) : Steps{});
   }
   auto remove = database.prepare("DELETE FROM runs WHERE branch_id = ? AND commit_id = ?");
   for (const auto& [place, commit] : timeline.commits()) {
-    if (!(place < first)) break;
+    if (place >= first) break;
     pruned.runs += commit.runs.size();
     remove.run(branch, commit.commit);
   }
@@ -52,9 +45,8 @@ Expected<Pruned> prune(const SqlDatabase& database, const Place& first,
     Pruned pruned;
     SqlTransaction transaction(database);
     const auto series = database.integer("SELECT count(*) FROM series");
-    auto branches = database.prepare("SELECT id FROM branches WHERE ?1 IS NULL OR name = ?1");
-    for (const auto one : numbers_of(std::move(branches.start(branch)))) {
-      prune_branch(database, one, first, pruned);
+    for (const auto& [number, name] : read_branches(database)) {
+      if (!branch || name == *branch) prune_branch(database, number, first, pruned);
     }
     database.run(kRemoveUnused);
     Profiles(database).remove_unused_names();

@@ -1,4 +1,4 @@
-// Takes the older part of a history away.
+// Removes the older part of a history.
 #pragma once
 
 #include <cstddef>
@@ -12,15 +12,15 @@ namespace instr {
 
 struct Pruned {
   std::size_t runs = 0;
-  std::size_t series = 0;  // of which nothing is left
+  std::size_t series = 0;  // without any value left
 };
 
-// Removes what was measured of commits before `first`, of one branch or of all; what is left keeps
-// its values.
+// Removes the runs of commits before `first`, of one branch or of all. Later commits keep their
+// values.
 Expected<Pruned> prune(const SqlDatabase& database, const Place& first,
                        const std::optional<std::string>& branch);
 
-// Makes the file as small as what is in it; that takes as much space again while it lasts.
+// Shrinks the file to its content, which meanwhile needs as much space again.
 Expected<void> compact(const SqlDatabase& database);
 
 }  // namespace instr

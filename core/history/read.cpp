@@ -17,20 +17,15 @@ namespace instr {
 
 namespace {
 
-// hash, position, authored, subject.
-Commit commit_at(const SqlStatement& row, int first) {
+// Reads hash, position, authored and subject, beginning with column `first`.
+Commit read_commit(const SqlStatement& row, int first) {
   return {row.text(first), row.integer(first + 1), row.integer(first + 2), row.text(first + 3)};
 }
 
 // Unknown metrics come last.
-std::size_t place_of_metric(const std::string& metric) {
-  const auto* found = std::find_if(kMetrics.begin(), kMetrics.end(),
-                                   [&metric](const Metric& one) { return one.name == metric; });
-  return static_cast<std::size_t>(found - kMetrics.begin());
-}
-
-auto order_of(const HistorySeries& series) {
-  return std::tuple(series.key, place_of_metric(series.metric), series.metric, series.branch,
+auto sort_key(const HistorySeries& series) {
+  const auto metric = std::ranges::find(kMetrics, series.metric, &Metric::name);
+  return std::tuple(series.key, metric - kMetrics.begin(), series.metric, series.branch,
                     series.class_id);
 }
 
@@ -39,40 +34,36 @@ struct Measured {
   std::int64_t last = 0;
 };
 
-// Of each exact series.
-std::unordered_map<std::int64_t, Measured> measured_of(const SqlDatabase& database) {
-  std::unordered_map<std::int64_t, Measured> measured;
+// Returns the measured commits of each exact series.
+std::unordered_map<std::int64_t, Measured> read_measured(const SqlDatabase& database) {
+  std::unordered_map<std::int64_t, Measured> by_series;
   for (const Branch& branch : read_branches(database)) {
     const Timeline timeline(database, branch.id);
     for (const auto& [place, commit] : timeline.commits()) {
-      for (const auto& run : commit.runs) {
-        for (const auto& [first, last] : run->ranges()) {
-          for (auto series = first; series <= last; ++series) {
-            Measured& one = measured[series];
-            if (one.last != commit.commit) ++one.commits;
-            one.last = commit.commit;
-          }
-        }
-      }
+      const auto add = [&by_series, number = commit.commit](std::int64_t series) {
+        Measured& measured = by_series[series];
+        if (measured.last != number) ++measured.commits;
+        measured.last = number;
+      };
+      for (const auto& run : commit.runs) run->for_each(add);
     }
   }
-  return measured;
+  return by_series;
 }
 
-// Of the chosen exact series, one after the other; the first value of each has none before.
+// Visits the steps of the chosen exact series, one series after the other.
 void for_each_step(const SqlDatabase& database, const SeriesChoice& choice,
                    const std::function<void(RecordedStep)>& take) {
-  auto rows = database.prepare(
-      "SELECT series_id, key, metric, branch, class_id, is_exact, hash, position, authored,"
-      " subject, before, after, commit_id FROM all_steps ORDER BY series_id, position, hash");
   std::int64_t series_before = 0;
   std::int64_t commit_before = 0;
-  rows.start();
-  while (rows.step()) {
-    RecordedStep step{series_at(rows), commit_at(rows, 6), std::nullopt, rows.real(11),
-                      rows.integer(12)};
+  for (const auto& row : database.rows(
+           "SELECT series_id, key, metric, branch, class_id, is_exact, hash, position, authored,"
+           " subject, before, after, commit_id FROM all_steps"
+           " ORDER BY series_id, position, hash")) {
+    RecordedStep step{read_series_row(row), read_commit(row, 6), std::nullopt, row.real(11),
+                      row.integer(12)};
     if (step.series.id == series_before) {
-      step.before = rows.real(10);
+      step.before = row.real(10);
       step.before_id = commit_before;
     }
     series_before = step.series.id;
@@ -84,13 +75,14 @@ void for_each_step(const SqlDatabase& database, const SeriesChoice& choice,
 using Summaries = std::vector<SeriesSummary>;
 
 void add_exact(const SqlDatabase& database, const SeriesChoice& choice, Summaries& all) {
-  const auto measured = measured_of(database);
+  const auto by_series = read_measured(database);
   const auto commits = read_commits(database);
   for_each_step(database, choice, [&](const RecordedStep& step) {
-    const auto found = measured.find(step.series.id);
-    if (found == measured.end() || !commits.contains(found->second.last)) return;
+    const auto measured = by_series.find(step.series.id);
+    if (measured == by_series.end() || !commits.contains(measured->second.last)) return;
     if (!step.before) {
-      all.push_back({step.series, found->second.commits, 0, commits.at(found->second.last), 0});
+      const auto& [count, last] = measured->second;
+      all.push_back({step.series, count, 0, commits.at(last), 0});
     } else {
       ++all.back().steps;
     }
@@ -99,13 +91,14 @@ void add_exact(const SqlDatabase& database, const SeriesChoice& choice, Summarie
 }
 
 void add_sampled(const SqlDatabase& database, const SeriesChoice& choice, Summaries& all) {
-  for_each_sampled(database, choice, [&all](const SampledSeries& one) {
-    all.push_back({one.series, one.values.size(), 0, one.commits.back(), one.values.back()});
+  for_each_sampled(database, choice, [&all](const SampledSeries& sampled) {
+    all.push_back({sampled.series, sampled.values.size(), 0, sampled.commits.back(),
+                   sampled.values.back()});
   });
 }
 
-void add_steps_of(const SampledSeries& sampled, std::vector<RecordedStep>& steps) {
-  const auto points = change_points(sampled.values);
+void add_change_points(const SampledSeries& sampled, std::vector<RecordedStep>& steps) {
+  const auto points = find_change_points(sampled.values);
   const auto level = [&sampled](std::size_t begin, std::size_t end) {
     return median({sampled.values.begin() + static_cast<std::ptrdiff_t>(begin),
                    sampled.values.begin() + static_cast<std::ptrdiff_t>(end)});
@@ -119,28 +112,36 @@ void add_steps_of(const SampledSeries& sampled, std::vector<RecordedStep>& steps
   }
 }
 
-// A series with the commit at which it begins.
 struct Beginning {
   HistorySeries series;
   Commit commit;
+
+  auto line() const { return std::tie(series.key, series.metric, series.branch); }
 };
 
-std::vector<Beginning> beginnings_of(const SqlDatabase& database, const SeriesChoice& choice) {
+// Returns the commits at which the series begin, by line and place.
+std::vector<Beginning> read_beginnings(const SqlDatabase& database, const SeriesChoice& choice) {
   std::vector<Beginning> all;
   for_each_step(database, choice, [&all](RecordedStep step) {
     if (!step.before) all.push_back({std::move(step.series), std::move(step.commit)});
   });
-  for_each_sampled(database, choice, [&all](const SampledSeries& one) {
-    all.push_back({one.series, one.commits.front()});
+  for_each_sampled(database, choice, [&all](const SampledSeries& sampled) {
+    all.push_back({sampled.series, sampled.commits.front()});
+  });
+  std::sort(all.begin(), all.end(), [](const Beginning& left, const Beginning& right) {
+    return std::tuple(left.line(), left.commit.place()) <
+           std::tuple(right.line(), right.commit.place());
   });
   return all;
 }
 
-Fingerprint fingerprint_of(const SqlDatabase& database, std::int64_t class_id) {
-  auto rows = database.prepare("SELECT fields FROM classes WHERE id = ?");
+Fingerprint read_fingerprint(const SqlDatabase& database, std::int64_t class_id) {
+  auto rows = database.rows("SELECT fields FROM classes WHERE id = ?", class_id);
   Fingerprint fingerprint;
-  const auto json = parse_json(rows.start(class_id).step() ? rows.text(0) : "");
-  if (!json || !json->is_array()) database.fail_as_damaged("a fingerprint is none");
+  const auto json = parse_json(rows.step() ? rows.text(0) : "");
+  if (!json || !json->is_array()) {
+    database.fail_as_damaged("a stored fingerprint is not a JSON array");
+  }
   for (const auto& field : *json) {
     const bool is_field =
         field.is_array() && field.size() == 2 && field[0].is_string() && field[1].is_string();
@@ -151,31 +152,29 @@ Fingerprint fingerprint_of(const SqlDatabase& database, std::int64_t class_id) {
 
 }  // namespace
 
-HistorySeries series_at(const SqlStatement& row) {
+HistorySeries read_series_row(const SqlStatement& row) {
   return {row.integer(0), row.text(1),    row.text(2),
           row.text(3),    row.integer(4), row.integer(5) != 0};
 }
 
 bool is_before(const HistorySeries& left, const HistorySeries& right) {
-  return order_of(left) < order_of(right);
+  return sort_key(left) < sort_key(right);
 }
 
 void for_each_sampled(const SqlDatabase& database, const SeriesChoice& choice,
                       const std::function<void(const SampledSeries&)>& take) {
-  auto rows = database.prepare(
-      "SELECT series_id, key, metric, branch, class_id, is_exact, hash, position, authored,"
-      " subject, value FROM all_samples ORDER BY series_id, position, hash, started");
   SampledSeries sampled;
-  rows.start();
-  while (rows.step()) {
-    HistorySeries series = series_at(rows);
+  for (const auto& row : database.rows(
+           "SELECT series_id, key, metric, branch, class_id, is_exact, hash, position, authored,"
+           " subject, value FROM all_samples ORDER BY series_id, position, hash, started")) {
+    HistorySeries series = read_series_row(row);
     if (!choice.has(series)) continue;
     if (series.id != sampled.series.id) {
       if (!sampled.values.empty()) take(sampled);
       sampled = {std::move(series), {}, {}};
     }
-    sampled.commits.push_back(commit_at(rows, 6));
-    sampled.values.push_back(rows.real(10));
+    sampled.commits.push_back(read_commit(row, 6));
+    sampled.values.push_back(row.real(10));
   }
   if (!sampled.values.empty()) take(sampled);
 }
@@ -183,40 +182,45 @@ void for_each_sampled(const SqlDatabase& database, const SeriesChoice& choice,
 std::vector<RecordedOutcome> read_outcomes(const SqlDatabase& database,
                                            const SeriesChoice& choice) {
   std::vector<RecordedOutcome> outcomes;
-  auto rows = database.prepare(
-      "SELECT branches.name, hash, position, authored, subject, key, state, reason FROM outcomes"
-      " JOIN runs ON runs.id = run_id JOIN branches ON branches.id = branch_id"
-      " JOIN commits ON commits.id = commit_id JOIN keys ON keys.id = key_id ORDER BY run_id, key");
-  rows.start();
-  while (rows.step()) {
-    RecordedOutcome one{
-        rows.text(0), commit_at(rows, 1), {rows.text(5), rows.text(6), rows.text(7)}};
-    if (choice.branch && *choice.branch != one.branch) continue;
-    if (choice.key && !choice.key(one.outcome.key)) continue;
-    outcomes.push_back(std::move(one));
+  for (const auto& row : database.rows(
+           "SELECT branches.name, hash, position, authored, subject, key, state, reason"
+           " FROM outcomes JOIN runs ON runs.id = run_id JOIN branches ON branches.id = branch_id"
+           " JOIN commits ON commits.id = commit_id JOIN keys ON keys.id = key_id"
+           " ORDER BY run_id, key")) {
+    const std::string branch = row.text(0);
+    const std::string key = row.text(5);
+    if (choice.branch && *choice.branch != branch) continue;
+    if (choice.key && !choice.key(key)) continue;
+    outcomes.push_back({branch, read_commit(row, 1), {key, row.text(6), row.text(7)}});
   }
   return outcomes;
 }
 
 std::vector<Branch> read_branches(const SqlDatabase& database) {
   std::vector<Branch> branches;
-  auto rows = database.prepare("SELECT id, name FROM branches ORDER BY name");
-  rows.start();
-  while (rows.step()) branches.push_back({rows.integer(0), rows.text(1)});
+  for (const auto& row : database.rows("SELECT id, name FROM branches ORDER BY name")) {
+    branches.push_back({row.integer(0), row.text(1)});
+  }
   return branches;
+}
+
+std::optional<std::int64_t> find_branch(const SqlDatabase& database, const std::string& name) {
+  auto rows = database.rows("SELECT id FROM branches WHERE name = ?", name);
+  return rows.step() ? std::optional(rows.integer(0)) : std::nullopt;
 }
 
 std::map<std::int64_t, Commit> read_commits(const SqlDatabase& database) {
   std::map<std::int64_t, Commit> commits;
-  auto rows = database.prepare("SELECT id, hash, position, authored, subject FROM commits");
-  rows.start();
-  while (rows.step()) commits[rows.integer(0)] = commit_at(rows, 1);
+  for (const auto& row :
+       database.rows("SELECT id, hash, position, authored, subject FROM commits")) {
+    commits[row.integer(0)] = read_commit(row, 1);
+  }
   return commits;
 }
 
 bool SeriesChoice::has(const HistorySeries& series) const {
   const bool is_metric =
-      metrics.empty() || std::find(metrics.begin(), metrics.end(), series.metric) != metrics.end();
+      metrics.empty() || std::ranges::find(metrics, series.metric) != metrics.end();
   return is_metric && (!branch || *branch == series.branch) && (!key || key(series.key));
 }
 
@@ -240,13 +244,14 @@ Expected<std::vector<RecordedStep>> read_steps(const SqlDatabase& database,
     for_each_step(database, choice, [&](RecordedStep step) {
       if (with_first || step.before) steps.push_back(std::move(step));
     });
-    for_each_sampled(database, choice, [&](const SampledSeries& one) { add_steps_of(one, steps); });
+    for_each_sampled(database, choice,
+                     [&](const SampledSeries& sampled) { add_change_points(sampled, steps); });
     std::erase_if(steps, [&since](const RecordedStep& step) {
       return since && step.commit.place() <= *since;
     });
     std::sort(steps.begin(), steps.end(), [](const RecordedStep& left, const RecordedStep& right) {
-      return std::tuple(left.commit.place(), order_of(left.series)) <
-             std::tuple(right.commit.place(), order_of(right.series));
+      return std::tuple(left.commit.place(), sort_key(left.series)) <
+             std::tuple(right.commit.place(), sort_key(right.series));
     });
     return steps;
   });
@@ -255,78 +260,71 @@ Expected<std::vector<RecordedStep>> read_steps(const SqlDatabase& database,
 Expected<std::vector<SeriesBreak>> read_breaks(const SqlDatabase& database,
                                                const SeriesChoice& choice) {
   return sql_stage([&]() -> Expected<std::vector<SeriesBreak>> {
-    auto all = beginnings_of(database, choice);
-    std::sort(all.begin(), all.end(), [](const Beginning& left, const Beginning& right) {
-      return std::tuple(left.series.key, left.series.metric, left.series.branch,
-                        left.commit.place()) < std::tuple(right.series.key, right.series.metric,
-                                                          right.series.branch,
-                                                          right.commit.place());
-    });
+    const auto all = read_beginnings(database, choice);
     using Kind = std::tuple<Place, std::string, std::int64_t, std::int64_t>;
     std::map<Kind, SeriesBreak> breaks;
     for (std::size_t i = 1; i < all.size(); ++i) {
       const HistorySeries& before = all[i - 1].series;
-      const HistorySeries& after = all[i].series;
-      const bool is_same_line = before.key == after.key && before.metric == after.metric &&
-                                before.branch == after.branch && before.class_id != after.class_id;
-      if (!is_same_line) continue;
-      SeriesBreak& found =
-          breaks[{all[i].commit.place(), after.branch, before.class_id, after.class_id}];
-      found.branch = after.branch;
-      found.commit = all[i].commit;
-      ++found.series;
+      const auto& [after, commit] = all[i];
+      if (all[i - 1].line() != all[i].line() || before.class_id == after.class_id) continue;
+      SeriesBreak& at = breaks[{commit.place(), after.branch, before.class_id, after.class_id}];
+      at.branch = after.branch;
+      at.commit = commit;
+      ++at.series;
     }
     std::vector<SeriesBreak> list;
-    for (auto& [kind, found] : breaks) {
-      TRY_ASSIGN(found.differences,
-                 check_fingerprints(fingerprint_of(database, std::get<2>(kind)),
-                                    fingerprint_of(database, std::get<3>(kind)), {}));
-      list.push_back(std::move(found));
+    for (auto& [kind, at] : breaks) {
+      TRY_ASSIGN(at.differences,
+                 check_fingerprints(read_fingerprint(database, std::get<2>(kind)),
+                                    read_fingerprint(database, std::get<3>(kind)), {}));
+      list.push_back(std::move(at));
     }
     return list;
   });
 }
 
-Expected<std::vector<OpenStep>> open_steps(const SqlDatabase& database, const std::string& branch) {
-  TRY_ASSIGN(auto steps,
+Expected<std::vector<OpenStep>> read_open_steps(const SqlDatabase& database,
+                                                const std::string& branch) {
+  TRY_ASSIGN(const auto steps,
              read_steps(database, {{}, {}, branch}, std::nullopt, /*with_first=*/false));
   return sql_stage([&] {
     const auto commits = read_commits(database);
-    auto number = database.prepare("SELECT id FROM branches WHERE name = ?");
+    const auto number = find_branch(database, branch);
     std::vector<OpenStep> open;
-    if (!number.start(branch).step()) return open;
-    const Timeline timeline(database, number.integer(0));
+    if (!number) return open;
+    const Timeline timeline(database, *number);
     std::set<OpenStep> known;
     for (const RecordedStep& step : steps) {
       const auto before = timeline.previous(step.commit.place(), step.series.id);
       if (!before || before->position + 1 >= step.commit.position) continue;
-      OpenStep one{row_of(database, commits, timeline.commit_at(*before)).hash, step.commit.hash};
-      if (known.insert(one).second) open.push_back(std::move(one));
+      const Commit& last = row_of(database, commits, timeline.commit_at(*before));
+      const OpenStep open_step{last.hash, step.commit.hash};
+      if (known.insert(open_step).second) open.push_back(open_step);
     }
     return open;
   });
 }
 
-Expected<std::vector<std::string>> recorded_keys(const SqlDatabase& database) {
+Expected<std::vector<std::string>> read_keys(const SqlDatabase& database) {
   TRY_ASSIGN(const auto series, read_series(database, {}));
   std::vector<std::string> keys;
-  for (const SeriesSummary& one : series) {
-    if (keys.empty() || keys.back() != one.series.key) keys.push_back(one.series.key);
+  for (const SeriesSummary& summary : series) {
+    if (keys.empty() || keys.back() != summary.series.key) keys.push_back(summary.series.key);
   }
   return keys;
 }
 
-Expected<std::optional<std::int64_t>> failures_at(const SqlDatabase& database,
-                                                  const std::string& branch,
-                                                  const std::string& hash) {
+Expected<std::optional<std::int64_t>> count_failures(const SqlDatabase& database,
+                                                     const std::string& branch,
+                                                     const std::string& hash) {
   return sql_stage([&]() -> std::optional<std::int64_t> {
-    auto run = database.prepare(
+    auto rows = database.rows(
         "SELECT (SELECT count(*) FROM outcomes WHERE run_id = runs.id AND state = ?)"
         " FROM runs JOIN commits ON commits.id = commit_id"
         " JOIN branches ON branches.id = branch_id WHERE branches.name = ? AND hash = ?"
-        " ORDER BY runs.id DESC");
-    if (!run.start(kFailedState, branch, hash).step()) return std::nullopt;
-    return run.integer(0);
+        " ORDER BY runs.id DESC",
+        kFailedState, branch, hash);
+    return rows.step() ? std::optional(rows.integer(0)) : std::nullopt;
   });
 }
 

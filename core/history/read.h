@@ -1,4 +1,4 @@
-// The content of a history as values.
+// Reads the content of a history.
 #pragma once
 
 #include <cstdint>
@@ -24,13 +24,13 @@ struct HistorySeries {
   bool is_exact = true;
 };
 
-// From a row that begins with the columns of the view all_series.
-HistorySeries series_at(const SqlStatement& row);
+// Reads a row that begins with the columns of the view all_series.
+HistorySeries read_series_row(const SqlStatement& row);
 
-// By key, in the order of metrics, by branch and class.
+// Orders series by key, metric (as in kMetrics), branch and class.
 bool is_before(const HistorySeries& left, const HistorySeries& right);
 
-// By their numbers.
+// Returns the commits by their numbers.
 std::map<std::int64_t, Commit> read_commits(const SqlDatabase& database);
 
 struct Branch {
@@ -38,10 +38,13 @@ struct Branch {
   std::string name;
 };
 
-// By their names.
+// Returns the branches, sorted by name.
 std::vector<Branch> read_branches(const SqlDatabase& database);
 
-// Which series are asked for.
+// Returns the number of the branch with that name, if any. Throws an SqlError.
+std::optional<std::int64_t> find_branch(const SqlDatabase& database, const std::string& name);
+
+// A selection of series.
 struct SeriesChoice {
   std::function<bool(const std::string& key)> key = {};  // empty: all
   std::vector<std::string> metrics = {};                 // empty: all
@@ -53,12 +56,12 @@ struct SeriesChoice {
 struct SeriesSummary {
   HistorySeries series;
   std::size_t measured = 0;  // commits, or samples
-  std::size_t steps = 0;     // of an exact one, without its first value
-  Commit last;               // at which it was measured
-  double value = 0;          // there
+  std::size_t steps = 0;     // of an exact series, without its first value
+  Commit last;               // the last commit at which it was measured
+  double value = 0;          // at that commit
 };
 
-// Sorted by key, in the order of metrics, by branch.
+// Returns a summary of each chosen series, in the order of is_before().
 Expected<std::vector<SeriesSummary>> read_series(const SqlDatabase& database,
                                                  const SeriesChoice& choice);
 
@@ -68,19 +71,19 @@ struct RecordedStep {
   std::optional<double> before;  // nothing at the first measured commit
   double after = 0;
   std::int64_t commit_id = 0;
-  std::int64_t before_id = 0;  // of the commit with the step before
-  // Of a sampled series: `before` and `after` are the medians on both sides of a change point,
-  // which chance would make with this probability.
+  std::int64_t before_id = 0;  // the commit with the previous step
+  // Set for a sampled series: the probability of this change point by chance. `before` and `after`
+  // are the medians on both sides of it.
   std::optional<double> p = {};
 };
 
-// In the order of their commits. Those after `since`, if that is given; `with_first`: the first
-// values of series, too.
+// Returns the steps after `since`, if given, in the order of their commits. `with_first`: with the
+// first values of series.
 Expected<std::vector<RecordedStep>> read_steps(const SqlDatabase& database,
                                                const SeriesChoice& choice,
                                                const std::optional<Place>& since, bool with_first);
 
-// A series that keeps all its samples, in the order of their commits.
+// A series with all its samples, in the order of their commits.
 struct SampledSeries {
   HistorySeries series;
   std::vector<Commit> commits;
@@ -91,29 +94,28 @@ struct SampledSeries {
 void for_each_sampled(const SqlDatabase& database, const SeriesChoice& choice,
                       const std::function<void(const SampledSeries&)>& take);
 
-// What became of a measurement at a commit, where that is more than values.
 struct RecordedOutcome {
   std::string branch;
   Commit commit;
   RunOutcome outcome;
 };
 
-// In the order of their runs. Throws an SqlError.
+// Returns the outcomes in the order of their runs. Throws an SqlError.
 std::vector<RecordedOutcome> read_outcomes(const SqlDatabase& database, const SeriesChoice& choice);
 
-// A key that is measured otherwise from a commit on: its series ends, and another begins.
+// A commit from which on keys are measured with another fingerprint: series end, others begin.
 struct SeriesBreak {
   std::string branch;
   Commit commit;
   std::vector<FieldDifference> differences;
-  std::size_t series = 0;  // that break here, for the same reason
+  std::size_t series = 0;  // the number of series that break here for the same reason
 };
 
 Expected<std::vector<SeriesBreak>> read_breaks(const SqlDatabase& database,
                                                const SeriesChoice& choice);
 
-// A step of which it is not yet known which commit made it: the hashes of two commits, between
-// which a value changed and none was measured.
+// A step whose commit is not yet known: the hashes of two commits between which a value changed and
+// no other was measured.
 struct OpenStep {
   std::string before;
   std::string after;
@@ -121,16 +123,17 @@ struct OpenStep {
   auto operator<=>(const OpenStep&) const = default;
 };
 
-// Returns the open steps of a branch's exact series: each pair once, in the order of commits.
-Expected<std::vector<OpenStep>> open_steps(const SqlDatabase& database, const std::string& branch);
+// Returns the open steps of the exact series of a branch: each pair once, in the order of commits.
+Expected<std::vector<OpenStep>> read_open_steps(const SqlDatabase& database,
+                                                const std::string& branch);
 
-// The keys of all series, each once, sorted.
-Expected<std::vector<std::string>> recorded_keys(const SqlDatabase& database);
+// Returns the keys of all series, each once, sorted.
+Expected<std::vector<std::string>> read_keys(const SqlDatabase& database);
 
-// The number of benchmarks that failed in the commit's last run; nothing if the history has no run
-// of it.
-Expected<std::optional<std::int64_t>> failures_at(const SqlDatabase& database,
-                                                  const std::string& branch,
-                                                  const std::string& hash);
+// Returns the number of benchmarks that failed in the last run of the commit; nothing if the history
+// has no run of it.
+Expected<std::optional<std::int64_t>> count_failures(const SqlDatabase& database,
+                                                     const std::string& branch,
+                                                     const std::string& hash);
 
 }  // namespace instr

@@ -15,49 +15,42 @@ namespace {
 
 struct SeriesRow {
   HistorySeries series;
-  Steps steps;  // of an exact one
+  Steps steps;  // of an exact series
 };
 
 using AllSeries = std::map<std::int64_t, SeriesRow>;
 
-AllSeries series_of(const SqlDatabase& database, const std::map<std::int64_t, Commit>& commits) {
+AllSeries read_all_series(const SqlDatabase& database,
+                          const std::map<std::int64_t, Commit>& commits) {
   AllSeries all;
-  auto rows =
-      database.prepare("SELECT series_id, key, metric, branch, class_id, is_exact FROM all_series");
-  rows.start();
-  while (rows.step()) all[rows.integer(0)].series = series_at(rows);
-  auto steps = database.prepare("SELECT series_id, commit_id, value FROM steps");
-  steps.start();
-  while (steps.step()) {
-    const auto commit = commits.find(steps.integer(1));
+  for (const auto& row : database.rows(
+           "SELECT series_id, key, metric, branch, class_id, is_exact FROM all_series")) {
+    all[row.integer(0)].series = read_series_row(row);
+  }
+  for (const auto& row : database.rows("SELECT series_id, commit_id, value FROM steps")) {
+    const auto commit = commits.find(row.integer(1));
     if (commit == commits.end()) continue;
-    all[steps.integer(0)].steps.push_back({commit->second.place(), steps.real(2)});
+    all[row.integer(0)].steps.push_back({commit->second.place(), row.real(2)});
   }
-  for (auto& [id, one] : all) {
-    std::sort(one.steps.begin(), one.steps.end(),
-              [](const Step& left, const Step& right) { return left.place < right.place; });
-  }
+  for (auto& [id, row] : all) std::ranges::sort(row.steps, {}, &Step::place);
   return all;
 }
 
-std::vector<double> numbers_of(const SqlDatabase& database, const std::string& text) {
-  std::vector<double> numbers;
+std::vector<double> parse_repetitions(const SqlDatabase& database, const std::string& text) {
   const auto json = parse_json(text);
-  if (!json || !json->is_array()) database.fail_as_damaged("repetitions are none");
-  for (const auto& one : *json) {
-    if (!one.is_number()) database.fail_as_damaged("repetitions are none");
-    numbers.push_back(one);
+  const auto is_number = [](const auto& item) { return item.is_number(); };
+  if (!json || !json->is_array() || !std::all_of(json->begin(), json->end(), is_number)) {
+    database.fail_as_damaged("the stored repetitions of a sample are malformed");
   }
-  return numbers;
+  return json->get<std::vector<double>>();
 }
 
-// What the runs are read with.
 class RunReader : public std::enable_shared_from_this<RunReader> {
  public:
   explicit RunReader(const SqlDatabase& database)
       : database_(database),
         commits_(read_commits(database)),
-        series_(series_of(database, commits_)),
+        series_(read_all_series(database, commits_)),
         profiles_(database),
         runs_(database.prepare(
             "SELECT runs.id, branches.name, commit_id, members, started, version, digest FROM runs"
@@ -68,34 +61,27 @@ class RunReader : public std::enable_shared_from_this<RunReader> {
         outcomes_(database.prepare("SELECT key, state, reason FROM outcomes"
                                    " JOIN keys ON keys.id = key_id WHERE run_id = ?")) {
     for (const auto& [id, commit] : commits_) numbers_[commit.place()] = id;
-    auto rows = database.prepare("SELECT id, fields FROM classes");
-    rows.start();
-    while (rows.step()) classes_[rows.integer(0)] = rows.text(1);
-    runs_.start();
+    for (const auto& row : database.rows("SELECT id, fields FROM classes")) {
+      classes_[row.integer(0)] = row.text(1);
+    }
   }
 
   std::optional<HistoryRun> next() {
     if (!runs_.step()) return std::nullopt;
-    HistoryRun run{row_of(database_, commits_, runs_.integer(2)),
-                   runs_.text(1),
-                   runs_.text(4),
-                   runs_.text(5),
-                   runs_.text(6),
-                   {},
-                   {},
-                   {}};
-    std::unordered_map<std::int64_t, std::size_t> classes;
-    add_exact(run, members_of(database_, runs_.text(3)), classes);
-    samples_.start(runs_.integer(0));
-    while (samples_.step()) {
-      const SeriesRow& row = row_of(database_, series_, samples_.integer(0));
-      add(run, row.series, samples_.real(1), classes);
-      if (samples_.is_null(2)) continue;
-      run.values.back().repetitions = numbers_of(database_, samples_.text(2));
+    HistoryRun run{.commit = row_of(database_, commits_, runs_.integer(2)),
+                   .branch = runs_.text(1),
+                   .started = runs_.text(4),
+                   .version = runs_.text(5),
+                   .digest = runs_.text(6)};
+    ClassIndices classes;
+    add_exact(run, parse_members(database_, runs_.text(3)), classes);
+    for (const auto& sample : samples_.start(runs_.integer(0))) {
+      add(run, row_of(database_, series_, sample.integer(0)).series, sample.real(1), classes);
+      if (sample.is_null(2)) continue;
+      run.values.back().repetitions = parse_repetitions(database_, sample.text(2));
     }
-    outcomes_.start(runs_.integer(0));
-    while (outcomes_.step()) {
-      run.outcomes.push_back({outcomes_.text(0), outcomes_.text(1), outcomes_.text(2)});
+    for (const auto& outcome : outcomes_.start(runs_.integer(0))) {
+      run.outcomes.push_back({outcome.text(0), outcome.text(1), outcome.text(2)});
     }
     return run;
   }
@@ -111,31 +97,28 @@ class RunReader : public std::enable_shared_from_this<RunReader> {
 
   void add_exact(HistoryRun& run, const SeriesSet& measured, ClassIndices& classes) {
     const Place place = run.commit.place();
-    using Places = std::unordered_map<std::string, std::pair<std::int64_t, std::int64_t>>;
-    auto places = std::make_shared<Places>();
-    for (const auto& [first, last] : measured.ranges()) {
-      for (auto id = first; id <= last; ++id) {
-        const auto found = series_.find(id);
-        const auto step =
-            found == series_.end() ? std::nullopt : step_at(found->second.steps, place);
-        if (!step) continue;
-        const HistorySeries& series = found->second.series;
-        add(run, series, step->value, classes);
-        if (series.metric != kInstructions) continue;
-        (*places)[series.key] = {id, row_of(database_, numbers_, step->place)};
-      }
-    }
-    const auto reading = [&](auto read) {
-      return [self = shared_from_this(), places, read](const std::string& key) {
-        const auto found = places->find(key);
-        using Found = decltype(read(self->profiles_, 0, 0));
-        return found == places->end()
-                   ? Expected<Found>()
-                   : read(self->profiles_, found->second.first, found->second.second);
+    using SeriesAndCommit = std::pair<std::int64_t, std::int64_t>;
+    auto profiles = std::make_shared<std::unordered_map<std::string, SeriesAndCommit>>();
+    measured.for_each([&](std::int64_t id) {
+      const auto row = series_.find(id);
+      const auto step = row == series_.end() ? std::nullopt : step_at(row->second.steps, place);
+      if (!step) return;
+      const HistorySeries& series = row->second.series;
+      add(run, series, step->value, classes);
+      if (series.metric != kInstructions) return;
+      (*profiles)[series.key] = {id, row_of(database_, numbers_, step->place)};
+    });
+    const auto make_reader = [&](auto read) {
+      return [self = shared_from_this(), profiles, read](const std::string& key) {
+        const auto profile = profiles->find(key);
+        using Value = decltype(read(self->profiles_, 0, 0));
+        return profile == profiles->end()
+                   ? Expected<Value>()
+                   : read(self->profiles_, profile->second.first, profile->second.second);
       };
     };
-    run.functions = reading(std::mem_fn(&Profiles::read));
-    run.call_trees = reading(std::mem_fn(&Profiles::read_call_tree));
+    run.functions = make_reader(std::mem_fn(&Profiles::read));
+    run.call_trees = make_reader(std::mem_fn(&Profiles::read_call_tree));
   }
 
   const SqlDatabase& database_;
@@ -149,13 +132,13 @@ class RunReader : public std::enable_shared_from_this<RunReader> {
   SqlStatement outcomes_;
 };
 
-// The points of a series: what it needs of a history, read once.
+// Reads the points of series. Tables that all series need are read once.
 class PointReader {
  public:
   explicit PointReader(const SqlDatabase& database)
       : database_(database),
         commits_(read_commits(database)),
-        series_(series_of(database, commits_)),
+        series_(read_all_series(database, commits_)),
         samples_(database.prepare(
             "SELECT commit_id, value, repetitions FROM samples JOIN runs ON runs.id = run_id"
             " JOIN commits ON commits.id = commit_id WHERE series_id = ?"
@@ -165,26 +148,23 @@ class PointReader {
     }
   }
 
-  // Sorted.
-  std::vector<const SeriesRow*> chosen(const SeriesChoice& choice) const {
+  // Returns the chosen series, sorted.
+  std::vector<const SeriesRow*> choose(const SeriesChoice& choice) const {
     std::vector<const SeriesRow*> rows;
     for (const auto& [id, row] : series_) {
       if (choice.has(row.series)) rows.push_back(&row);
     }
-    std::sort(rows.begin(), rows.end(), [](const SeriesRow* left, const SeriesRow* right) {
-      return is_before(left->series, right->series);
-    });
+    std::ranges::sort(rows, is_before, [](const SeriesRow* row) { return row->series; });
     return rows;
   }
 
-  // False if `take` was.
+  // Returns false as soon as `take` does.
   bool read(const SeriesRow& row, const std::function<bool(const HistoryPoint&)>& take) {
     const HistorySeries& series = row.series;
     if (!series.is_exact) {
-      samples_.start(series.id);
-      while (samples_.step()) {
-        const Commit& commit = row_of(database_, commits_, samples_.integer(0));
-        if (!take({series, commit, samples_.real(1), samples_.text(2)})) return false;
+      for (const auto& sample : samples_.start(series.id)) {
+        const Commit& commit = row_of(database_, commits_, sample.integer(0));
+        if (!take({series, commit, sample.real(1), sample.text(2)})) return false;
       }
       return true;
     }
@@ -207,7 +187,7 @@ class PointReader {
 
 }  // namespace
 
-Expected<NextRun> runs_of(const SqlDatabase& database) {
+Expected<NextRun> read_runs(const SqlDatabase& database) {
   return sql_stage([&]() -> NextRun {
     auto reader = std::make_shared<RunReader>(database);
     return [reader]() -> Expected<std::optional<HistoryRun>> {
@@ -220,7 +200,7 @@ Expected<void> for_each_point(const SqlDatabase& database, const SeriesChoice& c
                               const std::function<bool(const HistoryPoint&)>& take) {
   return sql_stage([&] {
     PointReader reader(database);
-    for (const SeriesRow* row : reader.chosen(choice)) {
+    for (const SeriesRow* row : reader.choose(choice)) {
       if (!reader.read(*row, take)) return;
     }
   });

@@ -1,4 +1,4 @@
-// The runs of a history as they were recorded: to be put into another one, or exported.
+// Reads the runs of a history as they were recorded, to merge them into another one or export them.
 #pragma once
 
 #include <functional>
@@ -9,19 +9,19 @@
 
 namespace instr {
 
-// One run after another; the database must outlive the function, and what it gives.
-Expected<NextRun> runs_of(const SqlDatabase& database);
+// Returns a function that returns one run after the other. The database must outlive it and the runs.
+Expected<NextRun> read_runs(const SqlDatabase& database);
 
 // A value at a commit at which it was measured.
 struct HistoryPoint {
   const HistorySeries& series;
   const Commit& commit;
   double value = 0;
-  std::string repetitions = {};  // JSON, of a sample that has them
+  std::string repetitions = {};  // of a sample: JSON; empty: none recorded
 };
 
-// Every value of the chosen series, of exact ones at each measured commit: sorted by series, then
-// by commit. Ends early where `take` gives false.
+// Visits every value of the chosen series, exact ones at each measured commit: sorted by series, then
+// by commit. Stops when `take` returns false.
 Expected<void> for_each_point(const SqlDatabase& database, const SeriesChoice& choice,
                               const std::function<bool(const HistoryPoint&)>& take);
 

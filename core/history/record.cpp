@@ -3,13 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <span>
 #include <sstream>
-#include <string>
-#include <unordered_map>
-#include <vector>
 
 #include "core/base/format.h"
 #include "core/history/dictionary.h"
@@ -21,8 +20,8 @@ namespace instr {
 
 namespace {
 
-// Puts runs into the tables of a history: the one place that writes series, steps and samples.
-// Within a transaction of the caller's. Throws SqlErrors.
+// Writes runs into the tables of a history, within a transaction of the caller. The only code that
+// adds series, steps and samples. Throws SqlErrors.
 class RunWriter {
  public:
   RunWriter(const SqlDatabase& database, OnContradiction on_contradiction);
@@ -31,27 +30,30 @@ class RunWriter {
   const Recorded& recorded() const { return recorded_; }
 
  private:
-  struct Where {
+  struct Target {
     std::int64_t branch = 0;
     std::int64_t commit = 0;
     Place place;
     Timeline& timeline;
   };
 
-  std::int64_t commit_number(const Commit& commit);
-  Timeline& timeline_of(std::int64_t branch);
-  Expected<std::vector<std::int64_t>> series_of(const HistoryRun& run, std::int64_t branch);
-  std::int64_t series_number(const RunValue& value, std::int64_t branch, std::int64_t class_id);
-  std::int64_t add_run(const HistoryRun& run, const Where& where, const SeriesSet& measured);
-  Expected<void> add_exact(const HistoryRun& run, const RunValue& value, const Where& where,
+  std::int64_t find_or_add_commit(const Commit& commit);
+  std::int64_t find_or_add_series(const RunValue& value, std::int64_t branch,
+                                  std::int64_t class_id);
+  Timeline& read_timeline(std::int64_t branch);
+  // The numbers of the series of a run's values, in their order.
+  Expected<std::vector<std::int64_t>> find_series(const HistoryRun& run, std::int64_t branch);
+  Expected<void> add_values(const HistoryRun& run, const Target& target,
+                            const std::vector<std::int64_t>& series, std::int64_t run_id);
+  Expected<void> add_exact(const HistoryRun& run, const RunValue& value, const Target& target,
                            std::int64_t series);
   Expected<void> check_contradictions(const HistoryRun& run);
 
   const SqlDatabase& database_;
   const OnContradiction on_contradiction_;
   Recorded recorded_;
-  std::vector<std::string> contradictions_;  // of the run that is added
-  std::unordered_map<std::int64_t, std::unique_ptr<Timeline>> timelines_;  // by branch
+  std::vector<std::string> contradictions_;  // of the current run
+  std::map<std::int64_t, Timeline> timelines_;  // by branch
   Dictionary branches_;
   Dictionary classes_;
   Dictionary keys_;
@@ -97,62 +99,56 @@ RunWriter::RunWriter(const SqlDatabase& database, OnContradiction on_contradicti
                            " VALUES (?, ?, ?, ?)")),
       steps_(database) {}
 
-std::int64_t RunWriter::commit_number(const Commit& commit) {
+std::int64_t RunWriter::find_or_add_commit(const Commit& commit) {
   if (find_commit_.start(commit.hash).step()) return find_commit_.integer(0);
   add_commit_.run(commit.hash, commit.position, commit.authored, commit.subject);
   return database_.last_id();
 }
 
-Timeline& RunWriter::timeline_of(std::int64_t branch) {
-  auto& timeline = timelines_[branch];
-  if (!timeline) timeline = std::make_unique<Timeline>(database_, branch);
-  return *timeline;
+Timeline& RunWriter::read_timeline(std::int64_t branch) {
+  const auto known = timelines_.find(branch);
+  if (known != timelines_.end()) return known->second;
+  return timelines_.emplace(branch, Timeline(database_, branch)).first->second;
 }
 
 Expected<void> RunWriter::add(const HistoryRun& run) {
   const auto branch = branches_.number_of(run.branch);
-  const Where where{branch, commit_number(run.commit), run.commit.place(), timeline_of(branch)};
-  if (find_run_.start(branch, where.commit, run.digest).step()) {
+  const Target target{branch, find_or_add_commit(run.commit), run.commit.place(),
+                      read_timeline(branch)};
+  if (find_run_.start(branch, target.commit, run.digest).step()) {
     ++recorded_.known_runs;
     return {};
   }
-  where.timeline.add(where.place, where.commit);
-  TRY_ASSIGN(auto series, series_of(run, branch));
+  target.timeline.add_commit(target.place, target.commit);
+  TRY_ASSIGN(const auto series, find_series(run, branch));
   std::vector<std::int64_t> exact;
   for (std::size_t i = 0; i < run.values.size(); ++i) {
     if (run.values[i].is_exact) exact.push_back(series[i]);
   }
-  const SeriesSet measured = SeriesSet::of(std::move(exact));
-  const auto run_id = add_run(run, where, measured);
-  for (std::size_t i = 0; i < run.values.size(); ++i) {
-    const RunValue& value = run.values[i];
-    if (!value.is_exact) {
-      std::optional<std::string> repetitions;
-      if (!value.repetitions.empty()) repetitions = json_numbers(value.repetitions).dump();
-      put_sample_.run(series[i], run_id, value.value, repetitions);
-    } else if (auto added = add_exact(run, value, where, series[i]); !added) {
-      return added;
-    }
-  }
-  for (const RunOutcome& one : run.outcomes) {
+  const auto measured = std::make_shared<const SeriesSet>(std::move(exact));
+  add_run_.run(branch, target.commit, sets_.number_of(measured->text()), run.started, run.version,
+               run.digest);
+  const auto run_id = database_.last_id();
+  TRY(add_values(run, target, series, run_id));
+  for (const RunOutcome& outcome : run.outcomes) {
     // Variants that a machine cannot measure would be recorded at every commit.
-    if (one.state == kSkippedState) continue;
-    put_outcome_.run(run_id, keys_.number_of(one.key), one.state, one.reason);
+    if (outcome.state == kSkippedState) continue;
+    put_outcome_.run(run_id, keys_.number_of(outcome.key), outcome.state, outcome.reason);
   }
-  where.timeline.add(where.place, std::make_shared<const SeriesSet>(measured));
+  target.timeline.add_run(target.place, measured);
   ++recorded_.runs;
   recorded_.values += run.values.size();
   return check_contradictions(run);
 }
 
-Expected<std::vector<std::int64_t>> RunWriter::series_of(const HistoryRun& run,
-                                                         std::int64_t branch) {
+Expected<std::vector<std::int64_t>> RunWriter::find_series(const HistoryRun& run,
+                                                           std::int64_t branch) {
   std::vector<std::int64_t> classes;
   for (const std::string& fields : run.classes) classes.push_back(classes_.number_of(fields));
   std::vector<std::int64_t> numbers;
   std::set<std::int64_t> known;
   for (const RunValue& value : run.values) {
-    numbers.push_back(series_number(value, branch, classes.at(value.class_index)));
+    numbers.push_back(find_or_add_series(value, branch, classes.at(value.class_index)));
     if (known.insert(numbers.back()).second) continue;
     return fail(fmt::format("`{}` was measured twice in one run", printable(value.key)),
                 "measure again");
@@ -160,8 +156,8 @@ Expected<std::vector<std::int64_t>> RunWriter::series_of(const HistoryRun& run,
   return numbers;
 }
 
-std::int64_t RunWriter::series_number(const RunValue& value, std::int64_t branch,
-                                      std::int64_t class_id) {
+std::int64_t RunWriter::find_or_add_series(const RunValue& value, std::int64_t branch,
+                                           std::int64_t class_id) {
   const auto key = keys_.number_of(value.key);
   if (find_series_.start(branch, class_id, key, value.metric, value.is_exact).step()) {
     return find_series_.integer(0);
@@ -171,91 +167,96 @@ std::int64_t RunWriter::series_number(const RunValue& value, std::int64_t branch
   return database_.last_id();
 }
 
-std::int64_t RunWriter::add_run(const HistoryRun& run, const Where& where,
-                                const SeriesSet& measured) {
-  add_run_.run(where.branch, where.commit, sets_.number_of(measured.text()), run.started,
-               run.version, run.digest);
-  return database_.last_id();
+Expected<void> RunWriter::add_values(const HistoryRun& run, const Target& target,
+                                     const std::vector<std::int64_t>& series,
+                                     std::int64_t run_id) {
+  for (std::size_t i = 0; i < run.values.size(); ++i) {
+    const RunValue& value = run.values[i];
+    if (value.is_exact) {
+      TRY(add_exact(run, value, target, series[i]));
+      continue;
+    }
+    std::optional<std::string> repetitions;
+    if (!value.repetitions.empty()) repetitions = json_numbers(value.repetitions).dump();
+    put_sample_.run(series[i], run_id, value.value, repetitions);
+  }
+  return {};
 }
 
 Expected<void> RunWriter::add_exact(const HistoryRun& run, const RunValue& value,
-                                    const Where& where, std::int64_t series) {
-  const Steps before = steps_.read(series, where.timeline);
-  const auto known = step_at(before, where.place);
-  if (known && where.timeline.is_measured(where.place, series)) {
+                                    const Target& target, std::int64_t series) {
+  const Steps before = steps_.read(series, target.timeline);
+  const auto known = step_at(before, target.place);
+  if (known && target.timeline.is_measured(target.place, series)) {
     if (known->value == value.value) return {};
     contradictions_.push_back(fmt::format("`{}`: {} was {}, is {}", printable(value.key),
                                           printable(value.metric), known->value, value.value));
     if (on_contradiction_ == OnContradiction::kRefuse) return {};
   }
   const Steps after =
-      with_value(before, where.place, value.value, where.timeline.next(where.place, series));
-  steps_.write(series, where.timeline, before, after);
+      with_value(before, target.place, value.value, target.timeline.next(target.place, series));
+  steps_.write(series, target.timeline, before, after);
   if (!before.empty() && after.size() > before.size()) {
     recorded_.steps += after.size() - before.size();
   }
-  const auto own = step_at(after, where.place);
-  if (!own || own->place != where.place || value.metric != kInstructions) return {};
+  const auto held = step_at(after, target.place);
+  if (!held || held->place != target.place || value.metric != kInstructions) return {};
   TRY_ASSIGN(auto functions,
              run.functions ? run.functions(value.key) : Expected<std::vector<FunctionCost>>());
   TRY_ASSIGN(auto tree, run.call_trees ? run.call_trees(value.key) : nullptr);
-  steps_.profiles().write(series, where.commit, functions, tree.get());
+  steps_.profiles().write(series, target.commit, functions, tree.get());
   return {};
 }
 
 Expected<void> RunWriter::check_contradictions(const HistoryRun& run) {
-  const std::vector<std::string> found = std::exchange(contradictions_, {});
-  if (found.empty() || on_contradiction_ == OnContradiction::kReplace) return {};
-  const auto listed = static_cast<std::ptrdiff_t>(std::min(found.size(), kMaxListed));
-  return fail(fmt::format("commit {} is recorded with other counts, measured alike, so one of the "
-                          "two was of other code:\n  {}{}",
-                          short_hash(run.commit.hash),
-                          fmt::join(found.begin(), found.begin() + listed, "\n  "),
-                          found.size() > kMaxListed
-                              ? fmt::format("\n  and {} more", found.size() - kMaxListed)
-                              : ""),
-              "name the right commit with --commit, or take the new ones with --replace");
+  const std::vector<std::string> all = std::exchange(contradictions_, {});
+  if (all.empty() || on_contradiction_ == OnContradiction::kReplace) return {};
+  const std::span listed = std::span(all).first(std::min(all.size(), kMaxListed));
+  return fail(
+      fmt::format("commit {} is recorded with other counts, measured alike, so one of the two was "
+                  "of other code:\n  {}{}",
+                  short_hash(run.commit.hash), fmt::join(listed, "\n  "),
+                  all.size() > kMaxListed
+                      ? fmt::format("\n  and {} more", all.size() - kMaxListed)
+                      : ""),
+      "name the right commit with --commit, or take the new ones with --replace");
 }
 
-std::string vary_text(const std::vector<std::string>& vary) {
-  return fmt::format("{}", fmt::join(vary, ","));
-}
-
-std::vector<std::string> vary_from(const std::string& text) {
+std::vector<std::string> parse_vary(const std::string& text) {
   std::vector<std::string> vary;
   std::istringstream items(text);
   for (std::string item; std::getline(items, item, ',');) vary.push_back(item);
   return vary;
 }
 
-// Nothing of a history without runs, which may still be used with another.
-std::optional<std::string> recorded_vary(const SqlDatabase& database) {
+// Returns nothing for a history without runs, whose setting may still change.
+std::optional<std::string> read_vary(const SqlDatabase& database) {
   auto setting = database.prepare(
       "SELECT value FROM settings WHERE name = 'vary' AND EXISTS (SELECT 1 FROM runs)");
-  return setting.start().step() ? std::optional(setting.text(0)) : std::nullopt;
+  return setting.step() ? std::optional(setting.text(0)) : std::nullopt;
 }
 
 Expected<void> settle_vary(const SqlDatabase& database, const std::string& vary) {
-  const auto recorded = recorded_vary(database);
+  const auto recorded = read_vary(database);
   if (!recorded) {
     database.prepare("INSERT OR REPLACE INTO settings VALUES ('vary', ?)").run(vary);
     return {};
   }
   if (*recorded == vary) return {};
-  return tl::unexpected(
-      Error{{database.file().string()},
-            recorded->empty() ? "in the series of this history nothing may vary"
-                              : fmt::format("the series of this history may vary in {}", *recorded),
-            "omit --vary, or name another history with --history"});
+  return fail_at({database.file().string()},
+                 recorded->empty()
+                     ? "in the series of this history nothing may vary"
+                     : fmt::format("the series of this history may vary in {}", *recorded),
+                 "omit --vary, or name another history with --history");
 }
 
 }  // namespace
 
-Expected<std::vector<std::string>> vary_of(const SqlDatabase& database,
-                                           const std::vector<std::string>& asked) {
-  return sql_stage([&]() -> Expected<std::vector<std::string>> {
-    const auto recorded = recorded_vary(database);
-    return asked.empty() && recorded ? vary_from(*recorded) : asked;
+Expected<std::vector<std::string>> resolve_vary(const SqlDatabase& database,
+                                                const std::vector<std::string>& asked) {
+  return sql_stage([&] {
+    const auto recorded = read_vary(database);
+    return asked.empty() && recorded ? parse_vary(*recorded) : asked;
   });
 }
 
@@ -263,7 +264,7 @@ Expected<Recorded> record(const SqlDatabase& database, const NextRun& next,
                           OnContradiction on_contradiction, const std::vector<std::string>& vary) {
   return sql_stage([&]() -> Expected<Recorded> {
     SqlTransaction transaction(database);
-    TRY(settle_vary(database, vary_text(vary)));
+    TRY(settle_vary(database, fmt::format("{}", fmt::join(vary, ","))));
     RunWriter writer(database, on_contradiction);
     for (;;) {
       TRY_ASSIGN(auto run, next());
@@ -283,7 +284,7 @@ Expected<Recorded> record(const SqlDatabase& database, std::vector<HistoryRun> r
   return record(database, next, on_contradiction, vary);
 }
 
-Expected<void> record_more(const SqlDatabase& database, std::vector<HistoryRun> runs) {
+Expected<void> record_in_transaction(const SqlDatabase& database, std::vector<HistoryRun> runs) {
   RunWriter writer(database, OnContradiction::kReplace);
   for (const HistoryRun& run : runs) TRY(writer.add(run));
   return {};

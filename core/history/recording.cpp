@@ -12,41 +12,40 @@ namespace instr {
 
 namespace {
 
+// Finds the commit of results: that of the options, or that of their origin. An error if these
+// differ, unless that of the options is trusted, or if the commit is not on the branch.
 Expected<Commit> find_commit(const RecordingOptions& options, const std::string& branch,
                              const Origin& origin) {
-  const auto refuse = [&origin](std::string what, std::string advice) {
-    return tl::unexpected(Error{{origin.file}, std::move(what), std::move(advice)});
-  };
   const Repository repository;
-  const bool is_said = !origin.commit.empty();
-  const std::string said = printable(short_hash(origin.commit));
-  auto commit = repository.find(options.commit.value_or(is_said ? origin.commit : "HEAD"));
-  if (!commit && is_said && !options.commit) {
-    return refuse(fmt::format("these results are of commit {}, which is not here", said),
+  const bool is_stated = !origin.commit.empty();
+  const std::string stated = printable(short_hash(origin.commit));
+  auto commit = repository.find(options.commit.value_or(is_stated ? origin.commit : "HEAD"));
+  if (!commit && is_stated && !options.commit) {
+    return fail_at({origin.file}, fmt::format("these results are of commit {}, which is not here", stated),
                   "git fetch or, if it was rewritten, name the new one with --commit and "
                   "--trust-commit");
   }
   if (!commit) return commit;
-  if (is_said && commit->hash != origin.commit && !options.trust_commit) {
-    return refuse(
-        fmt::format("these results are of commit {}, not of {}", said, short_hash(commit->hash)),
+  if (is_stated && commit->hash != origin.commit && !options.trust_commit) {
+    return fail_at({origin.file},
+        fmt::format("these results are of commit {}, not of {}", stated, short_hash(commit->hash)),
         "omit --commit or, if both are the same code, add --trust-commit");
   }
   TRY(repository.check_is_on(branch, *commit));
   return commit;
 }
 
-std::string left_text(std::size_t commits, const std::string& branch) {
+std::string left_message(std::size_t commits, const std::string& branch) {
   return fmt::format("{} no longer among the first parents of {}: see the branch {}\n",
                      commits == 1 ? "1 commit is" : format_plural(commits, "commit") + " are",
-                     printable(branch), printable(left_behind(branch)));
+                     printable(branch), printable(left_behind_branch(branch)));
 }
 
 }  // namespace
 
-std::filesystem::path RecordingOptions::file() const { return history.value_or(usual_history()); }
+std::filesystem::path RecordingOptions::file() const { return history.value_or(default_history_file()); }
 
-Expected<std::string> RecordingOptions::branch_in(const Repository& repository) const {
+Expected<std::string> RecordingOptions::find_branch(const Repository& repository) const {
   return branch ? Expected<std::string>(*branch) : repository.branch();
 }
 
@@ -56,32 +55,27 @@ OnContradiction RecordingOptions::on_contradiction() const {
 
 Expected<Recording> Recording::open(const RecordingOptions& options,
                                     const std::vector<Origin>& origins) {
-  TRY_ASSIGN(auto branch, options.branch_in(Repository()));
+  TRY_ASSIGN(auto branch, options.find_branch(Repository()));
   std::map<std::string, Commit> commits;
   for (const Origin& origin : origins) {
     if (commits.contains(origin.commit)) continue;
     TRY_ASSIGN(commits[origin.commit], find_commit(options, branch, origin));
   }
-  return open_history(options.file(), SqlAccess::kCreate).map([&](SqlDatabase&& database) {
-    return Recording(options, std::move(branch), std::move(commits), std::move(database));
-  });
+  TRY_ASSIGN(auto database, open_history(options.file(), SqlAccess::kCreate));
+  return Recording(options, std::move(branch), std::move(commits), std::move(database));
 }
 
-Expected<Commit> Recording::commit_of(const Origin& origin) const {
-  auto known = commits_.find(origin.commit);
-  return known != commits_.end() ? known->second : find_commit(options_, branch_, origin);
-}
-
-Expected<HistoryRun> Recording::run_of(const ResultSet& results) const {
-  TRY_ASSIGN(auto vary, vary_of(database_, options_.vary));
-  return commit_of({results.name, results.results.header.commit})
-      .and_then([&](const Commit& commit) {
-        return instr::run_of(results, commit, branch_, vary, options_.trust_commit);
-      });
+Expected<HistoryRun> Recording::make_run(const ResultSet& results) const {
+  TRY_ASSIGN(const auto vary, resolve_vary(database_, options_.vary));
+  const Origin origin{results.name, results.results.header.commit};
+  const auto known = commits_.find(origin.commit);
+  TRY_ASSIGN(const auto commit, known != commits_.end() ? Expected<Commit>(known->second)
+                                                        : find_commit(options_, branch_, origin));
+  return instr::make_run(results, commit, branch_, vary, options_.trust_commit);
 }
 
 Expected<std::string> Recording::add(std::vector<HistoryRun> runs) const {
-  TRY_ASSIGN(auto vary, vary_of(database_, options_.vary));
+  TRY_ASSIGN(const auto vary, resolve_vary(database_, options_.vary));
   std::set<std::string> commits;
   Commit last;
   for (const HistoryRun& run : runs) {
@@ -91,16 +85,15 @@ Expected<std::string> Recording::add(std::vector<HistoryRun> runs) const {
   std::string text;
   if (!runs.empty()) {
     TRY_ASSIGN(const auto line, Repository().list_first_parents(last.hash));
-    TRY_ASSIGN(const auto left, leave_behind(database_, branch_, last, line));
-    if (left > 0) text = left_text(left, branch_);
+    TRY_ASSIGN(const auto left, move_left_behind(database_, branch_, last, line));
+    if (left > 0) text = left_message(left, branch_);
   }
   const std::string which = commits.size() == 1 ? "commit " + short_hash(*commits.begin())
                                                 : format_plural(commits.size(), "commit");
-  return record(database_, std::move(runs), options_.on_contradiction(), vary)
-      .map([&](const Recorded& recorded) {
-        return text + fmt::format("{}: {} on {}: {}\n", database_.file().string(), which,
-                                  printable(branch_), to_string(recorded));
-      });
+  TRY_ASSIGN(const auto recorded,
+             record(database_, std::move(runs), options_.on_contradiction(), vary));
+  return text + fmt::format("{}: {} on {}: {}\n", database_.file().string(), which,
+                            printable(branch_), to_string(recorded));
 }
 
 }  // namespace instr

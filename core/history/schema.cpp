@@ -11,8 +11,8 @@ namespace fs = std::filesystem;
 namespace {
 
 // A rollback journal, SQLite's default, not a write-ahead log: the history is one file that may be
-// copied, committed or kept in a CI cache at any time, and lies on network volumes too. Writers are
-// few and short, so readers seldom wait.
+// copied, committed or kept in a CI cache at any time, and works on network volumes too. Writers
+// are few and short, so readers seldom wait.
 constexpr const char* kTables = R"(
 CREATE TABLE settings (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
 CREATE TABLE branches (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE) STRICT;
@@ -88,8 +88,8 @@ CREATE VIEW all_samples AS
     JOIN commits ON commits.id = commit_id;
 )";
 
-// Two that come at once make them once.
-void create(const SqlDatabase& database) {
+// Creates the tables, unless another process has done so since this one opened the file.
+void create_tables(const SqlDatabase& database) {
   SqlTransaction transaction(database);
   if (database.integer("PRAGMA application_id") == kHistoryId) return;
   database.run(kTables);
@@ -99,8 +99,8 @@ void create(const SqlDatabase& database) {
   transaction.commit();
 }
 
-// SQLite takes what is missing of the last page for zeros. Within a transaction that has read, so
-// that no one writes meanwhile.
+// SQLite reads the missing part of a truncated last page as zeros. The transaction must have read
+// something already, so that no other process changes the size.
 void check_last_page(const SqlDatabase& database) {
   std::error_code error;
   const auto size = fs::file_size(database.file(), error);
@@ -108,12 +108,12 @@ void check_last_page(const SqlDatabase& database) {
   if (!error && size % page != 0) database.fail_as_damaged("a part of its last page is missing");
 }
 
-// Who only adds would not come by most damage, and what is added to a damaged file may be lost.
+// A writer reads few pages, so it would not notice most damage, and what it adds to a damaged file
+// may be lost.
 void check_all_pages(const SqlDatabase& database) {
   database.run("BEGIN");
-  {
-    auto found = database.prepare("PRAGMA quick_check(1)");
-    const std::string text = found.step() ? found.text(0) : "ok";
+  for (const auto& row : database.rows("PRAGMA quick_check(1)")) {
+    const std::string text = row.text(0);
     if (text != "ok") database.fail_as_damaged(text.substr(text.find('\n') + 1));  // no headline
   }
   check_last_page(database);
@@ -123,21 +123,17 @@ void check_all_pages(const SqlDatabase& database) {
 Expected<void> check_kind(const SqlDatabase& database) {
   const std::string file = database.file().string();
   if (database.integer("PRAGMA page_count") == 0) {
-    return tl::unexpected(
-        Error{{file},
-              "this file is empty, so there is no history",
-              "restore a copy, or make one with instr_bench history add RESULTS"});
+    return fail_at({file}, "this file is empty, so there is no history",
+                   "restore a copy, or make one with instr_bench history add RESULTS");
   }
   if (database.integer("PRAGMA application_id") != kHistoryId) {
-    return tl::unexpected(
-        Error{{file}, "this database is not a history of instr_bench", "name another file"});
+    return fail_at({file}, "this database is not a history of instr_bench", "name another file");
   }
   const auto schema = database.integer("PRAGMA user_version");
   if (schema == kHistorySchema) return {};
-  return tl::unexpected(Error{
-      {file},
-      fmt::format("a history of schema {}; this instr_bench knows {}", schema, kHistorySchema),
-      "use the instr_bench that wrote it, or a newer one"});
+  return fail_at(
+      {file}, fmt::format("a history of schema {}; this instr_bench knows {}", schema, kHistorySchema),
+      "use the instr_bench that wrote it, or a newer one");
 }
 
 // Renames what earlier schemas named otherwise.
@@ -161,18 +157,18 @@ Expected<void> find_or_make_folder(const fs::path& file, SqlAccess access) {
   std::error_code error;
   if (fs::exists(file, error)) return {};
   if (access != SqlAccess::kCreate) {
-    return tl::unexpected(Error{
-        {file.string()}, "there is no history", "make one with instr_bench history add RESULTS"});
+    return fail_at({file.string()}, "there is no history",
+                   "make one with instr_bench history add RESULTS");
   }
   if (file.has_parent_path()) fs::create_directories(file.parent_path(), error);
   if (!error) return {};
-  return tl::unexpected(
-      Error{{file.string()}, "cannot make its folder: " + error.message(), "name another file"});
+  return fail_at({file.string()}, "cannot make its folder: " + error.message(),
+                 "name another file");
 }
 
 }  // namespace
 
-fs::path usual_history() { return project_folder() / "history.db"; }
+fs::path default_history_file() { return project_folder() / "history.db"; }
 
 Expected<SqlDatabase> open_history(const fs::path& file, SqlAccess access) {
   TRY(find_or_make_folder(file, access));
@@ -180,7 +176,7 @@ Expected<SqlDatabase> open_history(const fs::path& file, SqlAccess access) {
     if (is_outdated(file)) upgrade(file);
     SqlDatabase database(file, access);
     const bool is_empty = database.integer("SELECT count(*) FROM sqlite_schema") == 0;
-    if (is_empty && access == SqlAccess::kCreate) create(database);
+    if (is_empty && access == SqlAccess::kCreate) create_tables(database);
     TRY(check_kind(database));
     if (access == SqlAccess::kRead) {
       check_last_page(database);

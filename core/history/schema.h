@@ -1,4 +1,4 @@
-// The tables of a history (docs/HISTORY.md), and how its file is opened.
+// Opens a history, an SQLite database whose tables docs/HISTORY.md describes.
 #pragma once
 
 #include <filesystem>
@@ -12,10 +12,10 @@ inline constexpr int kHistoryId = 0x696e7374;
 inline constexpr int kHistorySchema = 2;
 
 // `.instr_bench/history.db` of the project.
-std::filesystem::path usual_history();
+std::filesystem::path default_history_file();
 
-// Errors: no history there (unless it may be created, with its folder), another database, a newer
-// schema.
+// Opens the file, and creates it with its folder if `access` permits. Errors: there is no history,
+// another database, a newer schema.
 Expected<SqlDatabase> open_history(const std::filesystem::path& file, SqlAccess access);
 
 }  // namespace instr

@@ -1,10 +1,8 @@
 // A series of an exact metric, kept as its steps: the value at the first measured commit, and at
-// each at which it differs from the one at the measured commit before. Pure functions; which
-// commits were measured is known elsewhere, so that "unchanged" is not "not measured".
+// each that differs from the measured commit before. Pure functions. A Timeline knows which commits
+// were measured, and so tells "unchanged" from "not measured".
 #pragma once
 
-#include <compare>
-#include <cstdint>
 #include <optional>
 #include <vector>
 
@@ -19,17 +17,20 @@ struct Step {
   bool operator==(const Step&) const = default;
 };
 
-using Steps = std::vector<Step>;  // in their order
+using Steps = std::vector<Step>;  // sorted by place
 
-// The step whose value holds at `place`; nothing before the first.
+// Returns the step whose value holds at `place`; nothing before the first.
 std::optional<Step> step_at(const Steps& steps, const Place& place);
 
-// With that value at `place`, whether or not it had one. `next`: the next measured commit, which
-// keeps its value.
+// Returns the steps with this value at `place`, whether or not it had one. `next`: the next
+// measured commit, which keeps its value.
 Steps with_value(const Steps& steps, const Place& place, double value,
                  const std::optional<Place>& next);
 
-// Of `first` and what comes later; that commit was measured.
-Steps since(const Steps& steps, const Place& first);
+// Returns the steps without the value at `place`. `next`: as above.
+Steps without_value(const Steps& steps, const Place& place, const std::optional<Place>& next);
+
+// Returns the steps from `first` on, a measured commit.
+Steps steps_since(const Steps& steps, const Place& first);
 
 }  // namespace instr

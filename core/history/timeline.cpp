@@ -10,18 +10,15 @@
 
 namespace instr {
 
-SeriesSet SeriesSet::of(std::vector<std::int64_t> series) {
+SeriesSet::SeriesSet(std::vector<std::int64_t> series) {
   std::sort(series.begin(), series.end());
-  SeriesSet set;
-  for (const std::int64_t one : series) {
-    const bool goes_on = !set.ranges_.empty() && one <= set.ranges_.back().second + 1;
-    if (goes_on) {
-      set.ranges_.back().second = one;
+  for (const std::int64_t number : series) {
+    if (!ranges_.empty() && number <= max() + 1) {
+      ranges_.back().second = number;
     } else {
-      set.ranges_.emplace_back(one, one);
+      ranges_.emplace_back(number, number);
     }
   }
-  return set;
 }
 
 std::optional<SeriesSet> SeriesSet::parse(const std::string& text) {
@@ -33,8 +30,7 @@ std::optional<SeriesSet> SeriesSet::parse(const std::string& text) {
                          range[1].is_number_integer();
     if (!is_pair) return std::nullopt;
     const Range next(range[0], range[1]);
-    const auto last = set.ranges_.empty() ? 0 : set.ranges_.back().second;
-    if (next.first <= last || next.second < next.first) return std::nullopt;
+    if (next.first <= set.max() || next.second < next.first) return std::nullopt;
     set.ranges_.push_back(next);
   }
   return set;
@@ -43,77 +39,71 @@ std::optional<SeriesSet> SeriesSet::parse(const std::string& text) {
 std::string SeriesSet::text() const { return nlohmann::ordered_json(ranges_).dump(); }
 
 bool SeriesSet::contains(std::int64_t series) const {
-  auto after = std::upper_bound(
-      ranges_.begin(), ranges_.end(), series,
-      [](std::int64_t wanted, const Range& range) { return wanted < range.first; });
+  const auto after = std::ranges::upper_bound(ranges_, series, {}, &Range::first);
   return after != ranges_.begin() && series <= std::prev(after)->second;
 }
 
-bool Timeline::Measured::has(std::int64_t series) const {
-  return std::any_of(runs.begin(), runs.end(),
-                     [series](const auto& run) { return run->contains(series); });
-}
-
-SeriesSet members_of(const SqlDatabase& database, const std::string& text) {
+SeriesSet parse_members(const SqlDatabase& database, const std::string& text) {
   auto set = SeriesSet::parse(text);
-  const auto last = set && !set->ranges().empty() ? set->ranges().back().second : 0;
-  if (!set || last > database.integer("SELECT max(id) FROM series")) {
-    database.fail_as_damaged("a set of series is none");
+  if (!set || set->max() > database.integer("SELECT max(id) FROM series")) {
+    database.fail_as_damaged("a stored set of series is malformed");
   }
   return *std::move(set);
 }
 
+bool Timeline::Measured::has(std::int64_t series) const {
+  return std::ranges::any_of(runs, [series](const auto& run) { return run->contains(series); });
+}
+
 Timeline::Timeline(const SqlDatabase& database, std::int64_t branch) {
   std::unordered_map<std::int64_t, std::shared_ptr<const SeriesSet>> sets;
-  auto runs = database.prepare(
-      "SELECT commit_id, hash, position, set_id, members FROM runs"
-      " JOIN commits ON commits.id = commit_id JOIN series_sets ON series_sets.id = set_id"
-      " WHERE branch_id = ?");
-  runs.start(branch);
-  while (runs.step()) {
-    auto& set = sets[runs.integer(3)];
-    if (!set) set = std::make_shared<const SeriesSet>(members_of(database, runs.text(4)));
-    const Place place = Commit{runs.text(1), runs.integer(2), 0, ""}.place();
-    add(place, runs.integer(0));
-    add(place, set);
+  for (const auto& run : database.rows(
+           "SELECT commit_id, hash, position, set_id, members FROM runs"
+           " JOIN commits ON commits.id = commit_id JOIN series_sets ON series_sets.id = set_id"
+           " WHERE branch_id = ?",
+           branch)) {
+    auto& set = sets[run.integer(3)];
+    if (!set) set = std::make_shared<const SeriesSet>(parse_members(database, run.text(4)));
+    const Place place = Commit{run.text(1), run.integer(2), 0, ""}.place();
+    add_commit(place, run.integer(0));
+    add_run(place, set);
   }
 }
 
-void Timeline::add(const Place& place, std::int64_t commit) {
+void Timeline::add_commit(const Place& place, std::int64_t commit) {
   commits_[place].commit = commit;
   places_[commit] = place;
 }
 
-void Timeline::add(const Place& place, std::shared_ptr<const SeriesSet> measured) {
+void Timeline::add_run(const Place& place, std::shared_ptr<const SeriesSet> measured) {
   commits_.at(place).runs.push_back(std::move(measured));
 }
 
 bool Timeline::is_measured(const Place& place, std::int64_t series) const {
-  auto found = commits_.find(place);
-  return found != commits_.end() && found->second.has(series);
+  const auto commit = commits_.find(place);
+  return commit != commits_.end() && commit->second.has(series);
 }
 
-std::optional<Place> Timeline::first_of(Commits::const_iterator from, const Commits& commits,
-                                        std::int64_t series) {
-  auto found = std::find_if(from, commits.end(),
-                            [series](const auto& commit) { return commit.second.has(series); });
-  return found == commits.end() ? std::nullopt : std::optional(found->first);
+std::optional<Place> Timeline::find_from(Commits::const_iterator from, std::int64_t series) const {
+  const auto commit = std::find_if(
+      from, commits_.end(), [series](const auto& entry) { return entry.second.has(series); });
+  return commit == commits_.end() ? std::nullopt : std::optional(commit->first);
 }
 
 std::optional<Place> Timeline::next(const Place& place, std::int64_t series) const {
-  return first_of(commits_.upper_bound(place), commits_, series);
+  return find_from(commits_.upper_bound(place), series);
 }
 
 std::optional<Place> Timeline::previous(const Place& place, std::int64_t series) const {
-  for (auto at = commits_.lower_bound(place); at != commits_.begin();) {
-    --at;
-    if (at->second.has(series)) return at->first;
+  for (auto commit = commits_.lower_bound(place); commit != commits_.begin();) {
+    --commit;
+    if (commit->second.has(series)) return commit->first;
   }
   return std::nullopt;
 }
 
 std::optional<Place> Timeline::first_from(const Place& place, std::int64_t series) const {
-  return first_of(commits_.lower_bound(place), commits_, series);
+  return find_from(commits_.lower_bound(place), series);
 }
 
 }  // namespace instr

@@ -1,5 +1,5 @@
 // The commits of a branch that were measured, in their order, and which exact series each run
-// measured: what tells "unchanged" from "not measured".
+// measured.
 #pragma once
 
 #include <cstdint>
@@ -15,40 +15,49 @@
 
 namespace instr {
 
-// Numbers of series, as ranges from first to last; sorted, and as few as can be.
+// The numbers of series, as ranges from first to last; sorted, and as few as possible.
 class SeriesSet {
  public:
   using Range = std::pair<std::int64_t, std::int64_t>;
 
-  static SeriesSet of(std::vector<std::int64_t> series);
-  // "[[1,4000],[4003,4003]]"; nothing if it is not that.
+  SeriesSet() = default;
+  explicit SeriesSet(std::vector<std::int64_t> series);
+
+  // Reads "[[1,4000],[4003,4003]]"; nothing if `text` has another form.
   static std::optional<SeriesSet> parse(const std::string& text);
   std::string text() const;
 
   bool contains(std::int64_t series) const;
   const std::vector<Range>& ranges() const { return ranges_; }
+  std::int64_t max() const { return ranges_.empty() ? 0 : ranges_.back().second; }
   bool operator==(const SeriesSet&) const = default;
+
+  template <class Take>
+  void for_each(Take take) const {
+    for (const auto& [first, last] : ranges_) {
+      for (auto series = first; series <= last; ++series) take(series);
+    }
+  }
 
  private:
   std::vector<Range> ranges_;
 };
 
-// What a row of series_sets has as its members. Throws an SqlError if they cannot be.
-SeriesSet members_of(const SqlDatabase& database, const std::string& text);
+// Parses the members of a row of series_sets. Throws an SqlError if they are malformed.
+SeriesSet parse_members(const SqlDatabase& database, const std::string& text);
 
 class Timeline {
  public:
   Timeline(const SqlDatabase& database, std::int64_t branch);
 
-  void add(const Place& place, std::int64_t commit);
-  void add(const Place& place, std::shared_ptr<const SeriesSet> measured);
+  void add_commit(const Place& place, std::int64_t commit);
+  void add_run(const Place& place, std::shared_ptr<const SeriesSet> measured);
 
   bool is_measured(const Place& place, std::int64_t series) const;
-  // The first commit after `place` at which the series was measured.
+  // Each returns a commit at which the series was measured: the first after `place`, the last
+  // before it, the first from it on.
   std::optional<Place> next(const Place& place, std::int64_t series) const;
-  // The last one before it.
   std::optional<Place> previous(const Place& place, std::int64_t series) const;
-  // The first one from `place` on.
   std::optional<Place> first_from(const Place& place, std::int64_t series) const;
 
   Place place_of(std::int64_t commit) const { return places_.at(commit); }
@@ -65,8 +74,7 @@ class Timeline {
 
  private:
   using Commits = std::map<Place, Measured>;
-  static std::optional<Place> first_of(Commits::const_iterator from, const Commits& commits,
-                                       std::int64_t series);
+  std::optional<Place> find_from(Commits::const_iterator from, std::int64_t series) const;
 
   Commits commits_;
   std::map<std::int64_t, Place> places_;

@@ -138,7 +138,7 @@ Expected<Listing> steps_listing(const SqlDatabase& database, const std::vector<R
     std::size_t shown = 0;
     for (const RecordedStep& step : steps) {
       ListingRow row = row_of(step);
-      const auto attribution = showing.with_functions ? functions.of(step) : std::nullopt;
+      const auto attribution = showing.with_functions ? functions.attribute(step) : std::nullopt;
       if (attribution) row.more = to_line(attribution_json(*attribution));
       if (attribution && ++shown <= showing.max_functions) {
         row.lines = lines_of(functions_text(*attribution, showing.width));
@@ -250,7 +250,7 @@ std::string functions_of(const SqlDatabase& database, const RecordedSteps& steps
   std::size_t listed = 0;
   for (const RecordedStep& step : steps) {
     if (listed == kMaxFunctions) break;
-    const auto attribution = functions.of(step);
+    const auto attribution = functions.attribute(step);
     if (!attribution) continue;
     text += attribution_markdown({step.series.key}, *attribution);
     ++listed;
@@ -330,7 +330,7 @@ Expected<std::string> growth_issue(const SqlDatabase& database, const RecordedSt
     for (const RecordedSteps& one : by_commit) {
       const std::string& branch = one.front().series.branch;
       if (!open_on.contains(branch)) {
-        TRY_ASSIGN(open_on[branch], open_steps(database, branch));
+        TRY_ASSIGN(open_on[branch], read_open_steps(database, branch));
       }
       const std::vector<OpenStep>& open = open_on[branch];
       const auto gap = std::find_if(open.begin(), open.end(), [&one](const OpenStep& step) {

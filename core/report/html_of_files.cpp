@@ -32,7 +32,7 @@ class FilesReportBuilder {
   Expected<void> add(const ResultSet& file) {
     const auto position = static_cast<std::int64_t>(data_.columns.size());
     TRY_ASSIGN(auto run,
-               run_of(file, commit_of(file, position), "", vary_, /*is_commit_trusted=*/true));
+               make_run(file, commit_of(file, position), "", vary_, /*is_commit_trusted=*/true));
     data_.columns.push_back({"",
                              file.name,
                              std::filesystem::path(file.name).filename().string(),
@@ -51,7 +51,7 @@ class FilesReportBuilder {
       TRY(add_value(series, value));
     }
     data_.columns.back().measured.push_back(
-        std::make_shared<const SeriesSet>(SeriesSet::of(std::move(measured))));
+        std::make_shared<const SeriesSet>(std::move(measured)));
     return {};
   }
 

@@ -60,7 +60,7 @@ class HistoryReportBuilder {
       if (step.series.is_exact) series.values.push_back({column, step.after});
       if (!step.before) continue;
       const auto trees = trees_.find({step.series.id, step.commit_id});
-      series.changes.push_back({column, *step.before, step.after, step.p, functions.of(step),
+      series.changes.push_back({column, *step.before, step.after, step.p, functions.attribute(step),
                                 accepted_of(step),
                                 trees == trees_.end() ? nullptr : trees->second});
     }
@@ -70,7 +70,7 @@ class HistoryReportBuilder {
   // `steps` are in the order of commits. Only the newest have theirs, as a page cannot hold many.
   void add_trees(StepFunctions& functions, const std::vector<RecordedStep>& steps) {
     for (auto step = steps.rbegin(); step != steps.rend() && trees_.size() < kMaxTrees; ++step) {
-      auto trees = functions.trees_of(*step);
+      auto trees = functions.align_trees(*step);
       if (trees) trees_[{step->series.id, step->commit_id}] = std::move(trees);
     }
   }

@@ -27,7 +27,7 @@ std::vector<double> series(std::mt19937& random, const std::vector<std::pair<int
 TEST(ChangePoints, AreFoundWhereTheLevelChanges) {
   std::mt19937 random(7);
   for (int round = 0; round < 20; ++round) {
-    const auto found = change_points(series(random, {{30, 100}, {20, 108}, {25, 95}}));
+    const auto found = find_change_points(series(random, {{30, 100}, {20, 108}, {25, 95}}));
     ASSERT_EQ(found.size(), 2u) << round;
     EXPECT_NEAR(static_cast<double>(found[0].first), 30, 1);
     EXPECT_NEAR(static_cast<double>(found[1].first), 50, 1);
@@ -39,20 +39,20 @@ TEST(ChangePoints, AreSeldomFoundWhereThereAreNone) {
   std::mt19937 random(7);
   int alarms = 0;
   for (int round = 0; round < 100; ++round) {
-    if (!change_points(series(random, {{50, 100}})).empty()) ++alarms;
+    if (!find_change_points(series(random, {{50, 100}})).empty()) ++alarms;
   }
   EXPECT_LE(alarms, 3);  // 1 is expected
 }
 
 TEST(ChangePoints, AreNeverOfFewValues) {
   std::mt19937 random(7);
-  EXPECT_TRUE(change_points({}).empty());
-  EXPECT_TRUE(change_points({1}).empty());
-  EXPECT_TRUE(change_points({1, 1, 1, 1, 1, 1, 1, 1, 1}).empty());
-  EXPECT_TRUE(change_points(series(random, {{30, 100}, {1, 200}})).empty());
-  EXPECT_TRUE(change_points(series(random, {{30, 100}, {1, 200}, {30, 100}})).empty());
-  EXPECT_TRUE(change_points(series(random, {{4, 100}, {4, 200}})).empty());
-  EXPECT_FALSE(change_points(series(random, {{8, 100}, {8, 200}})).empty());
+  EXPECT_TRUE(find_change_points({}).empty());
+  EXPECT_TRUE(find_change_points({1}).empty());
+  EXPECT_TRUE(find_change_points({1, 1, 1, 1, 1, 1, 1, 1, 1}).empty());
+  EXPECT_TRUE(find_change_points(series(random, {{30, 100}, {1, 200}})).empty());
+  EXPECT_TRUE(find_change_points(series(random, {{30, 100}, {1, 200}, {30, 100}})).empty());
+  EXPECT_TRUE(find_change_points(series(random, {{4, 100}, {4, 200}})).empty());
+  EXPECT_FALSE(find_change_points(series(random, {{8, 100}, {8, 200}})).empty());
 }
 
 }  // namespace

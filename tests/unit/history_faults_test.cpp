@@ -80,7 +80,7 @@ Expected<void> make_issue(const SqlDatabase& database) {
 
 Expected<void> merge_from(const SqlDatabase& database) {
   const auto merged = open_history(":memory:", SqlAccess::kCreate);
-  auto runs = runs_of(database);
+  auto runs = read_runs(database);
   if (!runs) return tl::unexpected(runs.error());
   return record(*merged, *runs, kRefuse).map([](auto&&) {});
 }

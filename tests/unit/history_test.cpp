@@ -51,7 +51,7 @@ class History : public HistoryTest {
 };
 
 TEST(SeriesSets, AreRangesThatKnowTheirMembers) {
-  const SeriesSet set = SeriesSet::of({7, 1, 2, 3, 9, 8});
+  const SeriesSet set = SeriesSet({7, 1, 2, 3, 9, 8});
   EXPECT_EQ(set.text(), "[[1,3],[7,9]]");
   EXPECT_EQ(SeriesSet::parse(set.text()), set);
   for (const int one : {1, 2, 3, 7, 9}) EXPECT_TRUE(set.contains(one)) << one;
@@ -75,8 +75,8 @@ TEST(Steps, OfACommitBetweenTwoSplit) {
             (Steps{{{1, 0}, 10}, {{2, 0}, 11}, {{3, 0}, 10}}));
   // Before all others.
   EXPECT_EQ(with_value(steps, {0, 0}, 10, Place{1, 0}), (Steps{{{0, 0}, 10}, {{9, 0}, 30}}));
-  EXPECT_EQ(since(steps, {4, 0}), (Steps{{{4, 0}, 10}, {{9, 0}, 30}}));
-  EXPECT_EQ(since(steps, {9, 0}), (Steps{{{9, 0}, 30}}));
+  EXPECT_EQ(steps_since(steps, {4, 0}), (Steps{{{4, 0}, 10}, {{9, 0}, 30}}));
+  EXPECT_EQ(steps_since(steps, {9, 0}), (Steps{{{9, 0}, 30}}));
 }
 
 TEST_F(History, KeepsStepsAndWhichCommitsWereMeasured) {
@@ -199,7 +199,7 @@ TEST_F(History, MergedFromTwoIsTheSameAsOfAll) {
   for (const std::size_t known : {2, 8}) {
     auto other = open_history(other_file, SqlAccess::kRead);
     ASSERT_TRUE(other);
-    auto merged = record(open(), *runs_of(*other), OnContradiction::kRefuse);
+    auto merged = record(open(), *read_runs(*other), OnContradiction::kRefuse);
     ASSERT_TRUE(merged) << to_string(merged.error());
     EXPECT_EQ(merged->known_runs, known);
   }
@@ -251,10 +251,10 @@ TEST_F(History, PrunedHasNothingThatIsNotUsed) {
 }
 
 TEST_F(History, KnowsOfWhichStepsTheCommitIsOpen) {
-  EXPECT_EQ(open_steps(open(), "main"), std::vector<OpenStep>{});
+  EXPECT_EQ(read_open_steps(open(), "main"), std::vector<OpenStep>{});
   add(run_of(1, {{"a", 1}, {"b", 1}}));
   add(run_of(9, {{"a", 2}, {"b", 1}}));
-  const auto open_now = [this] { return open_steps(open(SqlAccess::kRead), "main"); };
+  const auto open_now = [this] { return read_open_steps(open(SqlAccess::kRead), "main"); };
   EXPECT_EQ(open_now(), (std::vector<OpenStep>{{commit(1).hash, commit(9).hash}}));
   add(run_of(5, {{"b", 1}}));  // says nothing of `a`
   EXPECT_EQ(open_now(), (std::vector<OpenStep>{{commit(1).hash, commit(9).hash}}));
@@ -262,9 +262,9 @@ TEST_F(History, KnowsOfWhichStepsTheCommitIsOpen) {
   EXPECT_EQ(open_now(), (std::vector<OpenStep>{{commit(4).hash, commit(9).hash}}));
   add(run_of(8, {{"a", 1}}));
   EXPECT_EQ(open_now(), std::vector<OpenStep>{});
-  EXPECT_EQ(value_of(failures_at(open(), "main", commit(5).hash)), std::optional<std::int64_t>(0));
-  EXPECT_EQ(value_of(failures_at(open(), "main", commit(6).hash)), std::nullopt);
-  EXPECT_EQ(value_of(failures_at(open(), "other", commit(5).hash)), std::nullopt);
+  EXPECT_EQ(value_of(count_failures(open(), "main", commit(5).hash)), std::optional<std::int64_t>(0));
+  EXPECT_EQ(value_of(count_failures(open(), "main", commit(6).hash)), std::nullopt);
+  EXPECT_EQ(value_of(count_failures(open(), "other", commit(5).hash)), std::nullopt);
 }
 
 TEST_F(History, RefusesAnotherCountOfTheSameCommit) {
@@ -305,7 +305,7 @@ TEST_F(History, KeepsWhatFailedWithItsRun) {
     auto merged = open_history(folder_.path() / "merged.db", SqlAccess::kCreate);
     ASSERT_TRUE(merged);
     const SqlDatabase database = open(SqlAccess::kRead);
-    auto runs = runs_of(database);
+    auto runs = read_runs(database);
     ASSERT_TRUE(runs);
     ASSERT_TRUE(record(*merged, *runs, OnContradiction::kRefuse));
     EXPECT_EQ(outcomes_of(*merged), outcomes_of(database));
@@ -390,7 +390,7 @@ TEST_F(History, SaysWhichFunctionsMovedAtAStep) {
 
 TEST_F(History, WhatMayVaryIsSettledByTheFirstRun) {
   ASSERT_TRUE(record(open(), {run_of(1, {{"a", 1}})}, OnContradiction::kRefuse, {"libtorch"}));
-  EXPECT_EQ(vary_of(open(), {}), (std::vector<std::string>{"libtorch"}));
+  EXPECT_EQ(resolve_vary(open(), {}), (std::vector<std::string>{"libtorch"}));
   auto other = record(open(), {run_of(2, {{"a", 1}})}, OnContradiction::kRefuse, {"compiler"});
   ASSERT_FALSE(other);
   EXPECT_HAS(other.error().what, "may vary in libtorch");
@@ -403,7 +403,7 @@ class HistoryOfResults : public History {
     return value_of(read_result_set(testing::fixture("formats/" + name), name));
   }
   static HistoryRun recorded(const std::string& name, int position) {
-    auto run = run_of(results(name), commit(position), "main", {}, false);
+    auto run = make_run(results(name), commit(position), "main", {}, false);
     EXPECT_TRUE(run) << to_string(run.error());
     return std::move(*run);
   }
@@ -437,10 +437,10 @@ TEST_F(HistoryOfResults, CountsThatMayDifferFromRunToRunAreSamples) {
 TEST_F(HistoryOfResults, OlderThanTheirCommitAreNotItsOwn) {
   Commit late = commit(1);
   late.authored = *parse_time("2026-12-01T00:00:00Z");
-  auto refused = run_of(results("before.jsonl"), late, "main", {}, false);
+  auto refused = make_run(results("before.jsonl"), late, "main", {}, false);
   ASSERT_FALSE(refused);
   EXPECT_HAS(to_string(refused.error()), "before commit");
-  EXPECT_TRUE(run_of(results("before.jsonl"), late, "main", {}, true));
+  EXPECT_TRUE(make_run(results("before.jsonl"), late, "main", {}, true));
 }
 
 // Two writers, one of which is killed again and again in the middle of its work.

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "core/history/profiles.h"
 #include "core/report/history_tables.h"
 #include "core/report/listing.h"
 #include "tests/unit/history_testing.h"
@@ -26,27 +27,27 @@ TEST_F(CommitsLeftBehind, CommitsAreMovedWithTheirValues) {
   }
   EXPECT_EQ(steps_of("a"), (Places{{1, 100}, {2, 150}, {5, 120}}));
   // 2 and 5 are not first parents of 6 any more.
-  EXPECT_EQ(value_of(leave_behind(open(), "main", commit(6), line_of({1, 3, 4, 6}))), 2u);
+  EXPECT_EQ(value_of(move_left_behind(open(), "main", commit(6), line_of({1, 3, 4, 6}))), 2u);
   EXPECT_EQ(steps_of("a"), (Places{{1, 100}, {3, 150}, {6, 120}}));
   EXPECT_EQ(steps_of("same"), (Places{{1, 7}}));
   EXPECT_EQ(steps_of("a", "main/left-behind"), (Places{{2, 150}, {5, 120}}));
   EXPECT_EQ(steps_of("same", "main/left-behind"), (Places{{2, 7}}));
   // Once.
-  EXPECT_EQ(value_of(leave_behind(open(), "main", commit(6), line_of({1, 3, 4, 6}))), 0u);
+  EXPECT_EQ(value_of(move_left_behind(open(), "main", commit(6), line_of({1, 3, 4, 6}))), 0u);
 }
 
 TEST_F(CommitsLeftBehind, TheFunctionsOfStepsComeAlong) {
   add(run_of(1, {{"a", 100}}));
   add(run_of(2, {{"a", 150}}));
   add(run_of(3, {{"a", 150}}));
-  ASSERT_TRUE(leave_behind(open(), "main", commit(3), line_of({1, 3})));
+  ASSERT_TRUE(move_left_behind(open(), "main", commit(3), line_of({1, 3})));
   add(run_of(1, {{"a", 100}}, "main/left-behind"));
   const SqlDatabase database = open(SqlAccess::kRead);
   for (const std::string branch : {"main", "main/left-behind"}) {
     auto steps = value_of(read_steps(database, {{}, {}, branch}, std::nullopt, false));
     ASSERT_EQ(steps.size(), 1u) << branch;
     StepFunctions functions(database);
-    const auto attribution = functions.of(steps[0]);
+    const auto attribution = functions.attribute(steps[0]);
     ASSERT_TRUE(attribution) << branch;
     ASSERT_EQ(attribution->parts.size(), 1u);
     EXPECT_EQ(attribution->parts[0].function, "grows");
@@ -57,9 +58,9 @@ TEST_F(CommitsLeftBehind, TheFunctionsOfStepsComeAlong) {
 TEST_F(CommitsLeftBehind, TheFirstCommitsOfASeriesMayBeLeft) {
   add(run_of(1, {{"a", 100}}));
   add(run_of(2, {{"a", 150}, {"b", 1}}));
-  EXPECT_EQ(value_of(leave_behind(open(), "main", commit(2), line_of({2}))), 1u);
+  EXPECT_EQ(value_of(move_left_behind(open(), "main", commit(2), line_of({2}))), 1u);
   EXPECT_EQ(steps_of("a"), (Places{{2, 150}}));
-  EXPECT_EQ(value_of(leave_behind(open(), "main", commit(2), line_of({}))), 1u);
+  EXPECT_EQ(value_of(move_left_behind(open(), "main", commit(2), line_of({}))), 1u);
   EXPECT_EQ(steps_of("a"), Places{});
   EXPECT_EQ(steps_of("a", "main/left-behind"), (Places{{1, 100}, {2, 150}}));
 }
@@ -68,8 +69,8 @@ TEST_F(CommitsLeftBehind, TheFirstCommitsOfASeriesMayBeLeft) {
 TEST_F(CommitsLeftBehind, LaterCommitsStay) {
   add(run_of(1, {{"a", 100}}));
   add(run_of(4, {{"a", 150}}));
-  EXPECT_EQ(value_of(leave_behind(open(), "main", commit(2), line_of({1, 2}))), 0u);
-  EXPECT_EQ(value_of(leave_behind(open(), "other", commit(2), line_of({}))), 0u);
+  EXPECT_EQ(value_of(move_left_behind(open(), "main", commit(2), line_of({1, 2}))), 0u);
+  EXPECT_EQ(value_of(move_left_behind(open(), "other", commit(2), line_of({}))), 0u);
   EXPECT_EQ(steps_of("a"), (Places{{1, 100}, {4, 150}}));
 }
 
