@@ -118,7 +118,7 @@ class Divisions {
 }  // namespace
 
 std::vector<ChangePoint> find_change_points(const std::vector<double>& values,
-                                       const ChangePointOptions& options) {
+                                            const ChangePointOptions& options) {
   Divisions divisions(values, options);
   while (divisions.divide()) continue;
   return divisions.take();

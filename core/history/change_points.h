@@ -25,6 +25,6 @@ struct ChangePointOptions {
 // Returns the change points, sorted. The permutations are pseudo-random: equal values give equal
 // results.
 std::vector<ChangePoint> find_change_points(const std::vector<double>& values,
-                                       const ChangePointOptions& options = {});
+                                            const ChangePointOptions& options = {});
 
 }  // namespace instr

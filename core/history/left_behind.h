@@ -1,5 +1,5 @@
-// Commits that a branch has left: after a rewrite, or a merge the wrong way round, they are no longer
-// among its first parents.
+// Commits that a branch has left: after a rewrite, or a merge the wrong way round, they are no
+// longer among its first parents.
 #pragma once
 
 #include <cstddef>
@@ -18,6 +18,6 @@ std::string left_behind_branch(const std::string& branch);
 // between commits that follow each other. `line`: the hashes of `last` and of its first parents.
 // Moves all or, on an error, none, and returns the number of commits moved.
 Expected<std::size_t> move_left_behind(const SqlDatabase& database, const std::string& branch,
-                                   const Commit& last, const std::set<std::string>& line);
+                                       const Commit& last, const std::set<std::string>& line);
 
 }  // namespace instr

@@ -21,19 +21,18 @@ Expected<void> check_age(const std::string& results, const std::string& started,
                          const Commit& commit) {
   const auto seconds = parse_time(started);
   if (!seconds || *seconds >= commit.authored) return {};
-  return fail_at({results},
-                 fmt::format("measured at {}, before commit {} was written ({})",
-                             printable(started), short_hash(commit.hash),
-                             format_date(commit.authored)),
-                 "name the commit that was measured with --commit or, if a clock was wrong, add "
-                 "--trust-commit");
+  return fail_at(
+      {results},
+      fmt::format("measured at {}, before commit {} was written ({})", printable(started),
+                  short_hash(commit.hash), format_date(commit.authored)),
+      "name the commit that was measured with --commit or, if a clock was wrong, add "
+      "--trust-commit");
 }
 
 // Finds the fingerprint classes of a run's values, and adds each class to the run once.
 class ClassFinder {
  public:
-  ClassFinder(const Fingerprint& fingerprint, const std::vector<std::string>& vary,
-              HistoryRun& run)
+  ClassFinder(const Fingerprint& fingerprint, const std::vector<std::string>& vary, HistoryRun& run)
       : fingerprint_(fingerprint), vary_(vary), run_(run) {}
 
   Expected<std::size_t> find_or_add(const MeasuredAs& as) {
@@ -101,8 +100,8 @@ std::string make_digest(const Results& results) {
 }  // namespace
 
 Expected<HistoryRun> make_run(const ResultSet& results, const Commit& commit,
-                            const std::string& branch, const std::vector<std::string>& vary,
-                            bool is_commit_trusted) {
+                              const std::string& branch, const std::vector<std::string>& vary,
+                              bool is_commit_trusted) {
   const ResultsHeader& header = results.results.header;
   if (header.fingerprint.entries.empty()) {
     return fail_at({results.name}, "these results do not say what they were measured with",

@@ -92,8 +92,8 @@ void add_exact(const SqlDatabase& database, const SeriesChoice& choice, Summarie
 
 void add_sampled(const SqlDatabase& database, const SeriesChoice& choice, Summaries& all) {
   for_each_sampled(database, choice, [&all](const SampledSeries& sampled) {
-    all.push_back({sampled.series, sampled.values.size(), 0, sampled.commits.back(),
-                   sampled.values.back()});
+    all.push_back(
+        {sampled.series, sampled.values.size(), 0, sampled.commits.back(), sampled.values.back()});
   });
 }
 

@@ -130,8 +130,8 @@ Expected<std::vector<OpenStep>> read_open_steps(const SqlDatabase& database,
 // Returns the keys of all series, each once, sorted.
 Expected<std::vector<std::string>> read_keys(const SqlDatabase& database);
 
-// Returns the number of benchmarks that failed in the last run of the commit; nothing if the history
-// has no run of it.
+// Returns the number of benchmarks that failed in the last run of the commit; nothing if the
+// history has no run of it.
 Expected<std::optional<std::int64_t>> count_failures(const SqlDatabase& database,
                                                      const std::string& branch,
                                                      const std::string& hash);

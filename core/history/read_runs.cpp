@@ -23,8 +23,8 @@ using AllSeries = std::map<std::int64_t, SeriesRow>;
 AllSeries read_all_series(const SqlDatabase& database,
                           const std::map<std::int64_t, Commit>& commits) {
   AllSeries all;
-  for (const auto& row : database.rows(
-           "SELECT series_id, key, metric, branch, class_id, is_exact FROM all_series")) {
+  for (const auto& row :
+       database.rows("SELECT series_id, key, metric, branch, class_id, is_exact FROM all_series")) {
     all[row.integer(0)].series = read_series_row(row);
   }
   for (const auto& row : database.rows("SELECT series_id, commit_id, value FROM steps")) {

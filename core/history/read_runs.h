@@ -9,7 +9,8 @@
 
 namespace instr {
 
-// Returns a function that returns one run after the other. The database must outlive it and the runs.
+// Returns a function that returns one run after the other. The database must outlive it and the
+// runs.
 Expected<NextRun> read_runs(const SqlDatabase& database);
 
 // A value at a commit at which it was measured.
@@ -20,8 +21,8 @@ struct HistoryPoint {
   std::string repetitions = {};  // of a sample: JSON; empty: none recorded
 };
 
-// Visits every value of the chosen series, exact ones at each measured commit: sorted by series, then
-// by commit. Stops when `take` returns false.
+// Visits every value of the chosen series, exact ones at each measured commit: sorted by series,
+// then by commit. Stops when `take` returns false.
 Expected<void> for_each_point(const SqlDatabase& database, const SeriesChoice& choice,
                               const std::function<bool(const HistoryPoint&)>& take);
 

@@ -52,7 +52,7 @@ class RunWriter {
   const SqlDatabase& database_;
   const OnContradiction on_contradiction_;
   Recorded recorded_;
-  std::vector<std::string> contradictions_;  // of the current run
+  std::vector<std::string> contradictions_;     // of the current run
   std::map<std::int64_t, Timeline> timelines_;  // by branch
   Dictionary branches_;
   Dictionary classes_;
@@ -168,8 +168,7 @@ std::int64_t RunWriter::find_or_add_series(const RunValue& value, std::int64_t b
 }
 
 Expected<void> RunWriter::add_values(const HistoryRun& run, const Target& target,
-                                     const std::vector<std::int64_t>& series,
-                                     std::int64_t run_id) {
+                                     const std::vector<std::int64_t>& series, std::int64_t run_id) {
   for (std::size_t i = 0; i < run.values.size(); ++i) {
     const RunValue& value = run.values[i];
     if (value.is_exact) {
@@ -213,12 +212,11 @@ Expected<void> RunWriter::check_contradictions(const HistoryRun& run) {
   if (all.empty() || on_contradiction_ == OnContradiction::kReplace) return {};
   const std::span listed = std::span(all).first(std::min(all.size(), kMaxListed));
   return fail(
-      fmt::format("commit {} is recorded with other counts, measured alike, so one of the two was "
-                  "of other code:\n  {}{}",
-                  short_hash(run.commit.hash), fmt::join(listed, "\n  "),
-                  all.size() > kMaxListed
-                      ? fmt::format("\n  and {} more", all.size() - kMaxListed)
-                      : ""),
+      fmt::format(
+          "commit {} is recorded with other counts, measured alike, so one of the two was "
+          "of other code:\n  {}{}",
+          short_hash(run.commit.hash), fmt::join(listed, "\n  "),
+          all.size() > kMaxListed ? fmt::format("\n  and {} more", all.size() - kMaxListed) : ""),
       "name the right commit with --commit, or take the new ones with --replace");
 }
 

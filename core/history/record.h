@@ -62,8 +62,8 @@ struct Recorded {
 };
 
 // Returns the fields that may differ within a series (--vary of compare), which the first run of a
-// history settles. `asked` is returned if it is not empty, for record() to check, or if there are no
-// runs.
+// history settles. `asked` is returned if it is not empty, for record() to check, or if there are
+// no runs.
 Expected<std::vector<std::string>> resolve_vary(const SqlDatabase& database,
                                                 const std::vector<std::string>& asked);
 

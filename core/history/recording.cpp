@@ -21,13 +21,15 @@ Expected<Commit> find_commit(const RecordingOptions& options, const std::string&
   const std::string stated = printable(short_hash(origin.commit));
   auto commit = repository.find(options.commit.value_or(is_stated ? origin.commit : "HEAD"));
   if (!commit && is_stated && !options.commit) {
-    return fail_at({origin.file}, fmt::format("these results are of commit {}, which is not here", stated),
-                  "git fetch or, if it was rewritten, name the new one with --commit and "
-                  "--trust-commit");
+    return fail_at({origin.file},
+                   fmt::format("these results are of commit {}, which is not here", stated),
+                   "git fetch or, if it was rewritten, name the new one with --commit and "
+                   "--trust-commit");
   }
   if (!commit) return commit;
   if (is_stated && commit->hash != origin.commit && !options.trust_commit) {
-    return fail_at({origin.file},
+    return fail_at(
+        {origin.file},
         fmt::format("these results are of commit {}, not of {}", stated, short_hash(commit->hash)),
         "omit --commit or, if both are the same code, add --trust-commit");
   }
@@ -43,7 +45,9 @@ std::string left_message(std::size_t commits, const std::string& branch) {
 
 }  // namespace
 
-std::filesystem::path RecordingOptions::file() const { return history.value_or(default_history_file()); }
+std::filesystem::path RecordingOptions::file() const {
+  return history.value_or(default_history_file());
+}
 
 Expected<std::string> RecordingOptions::find_branch(const Repository& repository) const {
   return branch ? Expected<std::string>(*branch) : repository.branch();

@@ -59,10 +59,10 @@ class Recording {
   SqlDatabase database_;
 };
 
-// Makes a run of results, with everything that was counted or timed. An error if the results have no
-// fingerprint, or are older than the commit, which then did not exist, unless that is trusted.
+// Makes a run of results, with everything that was counted or timed. An error if the results have
+// no fingerprint, or are older than the commit, which then did not exist, unless that is trusted.
 Expected<HistoryRun> make_run(const ResultSet& results, const Commit& commit,
-                            const std::string& branch, const std::vector<std::string>& vary,
-                            bool is_commit_trusted);
+                              const std::string& branch, const std::vector<std::string>& vary,
+                              bool is_commit_trusted);
 
 }  // namespace instr

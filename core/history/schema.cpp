@@ -132,7 +132,8 @@ Expected<void> check_kind(const SqlDatabase& database) {
   const auto schema = database.integer("PRAGMA user_version");
   if (schema == kHistorySchema) return {};
   return fail_at(
-      {file}, fmt::format("a history of schema {}; this instr_bench knows {}", schema, kHistorySchema),
+      {file},
+      fmt::format("a history of schema {}; this instr_bench knows {}", schema, kHistorySchema),
       "use the instr_bench that wrote it, or a newer one");
 }
 

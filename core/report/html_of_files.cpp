@@ -50,8 +50,7 @@ class FilesReportBuilder {
       if (series.is_exact) measured.push_back(series.id);
       TRY(add_value(series, value));
     }
-    data_.columns.back().measured.push_back(
-        std::make_shared<const SeriesSet>(std::move(measured)));
+    data_.columns.back().measured.push_back(std::make_shared<const SeriesSet>(std::move(measured)));
     return {};
   }
 

@@ -68,7 +68,8 @@ Expected<void> check_shard(const Reference& before, const std::optional<Shard>& 
 
 tl::expected<Gate, Errors> open_gate(const GateOptions& options) {
   Gate gate{options.compare, {}, {}};
-  TRY_ASSIGN(gate.compare.accepted, read_accepted(options.accepted.value_or(default_accepted_file())));
+  TRY_ASSIGN(gate.compare.accepted,
+             read_accepted(options.accepted.value_or(default_accepted_file())));
   if (!options.limits_file) return gate;
   TRY_ASSIGN(gate.limits_file, read_limits_file(*options.limits_file));
   if (!options.base_limits_file) return gate;

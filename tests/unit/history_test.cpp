@@ -262,7 +262,8 @@ TEST_F(History, KnowsOfWhichStepsTheCommitIsOpen) {
   EXPECT_EQ(open_now(), (std::vector<OpenStep>{{commit(4).hash, commit(9).hash}}));
   add(run_of(8, {{"a", 1}}));
   EXPECT_EQ(open_now(), std::vector<OpenStep>{});
-  EXPECT_EQ(value_of(count_failures(open(), "main", commit(5).hash)), std::optional<std::int64_t>(0));
+  EXPECT_EQ(value_of(count_failures(open(), "main", commit(5).hash)),
+            std::optional<std::int64_t>(0));
   EXPECT_EQ(value_of(count_failures(open(), "main", commit(6).hash)), std::nullopt);
   EXPECT_EQ(value_of(count_failures(open(), "other", commit(5).hash)), std::nullopt);
 }
