@@ -3,6 +3,8 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <set>
+#include <sstream>
 
 #include "core/base/content_hash.h"
 #include "core/base/process.h"
@@ -22,18 +24,28 @@ namespace {
 // g++ takes about as long to write its precompiled header as to read the plain one twice.
 constexpr std::size_t kUnitsWorthHeader = 4;
 
-// The shared header as one text, with the ABI header that it includes inlined.
-Expected<std::string> read_support_header(const fs::path& sources) {
-  auto text = read_text(sources / "worker/snippet_support.h");
-  auto abi = read_text(sources / "worker/abi.h");
-  constexpr std::string_view kInclude = "#include \"worker/abi.h\"\n";
-  std::size_t at = text ? text->find(kInclude) : std::string::npos;
-  if (!text || !abi || at == std::string::npos) {
-    return fail(
-        "cannot read worker/snippet_support.h and worker/abi.h in '" + sources.string() + "'",
-        "the installation is not complete: install instr_bench again");
+// Reads a header of worker/ as one text: those that it includes from there are in it, once each.
+Expected<std::string> read_header(const fs::path& sources, const std::string& name,
+                                  std::set<std::string>& included) {
+  constexpr std::string_view kInclude = "#include \"worker/";
+  const auto text = read_text(sources / "worker" / name);
+  if (!text) {
+    return fail("cannot read worker/" + name + " in '" + sources.string() + "'",
+                "the installation is not complete: install instr_bench again");
   }
-  return text->replace(at, kInclude.size(), *abi);
+  std::string whole;
+  std::istringstream lines(*text);
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.starts_with(kInclude)) {
+      whole += line + '\n';
+      continue;
+    }
+    const std::string other = line.substr(kInclude.size(), line.rfind('"') - kInclude.size());
+    if (!included.insert(other).second) continue;
+    TRY_ASSIGN(const auto part, read_header(sources, other, included));
+    whole += part;
+  }
+  return whole;
 }
 
 void append(std::vector<std::string>& to, const std::vector<std::string>& from) {
@@ -94,11 +106,10 @@ UnitCompiler::UnitCompiler(const CompileOptions& options, Cache& cache, std::sto
 Expected<UnitCompiler> UnitCompiler::make(const CompileOptions& options, Cache& cache,
                                           std::stop_token stop) {
   UnitCompiler compiler(options, cache, std::move(stop));
-  auto header =
-      read_support_header(options.sources.empty() ? find_installation().sources : options.sources);
-  if (!header) return tl::unexpected(header.error());
-  compiler.header_text_ = *header;
-  compiler.identity_ = identify_toolchain(options) + "\n" + *header;
+  const fs::path sources = options.sources.empty() ? find_installation().sources : options.sources;
+  std::set<std::string> included;
+  TRY_ASSIGN(compiler.header_text_, read_header(sources, "snippet_support.h", included));
+  compiler.identity_ = identify_toolchain(options) + "\n" + compiler.header_text_;
   return compiler;
 }
 
