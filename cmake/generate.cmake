@@ -1,6 +1,5 @@
 # cmake -DPROGRAM=… -DTOOLS=… -DFOLDER=… -P generate.cmake: has the program print its completions, man
-# pages and JSON Schemas into the folder; the pages of the tools installed beside it are the comments that
-# they begin with.
+# pages and JSON Schemas into the folder.
 function(generate file)
   get_filename_component(folder ${FOLDER}/${file} DIRECTORY)
   file(MAKE_DIRECTORY ${folder})
@@ -22,16 +21,11 @@ foreach(command IN LISTS commands)
   generate(man1/instr_bench-${command}.1 man ${command})
 endforeach()
 
-function(describe tool what)
-  file(READ ${TOOLS}/${tool} text)
-  string(REGEX MATCH "# tools[^\n]*\n(#[^\n]*\n)*" text "${text}")
-  string(REGEX REPLACE "(^|\n)# ?" "\\1" text "${text}")
-  string(REPLACE "tools/" "instr_bench-" text "${text}")
-  string(REPLACE "-" "\\-" text "${text}")
-  file(WRITE ${FOLDER}/man1/instr_bench-${tool}.1
-    ".TH \"INSTR_BENCH-${tool}\" 1 \"\" \"instr_bench\"\n.SH NAME\ninstr_bench\\-${tool} \\- ${what}\n.SH DESCRIPTION\n.nf\n${text}.fi\n")
-endfunction()
-
-describe(merge-check "compare a project with the commit where it left its base")
-describe(merge-comment "post what instr_bench\\-merge\\-check found as a comment")
-describe(nightly "measure a branch, keep its history, and write an issue about what costs more")
+# The page of the tool installed beside the program is the comment that it begins with.
+file(READ ${TOOLS}/merge-comment text)
+string(REGEX MATCH "# tools[^\n]*\n(#[^\n]*\n)*" text "${text}")
+string(REGEX REPLACE "(^|\n)# ?" "\\1" text "${text}")
+string(REPLACE "tools/" "instr_bench-" text "${text}")
+string(REPLACE "-" "\\-" text "${text}")
+file(WRITE ${FOLDER}/man1/instr_bench-merge-comment.1
+  ".TH \"INSTR_BENCH-MERGE-COMMENT\" 1 \"\" \"instr_bench\"\n.SH NAME\ninstr_bench\\-merge\\-comment \\- post a report of instr_bench merge\\-check as a comment\n.SH DESCRIPTION\n.nf\n${text}.fi\n")

@@ -9,8 +9,7 @@ set(generated_files ${generated}/man1/instr_bench.1 ${generated}/bash/instr_benc
 add_custom_command(OUTPUT ${generated_files}
   COMMAND ${CMAKE_COMMAND} -DPROGRAM=$<TARGET_FILE:instr_bench> -DTOOLS=${PROJECT_SOURCE_DIR}/tools
     -DFOLDER=${generated} -P ${PROJECT_SOURCE_DIR}/cmake/generate.cmake
-  DEPENDS instr_bench cmake/generate.cmake tools/merge-check tools/merge-comment
-    tools/nightly
+  DEPENDS instr_bench cmake/generate.cmake tools/merge-comment
   COMMENT "Generating completions, man pages and schemas" VERBATIM)
 add_custom_target(pages ALL DEPENDS ${generated_files})
 
@@ -20,9 +19,7 @@ install(DIRECTORY worker definitions suites tools/selftest DESTINATION ${own_sha
   FILES_MATCHING REGEX "\\.(cpp|h|S|inc|py|toml)$")
 install(FILES ${generated}/definition.schema.json ${generated}/results.schema.json
   DESTINATION ${own_share})
-foreach(tool merge-check merge-comment nightly)
-  install(PROGRAMS tools/${tool} DESTINATION ${CMAKE_INSTALL_BINDIR} RENAME instr_bench-${tool})
-endforeach()
+install(PROGRAMS tools/merge-comment DESTINATION ${CMAKE_INSTALL_BINDIR} RENAME instr_bench-merge-comment)
 
 install(FILES README.md CHANGELOG.md CONTRIBUTING.md RELEASING.md LICENSE
   DESTINATION ${CMAKE_INSTALL_DOCDIR})

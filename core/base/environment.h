@@ -1,4 +1,4 @@
-// Environment variables and usable cores of this process.
+// The environment variables, the program and the usable cores of this process.
 #pragma once
 
 #include <optional>
@@ -12,6 +12,9 @@ std::vector<std::string> own_environment();
 
 // The value of a variable that is set and not empty.
 std::optional<std::string> variable_value(const std::string& name);
+
+// The path of this program.
+std::string own_program();
 
 // The numbers of the cores that this process may run on, ascending; at least one.
 std::vector<int> usable_cores();

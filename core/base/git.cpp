@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstdlib>
 #include <sstream>
 
 #include "core/base/format.h"
@@ -54,22 +55,45 @@ Expected<std::int64_t> Repository::count_commits(const std::string& revision) co
   return ask({"rev-list", "--first-parent", "--count", revision, "--"}).map(parse_number);
 }
 
-Expected<Commit> Repository::find(const std::string& revision) const {
+Expected<std::string> Repository::resolve(const std::string& revision) const {
   // As an operand, so that a name that begins with a dash is not an option.
   auto hash = ask({"rev-parse", "--verify", "--end-of-options", revision + "^{commit}"});
-  if (!hash) {
-    return fail(
-        fmt::format("there is no commit `{}` here ({})", printable(revision), hash.error().what),
-        "run it in the repository that was measured, or name another commit");
-  }
+  if (hash) return hash;
+  return fail(
+      fmt::format("there is no commit `{}` here ({})", printable(revision), hash.error().what),
+      "run it in the repository that was measured, or name another commit");
+}
+
+Expected<std::string> Repository::summary(const std::string& hash) const {
+  return ask({"show", "--no-patch", "--format=%h %s", hash}).map([](const std::string& text) {
+    return printable(text);
+  });
+}
+
+Expected<std::string> Repository::merge_base(const std::string& one,
+                                             const std::string& other) const {
+  return ask({"merge-base", one, other});
+}
+
+bool Repository::is_ancestor(const std::string& commit, const std::string& descendant) const {
+  return ask({"merge-base", "--is-ancestor", commit, descendant}).has_value();
+}
+
+Expected<std::string> Repository::file_at(const std::string& commit,
+                                          const std::filesystem::path& file) const {
+  return ask({"cat-file", "blob", commit + ":" + file.generic_string()});
+}
+
+Expected<Commit> Repository::find(const std::string& revision) const {
+  TRY_ASSIGN(const auto hash, resolve(revision));
   if (ask({"rev-parse", "--is-shallow-repository"}).value_or("") == "true") {
     return fail("this clone is shallow, so a commit's place on its branch is unknown",
                 "git fetch --unshallow");
   }
-  TRY_ASSIGN(auto position, count_commits(*hash));
-  TRY_ASSIGN(auto shown, ask({"show", "--no-patch", "--format=%at%n%s", *hash}));
+  TRY_ASSIGN(auto position, count_commits(hash));
+  TRY_ASSIGN(auto shown, ask({"show", "--no-patch", "--format=%at%n%s", hash}));
   const auto end = std::min(shown.find('\n'), shown.size());
-  return Commit{*hash, position, parse_number(shown.substr(0, end)),
+  return Commit{hash, position, parse_number(shown.substr(0, end)),
                 printable(std::string_view(shown).substr(std::min(end + 1, shown.size())))};
 }
 
@@ -129,21 +153,23 @@ Expected<void> Repository::check_is_behind(const Commit& last, const Commit& com
 }
 
 Expected<void> Repository::add_worktree(const std::filesystem::path& folder) const {
+  prune_worktrees();
   return ask({"worktree", "add", "--quiet", "--detach", folder.string()}).map([](auto&&) {});
 }
 
-Expected<void> Repository::remove_worktree(const std::filesystem::path& folder) const {
-  return ask({"worktree", "remove", "--force", folder.string()}).map([](auto&&) {});
-}
+void Repository::prune_worktrees() const { (void)ask({"worktree", "prune"}); }
 
-Expected<void> Repository::check_out(const std::string& hash,
-                                     const std::filesystem::path& project) const {
+Expected<std::vector<std::filesystem::path>> Repository::check_out(
+    const std::string& hash, const std::filesystem::path& project) const {
   TRY(ask({"checkout", "--quiet", "--detach", "--force", hash}));
-  return check_out_submodules(project);
+  std::vector<std::filesystem::path> submodules;
+  TRY(check_out_submodules(project, submodules));
+  return submodules;
 }
 
 // Adds worktrees of the submodules' own repositories, which needs no network.
-Expected<void> Repository::check_out_submodules(const std::filesystem::path& project) const {
+Expected<void> Repository::check_out_submodules(
+    const std::filesystem::path& project, std::vector<std::filesystem::path>& submodules) const {
   TRY_ASSIGN(const auto listed, ask({"ls-tree", "-r", "HEAD"}));
   const std::string mark = "160000 commit ";  // followed by HASH<tab>PATH
   for (const std::string& line : split_lines(listed)) {
@@ -156,6 +182,7 @@ Expected<void> Repository::check_out_submodules(const std::filesystem::path& pro
     if (!std::filesystem::exists(ours.folder_ / ".git", ignored)) continue;
     const Repository theirs(std::filesystem::absolute(folder_) / path);
     const bool is_there = std::filesystem::exists(theirs.folder_ / ".git", ignored);
+    if (!is_there) ours.prune_worktrees();
     auto done = is_there ? theirs.ask({"checkout", "--quiet", "--detach", "--force", hash})
                          : ours.ask({"worktree", "add", "--quiet", "--force", "--detach",
                                      theirs.folder_.string(), hash});
@@ -164,7 +191,8 @@ Expected<void> Repository::check_out_submodules(const std::filesystem::path& pro
                               short_hash(hash), done.error().what),
                   "git submodule update --init, at that commit, fetches what is missing");
     }
-    TRY(theirs.check_out_submodules(ours.folder_));
+    submodules.push_back(ours.folder_);
+    TRY(theirs.check_out_submodules(ours.folder_, submodules));
   }
   return {};
 }
@@ -192,6 +220,14 @@ std::optional<std::string> Repository::find_commit_with(
     words.push_back(std::filesystem::weakly_canonical(file, ignored).string());
   }
   return hash && ask(std::move(words)) ? hash : std::nullopt;
+}
+
+void leave_git_hook() {
+  SpawnOptions spawn;
+  spawn.argv = {"git", "rev-parse", "--local-env-vars"};
+  auto listed = run_command(std::move(spawn));
+  std::istringstream names(listed ? listed->output : "");
+  for (std::string name; std::getline(names, name);) ::unsetenv(name.c_str());
 }
 
 std::string short_hash(const std::string& hash) { return hash.substr(0, 12); }

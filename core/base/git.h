@@ -35,9 +35,23 @@ class Repository {
  public:
   explicit Repository(std::filesystem::path folder = ".") : folder_(std::move(folder)) {}
 
-  // Finds "HEAD~2", a tag, the beginning of a hash. An error if there is no such commit, or if the
-  // clone is shallow, so that its position is unknown.
+  // Returns the hash of "HEAD~2", a tag or the beginning of a hash.
+  Expected<std::string> resolve(const std::string& revision) const;
+
+  // Returns that commit. An error also if the clone is shallow, so that its position is unknown.
   Expected<Commit> find(const std::string& revision) const;
+
+  // "0123abc Subject".
+  Expected<std::string> summary(const std::string& hash) const;
+
+  // Returns the hash of the commit at which two commits parted.
+  Expected<std::string> merge_base(const std::string& one, const std::string& other) const;
+
+  bool is_ancestor(const std::string& commit, const std::string& descendant) const;
+
+  // Returns the text of a file at a commit, without the newlines at its end.
+  Expected<std::string> file_at(const std::string& commit,
+                                const std::filesystem::path& file) const;
 
   // The name of the user who commits here.
   Expected<std::string> user() const;
@@ -61,12 +75,13 @@ class Repository {
   // Lists the hashes of a commit and of its first parents.
   Expected<std::set<std::string>> list_first_parents(const std::string& hash) const;
 
-  // Adds and removes a working tree without a branch.
+  // Adds a working tree without a branch (CommitTree owns one); forgets those whose folder is gone.
   Expected<void> add_worktree(const std::filesystem::path& folder) const;
-  Expected<void> remove_worktree(const std::filesystem::path& folder) const;
-  // Checks out a commit; files that git does not track stay. Submodules are taken from where they
-  // are checked out in `project`; the others stay empty.
-  Expected<void> check_out(const std::string& hash, const std::filesystem::path& project) const;
+  void prune_worktrees() const;
+  // Checks a commit out; untracked files stay. Submodules are taken from where they are checked out
+  // in `project`; others stay empty. Returns the folders of those submodules in `project`.
+  Expected<std::vector<std::filesystem::path>> check_out(
+      const std::string& hash, const std::filesystem::path& project) const;
 
   // An error if a file that git tracks differs from HEAD.
   Expected<void> check_is_clean() const;
@@ -78,11 +93,16 @@ class Repository {
  private:
   Expected<std::string> ask(std::vector<std::string> words) const;
   Expected<std::int64_t> count_commits(const std::string& revision) const;
-  Expected<void> check_out_submodules(const std::filesystem::path& project) const;
+  Expected<void> check_out_submodules(const std::filesystem::path& project,
+                                      std::vector<std::filesystem::path>& submodules) const;
   Expected<void> check_is_behind(const Commit& last, const Commit& commit) const;
 
   std::filesystem::path folder_;
 };
+
+// Removes the variables with which git directs all git commands in a hook, whatever their folder, to
+// the hook's repository.
+void leave_git_hook();
 
 // The first 12 digits of a hash.
 std::string short_hash(const std::string& hash);

@@ -202,6 +202,13 @@ int to_exit_code(int wait_status) {
   return WEXITSTATUS(wait_status);
 }
 
+Expected<int> run_to_end(const SpawnOptions& options, std::stop_token stop) {
+  TRY_ASSIGN(auto process, Process::spawn(options));
+  if (const auto status = process.wait(stop)) return exit_code_of(*status);
+  process.stop(std::chrono::seconds(10));
+  return 128 + SIGINT;
+}
+
 Expected<CommandResult> run_command(SpawnOptions options, std::stop_token stop) {
   TRY_ASSIGN(auto output, make_pipe());
   TRY_ASSIGN(auto errors, make_pipe());

@@ -100,6 +100,10 @@ struct CommandResult {
 // Converts a wait status as a shell does: 128 + signal if a signal ended the process.
 int to_exit_code(int wait_status);
 
+// Runs a command to its end and returns its exit code; its output goes where `options` says. If
+// `stop` is requested, ends the command, which has ten seconds to clean up, and returns 130.
+Expected<int> run_to_end(const SpawnOptions& options, std::stop_token stop);
+
 // Runs a command to its end and captures its output; stops it when `stop` is requested (an error).
 // Its standard input is /dev/null unless `options.descriptors` says otherwise.
 Expected<CommandResult> run_command(SpawnOptions options, std::stop_token stop = {});

@@ -1,7 +1,6 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
-#include <chrono>
 #include <memory>
 
 #include "core/base/process.h"
@@ -29,9 +28,6 @@ struct BisectArguments {
   ComparisonShowing how;
 };
 
-// How long an interrupted build may take to clean up.
-constexpr std::chrono::seconds kStopGrace{5};
-
 // As `git bisect run` itself would run it, so that it may prompt on the terminal; but its output is
 // kept apart from the benchmark's.
 Expected<bool> build(const std::vector<std::string>& command, std::stop_token stop) {
@@ -40,10 +36,7 @@ Expected<bool> build(const std::vector<std::string>& command, std::stop_token st
   spawn.argv = command;
   spawn.descriptors = {{STDIN_FILENO, 0}, {STDERR_FILENO, 1}, {STDERR_FILENO, 2}};
   spawn.own_group = false;
-  TRY_ASSIGN(auto process, Process::spawn(spawn));
-  auto status = process.wait(stop);
-  if (!status) process.stop(kStopGrace);
-  return status && to_exit_code(*status) == 0;
+  return run_to_end(spawn, std::move(stop)).map([](int status) { return status == 0; });
 }
 
 Expected<Comparison> measure_and_compare(const BisectArguments& options,

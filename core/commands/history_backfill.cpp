@@ -1,17 +1,11 @@
 #include <fmt/format.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <chrono>
 #include <set>
-#include <utility>
 
+#include "core/base/commit_tree.h"
 #include "core/base/environment.h"
 #include "core/base/format.h"
-#include "core/base/measured_tree.h"
 #include "core/base/output.h"
-#include "core/base/private_folder.h"
-#include "core/base/process.h"
 #include "core/commands/history_words.h"
 #include "core/history/read.h"
 #include "core/history/schema.h"
@@ -22,42 +16,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// How long an interrupted build or run may take to clean up.
-constexpr std::chrono::seconds kBackfillStopGrace{10};
-
-// A working tree of its own for the commits that are measured; the next one is built on what the
-// one before left, as git bisect does it.
-class WorkTree {
- public:
-  static Expected<WorkTree> make(const Repository& repository) {
-    TRY_ASSIGN(auto folder, PrivateFolder::make());
-    TRY(repository.add_worktree(folder.path() / "tree"));
-    return WorkTree(repository, std::move(folder));
-  }
-  WorkTree(WorkTree&& other) noexcept
-      : repository_(std::move(other.repository_)),
-        folder_(std::exchange(other.folder_, std::nullopt)) {}
-  ~WorkTree() {
-    if (folder_) (void)repository_.remove_worktree(path());
-  }
-
-  fs::path path() const { return folder_->path() / "tree"; }
-  Expected<void> check_out(const std::string& hash, const fs::path& project) const {
-    return Repository(path()).check_out(hash, project);
-  }
-
- private:
-  WorkTree(Repository repository, PrivateFolder folder)
-      : repository_(std::move(repository)), folder_(std::move(folder)) {}
-
-  Repository repository_;
-  std::optional<PrivateFolder> folder_;
-};
-
 class Backfill {
  public:
   Backfill(const HistoryOptions& options, fs::path project, std::string branch,
-           std::vector<std::string> commits, const WorkTree& tree)
+           std::vector<std::string> commits, CommitTree& tree)
       : options_(options),
         project_(std::move(project)),
         branch_(std::move(branch)),
@@ -105,7 +67,7 @@ class Backfill {
       return {};
     }
     print_message(fmt::format("commit {}\n", short_hash(commit)));
-    TRY(tree_.check_out(commit, project_));
+    TRY(tree_.check_out(commit));
     TRY_ASSIGN(auto built, run({"sh", "-c", options_.make.value_or("true")}));
     if (built) {
       TRY(run(measuring()));
@@ -132,9 +94,8 @@ class Backfill {
   }
 
   std::vector<std::string> measuring() const {
-    std::error_code ignored;
-    std::vector<std::string> words{fs::read_symlink("/proc/self/exe", ignored).string(), "--record",
-                                   "--history=" + file().string(), "--branch=" + branch_};
+    std::vector<std::string> words{own_program(), "--record", "--history=" + file().string(),
+                                   "--branch=" + branch_};
     words.insert(words.end(), options_.rest.begin(), options_.rest.end());
     return words;
   }
@@ -142,18 +103,8 @@ class Backfill {
   fs::path file() const { return fs::absolute(options_.recording.file()); }
 
   Expected<bool> run(std::vector<std::string> words) const {
-    SpawnOptions spawn;
-    spawn.argv = std::move(words);
-    spawn.working_directory = tree_.path();
-    std::vector<std::string> environment = own_environment();
-    environment.push_back(fmt::format("{}={}", kProjectVariable, project_.string()));
-    environment.push_back(fmt::format("{}={}", kTreeVariable, tree_.path().string()));
-    spawn.environment = std::move(environment);
-    spawn.descriptors = {{STDERR_FILENO, 1}, {STDERR_FILENO, 2}};
-    TRY_ASSIGN(auto process, Process::spawn(spawn));
-    auto status = process.wait(stop_);
-    if (!status) process.stop(kBackfillStopGrace);
-    return status && to_exit_code(*status) == 0;
+    return run_to_end(command_in_tree(std::move(words), tree_.path(), project_), stop_)
+        .map([](int status) { return status == 0; });
   }
 
   // How many benchmarks failed at the commit; nothing if it is not in the history.
@@ -192,7 +143,7 @@ class Backfill {
   const fs::path project_;  // the top folder of what is checked out
   const std::string branch_;
   const std::vector<std::string> commits_;
-  const WorkTree& tree_;
+  CommitTree& tree_;
   const std::stop_token stop_;
   std::size_t measured_ = 0;
   std::size_t known_ = 0;
@@ -204,11 +155,12 @@ class Backfill {
 }  // namespace
 
 ExpectedStatus history_backfill(const HistoryOptions& options) {
+  leave_git_hook();
   const Repository repository;
   TRY_ASSIGN(auto branch, options.recording.find_branch(repository));
   TRY_ASSIGN(auto commits, repository.list_commits(options.operands.front()));
-  TRY_ASSIGN(auto tree, WorkTree::make(repository));
   TRY_ASSIGN(auto project, repository.top());
+  TRY_ASSIGN(auto tree, CommitTree::make(project));
   Backfill work(options, std::move(project), branch, std::move(commits), tree);
   TRY(options.bisect ? work.bisect() : work.all());
   return work.report();

@@ -21,7 +21,7 @@ struct MergeArguments {
   Showing showing;
 };
 
-Expected<void> write_all(const ResultSet& whole, ResultsTarget target) {
+Expected<void> write_merged(const ResultSet& whole, ResultsTarget target) {
   TRY_ASSIGN(auto writer, ResultsWriter::create(std::move(target), whole.results.header));
   for (const Measurement& one : whole.results.measurements) {
     auto written = whole_measurement(whole, one).and_then([&writer](const Measurement& all) {
@@ -40,7 +40,7 @@ ExpectedStatus run_merge(const MergeArguments& options) {
     parts.push_back(std::move(part));
   }
   TRY_ASSIGN(auto whole, merge(std::move(parts), options.gate));
-  TRY(write_all(whole, std::move(target)));
+  TRY(write_merged(whole, std::move(target)));
   print_message(fmt::format("{}: {} of {}{}\n", options.output->string(),
                             format_plural(whole.results.measurements.size(), "benchmark"),
                             format_plural(options.files.size(), "file"),

@@ -53,8 +53,7 @@ class Runs {
   // empty; then also whether the run failed.
   Expected<ResultSet> run(const std::string& name, const std::string& base,
                           std::vector<std::string> more, SpawnOptions spawn, bool& failed) {
-    std::error_code ignored;
-    spawn.argv = {fs::read_symlink("/proc/self/exe", ignored).string(), "--quiet", "--format=jsonl",
+    spawn.argv = {own_program(), "--quiet", "--format=jsonl",
                   "--output=" + file(name).string()};
     if (!base.empty()) {
       spawn.argv.push_back("--baseline=" + file(base).string());

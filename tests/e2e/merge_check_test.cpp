@@ -1,202 +1,122 @@
-// A team's workflow before a merge: a baseline, a change that makes one function slower, a check
-// that fails and names it, a fix, a check that passes. On real code with the real program.
+// `instr_bench merge-check`: the check of a branch before it is merged.
 #include "tests/e2e/quick_library.h"
 #include "tests/e2e/tested_program.h"
-#include "tests/labels.h"
 
 namespace instr::e2e::merge_check_test {
 namespace {
 
-const RunsUnder kThreadSanitizer("thread", "MergeCheck.TwoBuilds*");
-const RunsUnder kNewestLibtorch("newest", "MergeCheck.TwoBuilds*");
-
-constexpr const char* kBaselines = ".instr_bench";
-
-// A team's repository: a small library with its benchmarks.
-class MergeCheck : public QuickLibraryTest {
+class MergeCheck : public QuickRepositoryTest {
  protected:
-  // The baseline `main` of that repository, measured once for all tests.
-  void have_baseline() {
-    static const TemporaryFolder saved;
-    if (!fs::exists(saved.path() / kBaselines)) {
-      write_quick_library(saved.path());
-      const auto result = run_in(saved.path(), {"--definitions=quick.toml", "--save=main"});
-      ASSERT_EQ(result.exit_code, 0) << result.errors;
-    }
-    fs::copy(saved.path() / kBaselines, file(kBaselines), fs::copy_options::recursive);
+  CommandResult merge_check(std::vector<std::string> words) {
+    words.insert(words.begin(), "merge-check");
+    auto result = run(words);
+    EXPECT_FALSE(has(git(folder_.path(), {"worktree", "list"}), "detached"))
+        << "a worktree is left";
+    return result;
   }
 };
 
-TEST_F(MergeCheck, FailsForTheFunctionThatGotSlowerAndPassesOnceItIsFixed) {
-  auto saved = run({"--definitions=quick.toml", "--save=main"});
-  ASSERT_EQ(saved.exit_code, 0) << saved.errors;
-  EXPECT_TRUE(fs::exists(file(".instr_bench/baselines/main.jsonl")));
-  auto listed = run({"baseline", "list"});
-  EXPECT_HAS(listed.output, "main  2 benchmarks");
-
-  // A change that makes it slower cannot also allow that.
-  write_slower_code();
-  write(file("quick.toml"), replaced(kDefinitions, "label = \"squares\"",
-                                     "label = \"squares\"\nlimit = { instructions = \"none\" }"));
-  auto slower = run({"--definitions=quick.toml", "--baseline=main", "--output=slower.jsonl"});
-  EXPECT_EQ(slower.exit_code, 3) << slower.output << slower.errors;
-  EXPECT_HAS(slower.output, "squares/eager/forward/t1/cpu");
-  EXPECT_HAS(slower.output, "the limit of instructions is changed from 0.5% to none (0.5% holds)");
-  EXPECT_HAS(slower.output, "slower, fails");
-  // Growing takes 1, 2, 4 ... 128 elements: eight allocations where there was one.
-  EXPECT_HAS(slower.output, "+7");
-  EXPECT_HAS(slower.output, "quick::squares(");
-  EXPECT_TRUE(has(slower.output, "1 slower, 1 same") || has(slower.output, "1 same, 1 slower"))
-      << slower.output;
-
-  write(file("quick.cpp"), kSource);
-  write(file("quick.toml"), kDefinitions);
-  auto fixed = run({"--definitions=quick.toml", "--baseline=main"});
-  EXPECT_EQ(fixed.exit_code, 0) << fixed.output << fixed.errors;
-  EXPECT_HAS(fixed.output, "2 same");
-
-  // The stored results say the same, on their own.
-  auto compared = run({"compare", "main", "slower.jsonl"});
-  EXPECT_EQ(compared.exit_code, 3);
-  EXPECT_EQ(compared.output, slower.output);
-  auto allowed = run({"compare", "main", "slower.jsonl", "--limit=instructions=1000%|allocs=+7",
-                      "--limit=alloc_bytes=1000%|peak_bytes=1000%"});
-  EXPECT_EQ(allowed.exit_code, 0) << allowed.output;
-  auto explained = run({"explain", "squares/eager/forward/t1/cpu", "slower.jsonl"});
-  EXPECT_EQ(explained.exit_code, 0);
-  EXPECT_HAS(explained.output, "quick::squares(");
-}
-
-// The build id of a shared object, according to readelf.
-std::string build_id_of(const std::string& file) {
-  SpawnOptions options;
-  options.argv = {"readelf", "--notes", file};
-  std::string notes = run_command(options)->output;
-  std::size_t begin = notes.find("Build ID: ") + 10;
-  return notes.substr(begin, notes.find('\n', begin) - begin);
-}
-
-TEST_F(MergeCheck, NeverPassesByAccident) {
-  auto none = run({"--definitions=quick.toml", "--baseline=main"});
-  EXPECT_EQ(none.exit_code, 2);
-  EXPECT_HAS(none.errors, "there is no baseline `main`");
-
-  have_baseline();
-  write(file("one.toml"), replaced(kDefinitions, "label = \"squares\"", "label = \"cubes\""));
-  auto gone = run({"--definitions=one.toml", "--baseline=main", "--output=one.jsonl"});
-  EXPECT_EQ(gone.exit_code, 3) << gone.output;
-  EXPECT_HAS(gone.output, "missing");
-  auto allowed = run({"compare", "main", "one.jsonl", "--allow-missing"});
-  EXPECT_EQ(allowed.exit_code, 0) << allowed.output;
-  // Benchmarks excluded by a filter are not missing.
-  EXPECT_EQ(run({"compare", "main", "one.jsonl", "--filter=scaled"}).exit_code, 0);
-
-  write(file("quick.cpp"), "this is not C++\n");
-  auto broken = run({"--definitions=quick.toml", "--baseline=main"});
-  EXPECT_EQ(broken.exit_code, 3) << broken.output;
-  EXPECT_HAS(broken.output, "not one benchmark could be compared");
-}
-
-TEST_F(MergeCheck, ResultsMeasuredDifferentlyAreNotCompared) {
-  have_baseline();
-  std::string text = text_of(file(".instr_bench/baselines/main.jsonl"));
-  const auto measured = nlohmann::json::parse(text.substr(0, text.find('\n')));
-  // The C library that the worker has loaded is this machine's.
-  SpawnOptions find;
-  find.argv = {"g++", "-print-file-name=libc.so.6"};
-  std::string libc = run_command(find)->output;
-  std::string id = build_id_of(libc.substr(0, libc.find('\n')));
-  auto changed = measured;
-  bool is_there = false;
-  for (auto& value : changed["fingerprint"]["libraries"]) {
-    if (value[0] != "library libc.so.6") continue;
-    EXPECT_EQ(value[1], id);
-    value[1] = "another";
-    is_there = true;
-  }
-  EXPECT_TRUE(is_there);
-  write(file("b.jsonl"), changed.dump() + text.substr(text.find('\n')));
-  auto otherwise = run({"compare", "b.jsonl", "main"});
-  EXPECT_EQ(otherwise.exit_code, 2);
-  EXPECT_HAS(otherwise.errors, "--vary=libraries");
-  EXPECT_HAS(otherwise.errors, "  library libc.so.6: another, then " + id + "\n");
-  EXPECT_EQ(run({"compare", "b.jsonl", "main", "--vary=libraries"}).exit_code, 0);
-  // Before the run, too.
-  auto refused = run({"--definitions=quick.toml", "--filter=scaled", "--baseline=b.jsonl"});
-  EXPECT_EQ(refused.exit_code, 2);
-  EXPECT_HAS(refused.errors, "  library libc.so.6: another, then ");
-  EXPECT_EQ(refused.output, "");
-}
-
-TEST_F(MergeCheck, ACountThatNeverWasSteadyIsNotGated) {
-  write(file("quick.toml"), std::string(kDefinitions) + R"(
-[[benchmark]]
-label = "grows"
-setup = "long length = 0; volatile long sum = 0;"
-stmt = "for (long i = 0; i < length; ++i) sum = sum + i; ++length;"
-)");
-  auto grown = run({"--definitions=quick.toml", "--filter=scaled|grows", "--output=a.jsonl",
-                    "--metrics=instructions,cache"});
-  ASSERT_EQ(grown.exit_code, 0) << grown.errors;
-  // The same code again, which never was steady, does not fail.
-  auto unsteady = run({"compare", "a.jsonl", "a.jsonl"});
-  EXPECT_EQ(unsteady.exit_code, 0) << unsteady.output;
-  EXPECT_HAS(unsteady.output, "not steady before (");
-}
-
-TEST_F(MergeCheck, TwoBuildsOfALibrary) {
-  write_slower_code("slow.cpp");
-  write(file("base.toml"), "[build]\ninclude_dirs = [\".\"]\nsources = [\"quick.cpp\"]\n");
-  write(file("new.toml"), "[build]\ninclude_dirs = [\".\"]\nsources = [\"slow.cpp\"]\n");
-  auto result = run(
-      {"ab", "--build=base.toml", "--build=new.toml", "--definitions=quick.toml", "--output=both"});
-  EXPECT_EQ(result.exit_code, 3) << result.output << result.errors;
-  EXPECT_HAS(result.output, "quick::squares(");
-  auto again = run({"compare", "both/a.jsonl", "both/b.jsonl"});
-  EXPECT_EQ(again.exit_code, 3);
-  EXPECT_EQ(again.output, result.output);
-  EXPECT_TRUE(stray_processes().empty());
-}
-
-TEST_F(MergeCheck, ShardsMergedAreTheRunWithoutShards) {
-  std::vector<std::string> parts;
-  for (const char* part : {"1", "2"}) {
-    std::string name = "part" + std::string(part) + ".jsonl";
-    ASSERT_EQ(
-        run({"--definitions=quick.toml", "--shard=" + std::string(part) + "/2", "--output=" + name})
-            .exit_code,
-        0);
-    parts.push_back(name);
-  }
-  have_baseline();
-  auto missing = run({"merge", parts[0], "--output=merged.jsonl"});
-  EXPECT_EQ(missing.exit_code, 2);
-  EXPECT_HAS(missing.errors, "missing: shard 2/2");
-  auto merged = run({"merge", parts[0], parts[1], "--output=merged.jsonl"});
-  EXPECT_EQ(merged.exit_code, 0) << merged.errors;
-  auto compared =
-      run({"compare", "main", "merged.jsonl", "--limit=instructions=+0", "--forbid-new"});
-  EXPECT_EQ(compared.exit_code, 0) << compared.output;
-  EXPECT_HAS(compared.output, "2 same");
-}
-
-TEST_F(MergeCheck, BisectSaysWhatGitUnderstands) {
-  have_baseline();
-  std::vector<std::string> step{"bisect", "--definitions=quick.toml", "--baseline=main",
-                                "--key=squares/eager/forward/t1/cpu"};
-  auto with = [&](std::vector<std::string> more) {
-    std::vector<std::string> all = step;
-    all.insert(all.end(), more.begin(), more.end());
-    return run(all).exit_code;
+TEST_F(MergeCheck, MeasuresTheBaseOnceAndAppliesItsLimits) {
+  git(folder_.path(), {"checkout", "--quiet", "-b", "weaker"});
+  write(file("gate limits/all.toml"),
+        replaced(kLimits, "instructions = \"+0\"", "instructions = \"none\""));
+  commit_slower_code();
+  const std::vector<std::string> options{"main", "--definitions=quick.toml",
+                                         "--limits=gate limits/all.toml"};
+  auto with = [&](const std::string& first) {
+    std::vector<std::string> words{first};
+    words.insert(words.end(), options.begin(), options.end());
+    return merge_check(words);
   };
-  EXPECT_EQ(with({"--", "true"}), 0);
-  EXPECT_EQ(with({"--", "false"}), 125);
-  write_slower_code("slow.cpp");
-  EXPECT_EQ(with({"--", "cp", "slow.cpp", "quick.cpp"}), 1);
-  write(file("quick.cpp"), "this is not C++\n");
-  EXPECT_EQ(with({}), 125);
-  EXPECT_GT(run({"bisect", "--definitions=quick.toml", "--baseline=none", "--key=x"}).exit_code,
-            127);
+  auto slower = with("--report=a report.md");
+  EXPECT_EQ(slower.exit_code, 3) << slower.output << slower.errors;
+  EXPECT_HAS(slower.errors, "measuring the base");
+  EXPECT_HAS(slower.output, "from +0 to none (+0 holds)");
+  EXPECT_HAS(text_of(file("a report.md")), "slower, fails");
+  auto again = with("--head=weaker");
+  EXPECT_EQ(again.exit_code, 3) << again.output << again.errors;
+  EXPECT_FALSE(has(again.errors, "measuring the base")) << again.errors;
+  auto same = with("--head=main");
+  EXPECT_EQ(same.exit_code, 0) << same.output << same.errors;
+}
+
+// Each of these names the checked-out file, and means the base's at the base.
+TEST_F(MergeCheck, MeasuresTheBaseWhereverAPathLeads) {
+  git(folder_.path(), {"checkout", "--quiet", "-b", "slower"});
+  commit_slower_code();
+  const TemporaryFolder elsewhere;
+  fs::create_directory_symlink(folder_.path(), elsewhere.path() / "link");
+  const std::string outside = elsewhere.path() / "outside.toml";
+  write(outside, replaced(replaced(text_of(file("quick.toml")), "\"quick.cpp\"",
+                                   "\"" + file("quick.cpp").string() + "\""),
+                          "[\".\"]", "[\"" + folder_.path().string() + "\"]"));
+  const std::vector<std::vector<std::string>> ways{
+      {"--definitions=" + file("quick.toml").string()},
+      {"--definitions=" + (elsewhere.path() / "link/quick.toml").string()},
+      {"--definitions=" + outside, "--filter=squares"}};
+  for (std::vector<std::string> words : ways) {
+    words.insert(words.begin(), "main");
+    const auto checked = merge_check(words);
+    EXPECT_EQ(checked.exit_code, 3) << words[1] << checked.output << checked.errors;
+    EXPECT_HAS(checked.output, "squares");
+  }
+  write_script(file("python"), "exec python3 \"$@\"\n");
+  const auto refused =
+      merge_check({"main", "--definitions=quick.toml", "--compiler=" + file("python").string()});
+  EXPECT_EQ(refused.exit_code, 2) << refused.output << refused.errors;
+}
+
+TEST_F(MergeCheck, HasTheSubmodulesOfEachCommit) {
+  const TemporaryFolder library;
+  git(library.path(), {"init", "--quiet", "--initial-branch=main"});
+  const auto commit_library = [&](int lines) {
+    write(library.path() / "fast.h", "inline int fast(volatile int* x) { for (int i = 0; i < " +
+                                         std::to_string(lines) + "; ++i) *x = i; return *x; }\n");
+    git(library.path(), {"add", "fast.h"});
+    git(library.path(), {"commit", "--quiet", "-m", "the header"});
+  };
+  commit_library(10);
+  git(folder_.path(), {"-c", "protocol.file.allow=always", "submodule", "--quiet", "add",
+                       library.path().string(), "library"});
+  write(file("quick.toml"),
+        "schema = 1\n[build]\ninclude_dirs = [\"library\"]\n[[benchmark]]\n"
+        "label = \"fast\"\nglobal_setup = '#include \"fast.h\"'\n"
+        "setup = \"volatile int x = 0;\"\nstmt = \"fast(&x);\"\n");
+  git(folder_.path(), {"add", "library"});
+  commit("with a submodule");
+  git(folder_.path(), {"checkout", "--quiet", "-b", "slower"});
+  commit_library(1000);
+  git(folder_.path() / "library", {"-c", "protocol.file.allow=always", "pull", "--quiet"});
+  git(folder_.path(), {"add", "library"});
+  commit("a slower library");
+  const auto checked = merge_check({"main", "--definitions=quick.toml"});
+  EXPECT_EQ(checked.exit_code, 3) << checked.output << checked.errors;
+  EXPECT_HAS(checked.output, "fast");
+}
+
+TEST_F(MergeCheck, RefusesWhatIsNoCommitOrCannotBeBuilt) {
+  for (const char* head : {"--head=-x", "--head=--output=x", "--head=gone"}) {
+    auto refused = merge_check({head, "main"});
+    EXPECT_EQ(refused.exit_code, 2);
+    EXPECT_HAS(refused.errors, "there is no commit");
+  }
+  for (const char* wrong : {"--head=", "--output=x"}) EXPECT_EQ(merge_check({wrong, "main"}).exit_code, 2);
+  auto baseline = merge_check({"main", "--baseline=x"});
+  EXPECT_EQ(baseline.exit_code, 2);
+  EXPECT_HAS(baseline.errors, "--baseline is not for merge-check");
+
+  write(file("report.md"), "all within the limits");
+  auto broken = merge_check({"--report=report.md", "--make=echo half a build; false", "main"});
+  EXPECT_EQ(broken.exit_code, 2);
+  EXPECT_HAS(broken.errors, "the build of the base failed");
+  EXPECT_HAS(text_of(file("report.md")), "half a build");
+  EXPECT_FALSE(has(text_of(file("report.md")), "all within the limits"));
+}
+
+TEST_F(MergeCheck, InterruptedLeavesNeitherWorktreeNorBaseline) {
+  auto interrupted = merge_check({"--make=kill -TERM $PPID; sleep 60", "main"});
+  EXPECT_EQ(interrupted.exit_code, 130) << interrupted.errors;
+  EXPECT_FALSE(fs::exists(file(".instr_bench")));
 }
 
 }  // namespace

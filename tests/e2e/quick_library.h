@@ -87,4 +87,38 @@ inline std::string git(const fs::path& folder, std::vector<std::string> words) {
   return ended ? ended->output : "";
 }
 
+// Tests in a git repository of the library, with a file of limits.
+class QuickRepositoryTest : public QuickLibraryTest {
+ protected:
+  static constexpr const char* kLimits = R"([[limit]]
+keys = "."
+hard = { instructions = "+0", allocs = "+0", alloc_bytes = "+0", peak_bytes = "+0" }
+)";
+
+  void SetUp() override {
+    git(folder_.path(), {"init", "--quiet", "--initial-branch=main"});
+    fs::create_directory(file("gate limits"));
+    write(file("gate limits/all.toml"), kLimits);
+    commit("the library");
+  }
+
+  // Commits all changes; returns the commit's name.
+  std::string commit(const std::string& subject) {
+    git(folder_.path(), {"add", "gate limits", "quick.h", "quick.cpp", "quick.toml"});
+    git(folder_.path(), {"commit", "--quiet", "-m", subject});
+    const std::string name = git(folder_.path(), {"rev-parse", "HEAD"});
+    return name.substr(0, name.find('\n'));
+  }
+
+  std::string commit_slower_code() {
+    write_slower_code();
+    return commit("fewer lines");
+  }
+};
+
+inline void write_script(const fs::path& script, const std::string& text) {
+  write(script, "#!/usr/bin/env bash\n" + text);
+  fs::permissions(script, fs::perms::owner_all);
+}
+
 }  // namespace instr::e2e

@@ -3,6 +3,7 @@
 
 #include <fstream>
 
+#include "core/base/commit_tree.h"
 #include "core/base/git.h"
 #include "core/base/process.h"
 #include "tests/testing.h"
@@ -95,15 +96,32 @@ TEST_F(RepositoryTest, ListsARangeWithItsBegin) {
   }
 }
 
-TEST_F(RepositoryTest, MakesAWorkTreeAndRemovesIt) {
-  const auto tree = folder_.path() / "tree";
-  ASSERT_TRUE(repository_.add_worktree(tree));
-  const Repository inside(tree);
-  ASSERT_TRUE(inside.check_out(repository_.find("main~1")->hash, folder_.path()));
-  EXPECT_EQ(inside.find("HEAD")->subject, "first");
-  EXPECT_EQ(repository_.find("HEAD")->subject, "second");
-  ASSERT_TRUE(repository_.remove_worktree(tree));
-  EXPECT_FALSE(std::filesystem::exists(tree));
+TEST_F(RepositoryTest, MakesATreeOfACommitAndRemovesIt) {
+  std::filesystem::path path;
+  {
+    auto tree = CommitTree::make(folder_.path());
+    ASSERT_TRUE(tree);
+    path = tree->path();
+    ASSERT_TRUE(tree->check_out(repository_.find("main~1")->hash));
+    EXPECT_EQ(Repository(path).find("HEAD")->subject, "first");
+    EXPECT_EQ(repository_.find("HEAD")->subject, "second");
+  }
+  EXPECT_FALSE(std::filesystem::exists(path));
+  EXPECT_FALSE(std::filesystem::exists(folder_.path() / ".git/worktrees/tree"));
+}
+
+TEST_F(RepositoryTest, KnowsWhereCommitsPartedAndWhatTheyContain) {
+  git({"checkout", "--quiet", "-b", "side", "main~1"});
+  commit("on the side");
+  const auto side = repository_.resolve("side").value();
+  const auto main = repository_.resolve("main").value();
+  const auto first = repository_.resolve("main~1").value();
+  EXPECT_EQ(repository_.merge_base(main, side), first);
+  EXPECT_TRUE(repository_.is_ancestor(first, "main"));
+  EXPECT_FALSE(repository_.is_ancestor(side, "main"));
+  EXPECT_EQ(repository_.file_at(main, "file"), "second");
+  EXPECT_FALSE(repository_.file_at(main, "missing"));
+  EXPECT_EQ(repository_.summary(main), main.substr(0, 7) + " second");
 }
 
 TEST_F(RepositoryTest, SaysWhatIsNotCommitted) {

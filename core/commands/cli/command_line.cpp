@@ -80,6 +80,11 @@ void CommandLine::rest(const std::string& usage, std::vector<std::string>& targe
   rest_target_ = &target;
 }
 
+void CommandLine::pass_on(const std::string& usage, std::vector<std::string>& target) {
+  rest(usage, target);
+  passes_on_ = true;
+}
+
 void CommandLine::needs(std::vector<std::string> options, std::function<bool()> has_effect,
                         std::string without) {
   check([this, options = std::move(options), has_effect = std::move(has_effect),
@@ -115,6 +120,23 @@ bool CommandLine::has(std::string_view name) const {
     if (options_[i].name == name) return taken_[i].option->count() > 0;
   }
   return false;
+}
+
+std::size_t CommandLine::count_own(const std::vector<std::string>& words) const {
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const std::string& word = words[i];
+    if (word == "--") return i;
+    if (!word.starts_with('-')) {
+      if (passes_on_) return i + 1;
+      continue;
+    }
+    const OptionInfo* option = find(word);
+    const bool is_alone = word.starts_with("--") ? word.find('=') == word.npos : word.size() == 2;
+    const bool takes_next = option != nullptr && !option->value.empty() && is_alone &&
+                            i + 1 < words.size() && !words[i + 1].starts_with("--");
+    if (takes_next) ++i;
+  }
+  return words.size();
 }
 
 // An option without its value ("--jobs=", "--jobs --quiet": CLI11 would take the next word), or a
@@ -184,15 +206,26 @@ Expected<void> CommandLine::take_values() {
   return {};
 }
 
-Expected<void> CommandLine::parse(const std::vector<std::string>& all) {
-  auto dashes = std::find(all.begin(), all.end(), "--");
-  std::vector<std::string> words(all.begin(), dashes);
-  if (dashes != all.end()) {
-    if (rest_target_ == nullptr) {
-      return fail(fmt::format("`{}` takes nothing after `--`", command_), see_help(command_));
-    }
-    rest_target_->assign(dashes + 1, all.end());
+// Stores what follows the command's own words, and leaves those.
+Expected<void> CommandLine::split_off_rest(std::vector<std::string>& words) {
+  auto rest = words.begin() + static_cast<std::ptrdiff_t>(count_own(words));
+  if (rest == words.end()) return {};
+  if (rest_target_ == nullptr) {
+    return fail(fmt::format("`{}` takes nothing after `--`", command_), see_help(command_));
   }
+  const bool has_dashes = *rest == "--";
+  rest_target_->assign(rest + (has_dashes ? 1 : 0), words.end());
+  words.erase(rest, words.end());
+  return {};
+}
+
+Expected<void> CommandLine::parse(const std::vector<std::string>& all) {
+  std::vector<std::string> words = all;
+  TRY(split_off_rest(words));
+  std::erase_if(words, [this](const std::string& word) {
+    return std::any_of(may_be_empty_.begin(), may_be_empty_.end(),
+                       [&word](const std::string& name) { return word == "--" + name + "="; });
+  });
   TRY(check_values(words));
   try {
     // CLI11 takes the words from the end.

@@ -79,6 +79,10 @@ class CommandLine {
   void operands(Operands operands, std::vector<std::string>& target);
   // Everything after `--`.
   void rest(const std::string& usage, std::vector<std::string>& target);
+  // Everything after the operand, which is one word: options of another command.
+  void pass_on(const std::string& usage, std::vector<std::string>& target);
+  // `--option=` is as good as no option, as scripts write it for an empty variable.
+  void may_be_empty(const std::string& option) { may_be_empty_.push_back(option); }
 
   // Called once all values are stored, to check that they fit together and to derive others.
   void check(std::function<Expected<void>()> check) { checks_.push_back(std::move(check)); }
@@ -98,6 +102,9 @@ class CommandLine {
   const std::string& rest_usage() const { return rest_usage_; }
   std::span<const OptionInfo> options() const { return options_; }
   std::span<const HelpSection> sections() const { return sections_; }
+  // The number of words, from the first, that are read here: up to `--` or, if the rest is passed
+  // on, to the operand.
+  std::size_t count_own(const std::vector<std::string>& words) const;
   // The option that a word such as "--jobs", "--jobs=3" or "-j" names; or null.
   const OptionInfo* find(std::string_view word) const;
 
@@ -108,6 +115,7 @@ class CommandLine {
     std::function<void(bool)> set;  // of a switch
   };
 
+  Expected<void> split_off_rest(std::vector<std::string>& words);
   Expected<void> check_values(const std::vector<std::string>& words) const;
   Expected<void> take_operands(std::vector<std::string> words);
   Expected<void> take_values();
@@ -126,6 +134,8 @@ class CommandLine {
   std::vector<std::string>* operand_target_ = nullptr;
   std::string rest_usage_;
   std::vector<std::string>* rest_target_ = nullptr;
+  bool passes_on_ = false;
+  std::vector<std::string> may_be_empty_;  // names without dashes
   std::vector<std::function<Expected<void>()>> checks_;
 };
 

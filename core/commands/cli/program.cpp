@@ -67,7 +67,7 @@ bool asks_for(const Words& words, std::string_view option, std::string_view lett
 
 // An option without effect on the command would mislead.
 Expected<void> check_belonging(const Words& words, const CommandLine& line) {
-  const auto end = std::find(words.begin(), words.end(), "--");
+  const auto end = words.begin() + static_cast<std::ptrdiff_t>(line.count_own(words));
   for (auto word = words.begin(); word != end; ++word) {
     if (!is_option(*word)) continue;
     if (const OptionInfo* option = line.find(*word)) {

@@ -1,0 +1,45 @@
+#include "core/base/commit_tree.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "core/base/environment.h"
+#include "core/base/measured_tree.h"
+
+namespace instr {
+
+namespace fs = std::filesystem;
+
+Expected<CommitTree> CommitTree::make(const fs::path& project) {
+  TRY_ASSIGN(auto folder, PrivateFolder::make());
+  CommitTree tree(project, std::move(folder));
+  TRY(Repository(project).add_worktree(tree.path()));
+  return tree;
+}
+
+CommitTree::~CommitTree() {
+  if (project_.empty()) return;  // moved from
+  folder_.reset();
+  for (const fs::path& submodule : submodules_) Repository(submodule).prune_worktrees();
+  Repository(project_).prune_worktrees();
+}
+
+Expected<void> CommitTree::check_out(const std::string& hash) {
+  return Repository(path()).check_out(hash, project_).map([this](std::vector<fs::path>&& added) {
+    submodules_.insert(submodules_.end(), added.begin(), added.end());
+  });
+}
+
+SpawnOptions command_in_tree(std::vector<std::string> words, const fs::path& tree,
+                             const fs::path& project) {
+  SpawnOptions spawn;
+  spawn.argv = std::move(words);
+  spawn.working_directory = tree;
+  spawn.environment = own_environment();
+  spawn.environment->push_back(fmt::format("{}={}", kProjectVariable, project.string()));
+  spawn.environment->push_back(fmt::format("{}={}", kTreeVariable, tree.string()));
+  spawn.descriptors = {{STDERR_FILENO, STDOUT_FILENO}, {STDERR_FILENO, STDERR_FILENO}};
+  return spawn;
+}
+
+}  // namespace instr

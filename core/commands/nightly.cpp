@@ -1,0 +1,216 @@
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <memory>
+#include <optional>
+
+#include "core/base/environment.h"
+#include "core/base/format.h"
+#include "core/base/git.h"
+#include "core/base/output.h"
+#include "core/base/process.h"
+#include "core/base/read_file.h"
+#include "core/base/replace_file.h"
+#include "core/base/trim.h"
+#include "core/commands/cli/showing.h"
+#include "core/commands/cli/values.h"
+#include "core/commands/commands.h"
+
+namespace instr {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+struct NightlyArguments {
+  std::vector<std::string> operands;  // the branch
+  std::vector<std::string> options;   // of the runs
+  std::optional<std::string> make;
+  fs::path history = ".instr_bench/history.db";
+  std::vector<std::string> others;  // histories to merge
+  fs::path output = "nightly";
+  Showing showing;
+};
+
+// The steps are commands of this program. A step that ends with an unexpected status ends the night
+// with that status.
+class Night {
+ public:
+  Night(const NightlyArguments& options, std::stop_token stop)
+      : options_(options), stop_(std::move(stop)) {}
+
+  ExpectedStatus run() {
+    TRY_ASSIGN(head_, Repository().resolve("HEAD"));
+    TRY(make_folders());
+    find_last();
+    TRY_ASSIGN(const int merged, merge_others());
+    if (merged != kGood) return merged;
+    TRY_ASSIGN(const int measured, measure());
+    if (measured > kNotMeasured) return measured;
+    TRY_ASSIGN(const int found, find_steps());
+    if (found != kGood && found != kRegression) return found;
+    TRY_ASSIGN(const int reported, write_report());
+    if (reported != kGood) return reported;
+    TRY(replace_file(follow_links(last_file()), head_ + "\n"));
+    return found == kGood ? measured : found;
+  }
+
+ private:
+  fs::path last_file() const { return options_.history.string() + ".last"; }
+  fs::path issue_file() const { return options_.output / "issue.md"; }
+  bool has_new_commits() const { return last_ && *last_ != head_; }
+
+  Expected<int> run_program(std::vector<std::string> words, int output = STDERR_FILENO) const {
+    words.insert(words.begin(), own_program());
+    SpawnOptions spawn;
+    spawn.argv = std::move(words);
+    spawn.descriptors = {{output, STDOUT_FILENO}, {STDERR_FILENO, STDERR_FILENO}};
+    return run_to_end(spawn, stop_);
+  }
+
+  // The words of a command, with the options of the runs after them.
+  std::vector<std::string> with_options(std::vector<std::string> words) const {
+    words.insert(words.end(), options_.options.begin(), options_.options.end());
+    return words;
+  }
+
+  std::string history() const { return "--history=" + options_.history.string(); }
+  std::string branch() const { return "--branch=" + options_.operands[0]; }
+
+  Expected<void> make_folders() const {
+    for (const fs::path& folder : {options_.output, options_.history.parent_path()}) {
+      std::error_code error;
+      if (!folder.empty()) fs::create_directories(folder, error);
+      if (error) return fail(fmt::format("cannot make {}: {}", folder.string(), error.message()));
+    }
+    std::error_code ignored;
+    fs::remove(issue_file(), ignored);
+    return {};
+  }
+
+  // Finds the commit of the last time, if it is before HEAD.
+  void find_last() {
+    const auto text = read_file(last_file(), kMaxTextBytes);
+    if (!text || text->empty()) return;
+    const std::string last(trim_end(*text, "\n"));
+    if (Repository().is_ancestor(last, "HEAD")) {
+      last_ = last;
+      return;
+    }
+    print_message(
+        fmt::format("{}, which was measured the last time, is not before HEAD (a rewritten "
+                    "branch?): nothing to compare with\n",
+                    printable(last)));
+  }
+
+  Expected<int> merge_others() const {
+    for (const std::string& other : options_.others) {
+      std::error_code ignored;
+      if (!fs::exists(other, ignored)) {
+        print_message(fmt::format("{}: not there (yet)\n", other));
+        continue;
+      }
+      TRY_ASSIGN(const int status, run_program({"history", "merge", other, history()}));
+      if (status != kGood) return status;
+    }
+    return kGood;
+  }
+
+  Expected<int> measure() const {
+    if (last_ == head_) {
+      print_message("no commit since the last time\n");
+      return kGood;
+    }
+    if (options_.make) {
+      SpawnOptions spawn;
+      spawn.argv = {"bash", "-euo", "pipefail", "-c", *options_.make};
+      spawn.descriptors = {{STDERR_FILENO, STDOUT_FILENO}, {STDERR_FILENO, STDERR_FILENO}};
+      TRY_ASSIGN(const int status, run_to_end(spawn, stop_));
+      if (stop_.stop_requested()) return kInterrupted;
+      if (status != 0) return fail("the build failed (above): " + *options_.make);
+    }
+    std::vector<std::string> words = with_options({});
+    words.insert(words.end(), {"--record", history(), branch()});
+    return run_program(std::move(words));
+  }
+
+  // Writes the issue, if something costs more than the last time. Bisects the commits of the night
+  // first: those that cannot be measured stay candidates.
+  Expected<int> find_steps() const {
+    if (!has_new_commits()) return kGood;
+    TRY_ASSIGN(int status, write_issue());
+    if (status == kRegression) {
+      TRY_ASSIGN(const int bisected,
+                 run_program(with_options({"history", "backfill", history(), branch(),
+                                           "--make=" + options_.make.value_or("true"), "--bisect",
+                                           *last_ + "..HEAD", "--"})));
+      if (bisected > kNotMeasured) return bisected;
+      TRY_ASSIGN(status, write_issue());
+    }
+    std::error_code ignored;
+    if (status == kGood) fs::remove(issue_file(), ignored);
+    return status;
+  }
+
+  Expected<int> write_issue() const {
+    Fd issue(
+        ::open(issue_file().c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode_t{0666}));
+    if (!issue) return tl::unexpected(write_error(issue_file(), errno));
+    return run_program(
+        with_options({"history", "issue", history(), branch(), "--since=" + *last_, "--"}),
+        issue.get());
+  }
+
+  Expected<int> write_report() const {
+    std::vector<std::string> words{
+        "report", "--html=" + (options_.output / "index.html").string(), history()};
+    if (last_) words.push_back("--since=" + *last_);
+    return run_program(std::move(words));
+  }
+
+  const NightlyArguments& options_;
+  const std::stop_token stop_;
+  std::string head_;
+  std::optional<std::string> last_;  // the commit that was measured the last time
+};
+
+}  // namespace
+
+Action nightly_command(CommandLine& line) {
+  auto options = std::make_shared<NightlyArguments>();
+  line.usage("instr_bench nightly [options] BRANCH [options of run]");
+  line.describe(
+      "Measures the commit of BRANCH that is checked out and adds it to the history. If something "
+      "costs more than the last time and no one accepted it, finds the commits, measuring those "
+      "between as far as needed, and writes an issue about them. For cron, or a CI's schedule.");
+  line.operands({"BRANCH", 1, 1}, options->operands);
+  line.pass_on("OPTIONS...", options->options);
+  line.group("What to measure");
+  line.option("--make", "COMMAND",
+              "builds the code to measure, if a definition's [build] does not",
+              take_text(options->make));
+  line.may_be_empty("make");
+  line.group("What to show and keep");
+  line.option("--history", "FILE",
+              "the history (default: .instr_bench/history.db); FILE.last has the commit of the last "
+              "time",
+              take_path(options->history));
+  line.option("--merge", "FILE",
+              "first add the runs of another history, such as another machine's; repeatable",
+              add_text(options->others));
+  line.option("-o,--output-dir,--output", "DIR",
+              "gets index.html, the report, and issue.md, if there is an issue: its first line is "
+              "the title (default: nightly)",
+              take_path(options->output));
+  declare_showing(line, options->showing);
+  line.section("Exit status",
+               "  0 nothing costs more; 1 something could not be measured; 2 nothing could; 3 there\n"
+               "  is an issue; 130 interrupted\n");
+  return
+      [options](const Invocation& invocation) { return Night(*options, invocation.stop).run(); };
+}
+
+}  // namespace instr
