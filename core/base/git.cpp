@@ -225,9 +225,9 @@ std::optional<std::string> Repository::find_commit_with(
 void leave_git_hook() {
   SpawnOptions spawn;
   spawn.argv = {"git", "rev-parse", "--local-env-vars"};
-  auto listed = run_command(std::move(spawn));
-  std::istringstream names(listed ? listed->output : "");
-  for (std::string name; std::getline(names, name);) ::unsetenv(name.c_str());
+  const auto listed = run_command(std::move(spawn));
+  if (!listed) return;
+  for (const std::string& name : split_lines(listed->output)) ::unsetenv(name.c_str());
 }
 
 std::string short_hash(const std::string& hash) { return hash.substr(0, 12); }

@@ -204,7 +204,7 @@ int to_exit_code(int wait_status) {
 
 Expected<int> run_to_end(const SpawnOptions& options, std::stop_token stop) {
   TRY_ASSIGN(auto process, Process::spawn(options));
-  if (const auto status = process.wait(stop)) return exit_code_of(*status);
+  if (const auto status = process.wait(stop)) return to_exit_code(*status);
   process.stop(std::chrono::seconds(10));
   return 128 + SIGINT;
 }
