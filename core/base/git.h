@@ -50,8 +50,7 @@ class Repository {
   bool is_ancestor(const std::string& commit, const std::string& descendant) const;
 
   // Returns the text of a file at a commit, without the newlines at its end.
-  Expected<std::string> file_at(const std::string& commit,
-                                const std::filesystem::path& file) const;
+  Expected<std::string> file_at(const std::string& commit, const std::filesystem::path& file) const;
 
   // The name of the user who commits here.
   Expected<std::string> user() const;
@@ -100,8 +99,8 @@ class Repository {
   std::filesystem::path folder_;
 };
 
-// Removes the variables with which git directs all git commands in a hook, whatever their folder, to
-// the hook's repository.
+// Removes the variables with which git directs all git commands in a hook, whatever their folder,
+// to the hook's repository.
 void leave_git_hook();
 
 // The first 12 digits of a hash.

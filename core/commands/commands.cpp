@@ -29,8 +29,9 @@ constexpr auto kCommands = std::to_array<Command>(
       kFinish, kBadSetup, merge_check_command},
      {"history", "WORD...", "record what commits cost, and show at which they changed", kFinish,
       kBadSetup, history_command},
-     {"nightly", "BRANCH [options of run]", "measure a branch, and write an issue about what costs more",
-      kFinish, kBadSetup, nightly_command},
+     {"nightly", "BRANCH [options of run]",
+      "measure a branch, and write an issue about what costs more", kFinish, kBadSetup,
+      nightly_command},
      {"accept", "KEY...", "let what a benchmark costs more now pass the check, with the reason",
       kEnd, kBadSetup, accept_command},
      // A status below 128 would be a verdict on the commit.

@@ -83,7 +83,8 @@ class ErrorLog {
  private:
   static constexpr std::size_t kMaxEnd = 4000;  // bytes
 
-  ErrorLog(Fd in, Fd out) : errors_(::fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3)), in_(std::move(in)) {
+  ErrorLog(Fd in, Fd out)
+      : errors_(::fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3)), in_(std::move(in)) {
     ::dup2(out.get(), STDERR_FILENO);
     copier_ = std::jthread([this](const std::stop_token& stop) { copy(stop); });
   }
@@ -182,9 +183,9 @@ class MergeCheck {
     TRY_ASSIGN(const auto tip, repository.resolve(branch));
     const auto base = repository.merge_base(tip, head);
     if (!base) {
-      return refusal(fmt::format(
-          "{} and {} have no commit in common here (a shallow clone? fetch all of it)", branch,
-          options_.head.value_or("HEAD")));
+      return refusal(
+          fmt::format("{} and {} have no commit in common here (a shallow clone? fetch all of it)",
+                      branch, options_.head.value_or("HEAD")));
     }
     base_ = *base;
     // Other options, such as a filter, measure something else.
@@ -361,9 +362,12 @@ Action merge_check_command(CommandLine& line) {
   line.usage("instr_bench merge-check [options] BASE [options of run]");
   line.describe(
       "Checks whether the commit that is checked out got slower since BASE, a branch or a commit: "
-      "compares it with the merge base of the two, which is built and measured in a worktree of its "
-      "own unless it has a baseline already. Paths in the options are relative to the project's top "
-      "folder. Limits are those of the base, a file of --limits included: a change cannot weaken its "
+      "compares it with the merge base of the two, which is built and measured in a worktree of "
+      "its "
+      "own unless it has a baseline already. Paths in the options are relative to the project's "
+      "top "
+      "folder. Limits are those of the base, a file of --limits included: a change cannot weaken "
+      "its "
       "own gate.");
   line.operands({"BASE", 1, 1}, options->operands);
   line.pass_on("OPTIONS...", options->options);
@@ -382,9 +386,10 @@ Action merge_check_command(CommandLine& line) {
               take_path(options->report));
   declare_showing(line, options->showing);
   line.check([options = options.get()] { return check_options(options->options); });
-  line.section("Exit status",
-               "  0 within the limits; 1 something could not be measured; 2 it could not be built or\n"
-               "  compared; 3 beyond a limit; 130 interrupted\n");
+  line.section(
+      "Exit status",
+      "  0 within the limits; 1 something could not be measured; 2 it could not be built or\n"
+      "  compared; 3 beyond a limit; 130 interrupted\n");
   return [options](const Invocation& invocation) {
     return run_merge_check(*options, invocation.stop);
   };

@@ -156,8 +156,7 @@ class Night {
   }
 
   Expected<int> write_issue() const {
-    Fd issue(
-        ::open(issue_file().c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode_t{0666}));
+    Fd issue(::open(issue_file().c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode_t{0666}));
     if (!issue) return tl::unexpected(write_error(issue_file(), errno));
     return run_program(
         with_options({"history", "issue", history(), branch(), "--since=" + *last_, "--"}),
@@ -165,8 +164,8 @@ class Night {
   }
 
   Expected<int> write_report() const {
-    std::vector<std::string> words{
-        "report", "--html=" + (options_.output / "index.html").string(), history()};
+    std::vector<std::string> words{"report", "--html=" + (options_.output / "index.html").string(),
+                                   history()};
     if (last_) words.push_back("--since=" + *last_);
     return run_program(std::move(words));
   }
@@ -189,15 +188,15 @@ Action nightly_command(CommandLine& line) {
   line.operands({"BRANCH", 1, 1}, options->operands);
   line.pass_on("OPTIONS...", options->options);
   line.group("What to measure");
-  line.option("--make", "COMMAND",
-              "builds the code to measure, if a definition's [build] does not",
+  line.option("--make", "COMMAND", "builds the code to measure, if a definition's [build] does not",
               take_text(options->make));
   line.may_be_empty("make");
   line.group("What to show and keep");
-  line.option("--history", "FILE",
-              "the history (default: .instr_bench/history.db); FILE.last has the commit of the last "
-              "time",
-              take_path(options->history));
+  line.option(
+      "--history", "FILE",
+      "the history (default: .instr_bench/history.db); FILE.last has the commit of the last "
+      "time",
+      take_path(options->history));
   line.option("--merge", "FILE",
               "first add the runs of another history, such as another machine's; repeatable",
               add_text(options->others));
@@ -206,11 +205,11 @@ Action nightly_command(CommandLine& line) {
               "the title (default: nightly)",
               take_path(options->output));
   declare_showing(line, options->showing);
-  line.section("Exit status",
-               "  0 nothing costs more; 1 something could not be measured; 2 nothing could; 3 there\n"
-               "  is an issue; 130 interrupted\n");
-  return
-      [options](const Invocation& invocation) { return Night(*options, invocation.stop).run(); };
+  line.section(
+      "Exit status",
+      "  0 nothing costs more; 1 something could not be measured; 2 nothing could; 3 there\n"
+      "  is an issue; 130 interrupted\n");
+  return [options](const Invocation& invocation) { return Night(*options, invocation.stop).run(); };
 }
 
 }  // namespace instr

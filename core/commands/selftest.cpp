@@ -53,8 +53,7 @@ class Runs {
   // empty; then also whether the run failed.
   Expected<ResultSet> run(const std::string& name, const std::string& base,
                           std::vector<std::string> more, SpawnOptions spawn, bool& failed) {
-    spawn.argv = {own_program(), "--quiet", "--format=jsonl",
-                  "--output=" + file(name).string()};
+    spawn.argv = {own_program(), "--quiet", "--format=jsonl", "--output=" + file(name).string()};
     if (!base.empty()) {
       spawn.argv.push_back("--baseline=" + file(base).string());
       spawn.argv.push_back("--limit=" + exact_limits());

@@ -100,7 +100,8 @@ TEST_F(MergeCheck, RefusesWhatIsNoCommitOrCannotBeBuilt) {
     EXPECT_EQ(refused.exit_code, 2);
     EXPECT_HAS(refused.errors, "there is no commit");
   }
-  for (const char* wrong : {"--head=", "--output=x"}) EXPECT_EQ(merge_check({wrong, "main"}).exit_code, 2);
+  for (const char* wrong : {"--head=", "--output=x"})
+    EXPECT_EQ(merge_check({wrong, "main"}).exit_code, 2);
   auto baseline = merge_check({"main", "--baseline=x"});
   EXPECT_EQ(baseline.exit_code, 2);
   EXPECT_HAS(baseline.errors, "--baseline is not for merge-check");
