@@ -3,7 +3,6 @@
 #pragma once
 
 #include <array>
-#include <filesystem>
 #include <functional>
 #include <map>
 #include <memory>
@@ -16,6 +15,7 @@
 #include "core/base/error.h"
 #include "core/compile/cache.h"
 #include "core/compile/compiled_variant.h"
+#include "core/compile/worker_program.h"
 #include "core/definitions/languages.h"
 
 namespace instr {
@@ -50,11 +50,8 @@ class LanguageSupport {
 
   // Returns the worker that counts under Callgrind, and the one that runs without it: built on
   // first use, and cached.
-  virtual Expected<std::filesystem::path> counting_worker(std::stop_token stop) = 0;
-  virtual Expected<std::filesystem::path> native_worker(std::stop_token stop) = 0;
-
-  // Returns what the native worker imports before it forks (WorkerOptions::imports).
-  virtual std::vector<std::string> imports() const { return {}; }
+  virtual Expected<WorkerProgram> counting_worker(std::stop_token stop) = 0;
+  virtual Expected<WorkerProgram> native_worker(std::stop_token stop) = 0;
 
   // Returns fields of the fingerprint that workers do not know.
   virtual std::map<std::string, std::string> describe() const { return {}; }

@@ -10,7 +10,7 @@
 #include "core/compile/compiled_variant.h"
 #include "core/measure/measure.h"
 #include "core/measure/schedule.h"
-#include "core/measure/worker_client.h"
+#include "core/measure/worker_process.h"
 
 namespace instr {
 

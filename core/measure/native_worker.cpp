@@ -29,15 +29,9 @@ wire::Message load_failure(Loss loss, std::chrono::milliseconds limit, const std
 NativeWorker::NativeWorker(WorkerOptions options, PrivateFolder folder)
     : options_(std::move(options)), folder_(std::move(folder)) {}
 
-Expected<std::unique_ptr<NativeWorker>> NativeWorker::start(const std::filesystem::path& program,
-                                                            Language language,
-                                                            std::vector<std::string> imports) {
+Expected<std::unique_ptr<NativeWorker>> NativeWorker::start(WorkerProgram program) {
   TRY_ASSIGN(auto folder, PrivateFolder::make());
-  WorkerOptions options{.worker = program,
-                        .language = language,
-                        .work_dir = folder.path(),
-                        .is_native = true,
-                        .imports = std::move(imports)};
+  WorkerOptions options{.program = std::move(program), .work_dir = folder.path()};
   std::unique_ptr<NativeWorker> worker(new NativeWorker(std::move(options), std::move(folder)));
   TRY_ASSIGN(worker->hello_, worker->bring_up());
   return worker;
@@ -103,7 +97,7 @@ Reply NativeWorker::load(WorkerProcess& host, const std::set<std::filesystem::pa
   Reply reply = wire::Message{"loaded", {}};
   for (const auto& unit : units) {
     if (reply && reply->verb == "loaded")
-      reply = host.request(load_request(options_.worker, unit), limit);
+      reply = host.request(load_request(options_.program.file, unit), limit);
   }
   return reply;
 }

@@ -15,8 +15,7 @@
 #include "core/base/error.h"
 #include "core/base/private_folder.h"
 #include "core/compile/compiled_variant.h"
-#include "core/definitions/languages.h"
-#include "core/measure/worker_client.h"
+#include "core/measure/worker_process.h"
 #include "core/results/measurement.h"
 
 namespace instr {
@@ -29,11 +28,8 @@ struct NativeEvents {
 
 class NativeWorker {
  public:
-  // Starts what build_worker made of kNative, or build_python_worker of kNativePython, and waits
-  // until it is ready. `imports`: as in WorkerOptions.
-  static Expected<std::unique_ptr<NativeWorker>> start(const std::filesystem::path& program,
-                                                       Language language = Language::kCpp,
-                                                       std::vector<std::string> imports = {});
+  // Starts it (LanguageSupport::native_worker), and waits until it is ready.
+  static Expected<std::unique_ptr<NativeWorker>> start(WorkerProgram program);
 
   // Its description of itself.
   const wire::Message& hello() const { return hello_; }

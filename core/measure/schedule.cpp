@@ -22,12 +22,11 @@ constexpr std::chrono::seconds kClearAwayTime{2};
 }  // namespace
 
 WorkerOptions worker_options(const ScheduleOptions& options, const fs::path& folder) {
-  return {.worker = {},
-          .valgrind = options.valgrind,
+  return {.valgrind = options.valgrind,
           .work_dir = folder,
-          .churn = options.churn,
           .simulation = options.simulation,
-          .call_paths = options.call_paths};
+          .call_paths = options.call_paths,
+          .churn = options.churn};
 }
 
 StartSource zygote_source(const ScheduleOptions& options, const fs::path& folder) {

@@ -20,7 +20,7 @@
 #include "core/compile/compiled_variant.h"
 #include "core/measure/measurer.h"
 #include "core/measure/schedule.h"
-#include "core/measure/worker_client.h"
+#include "core/measure/worker_process.h"
 #include "core/measure/zygote_pool.h"
 
 namespace instr {

@@ -14,6 +14,7 @@
 #include "core/base/content_hash.h"
 #include "core/base/environment.h"
 #include "core/base/read_file.h"
+#include "core/compile/source_writer.h"
 
 namespace instr {
 
@@ -49,28 +50,34 @@ Fd make_socket() { return Fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)); 
 
 }  // namespace
 
-std::string word_of(const WorkerOptions& options) {
-  std::string word = wire::encode({"warm",
-                                   {{"worker", options.worker.string()},
-                                    {"valgrind", options.valgrind.string()},
-                                    {"language", to_string(options.language)},
-                                    {"cache_sim", options.simulation.cache ? "1" : "0"},
-                                    {"branch_sim", options.simulation.branch ? "1" : "0"},
-                                    {"cores", fmt::format("{}", fmt::join(usable_cores(), " "))}}});
+std::string encode(const WarmPurpose& purpose) {
+  const WorkerOptions& options = purpose.options;
+  const WorkerProgram& program = options.program;
+  std::string word =
+      wire::encode({"warm",
+                    {{"worker", program.file.string()},
+                     {"command", fmt::format("{}", fmt::join(program.command, "\n"))},
+                     {"environment", fmt::format("{}", fmt::join(program.environment, "\n"))},
+                     {"folder", program.working_directory.string()},
+                     {"valgrind", options.valgrind.string()},
+                     {"language", to_string(purpose.language)},
+                     {"cache_sim", options.simulation.cache ? "1" : "0"},
+                     {"branch_sim", options.simulation.branch ? "1" : "0"},
+                     {"cores", fmt::format("{}", fmt::join(usable_cores(), " "))}}});
   word.pop_back();
   return word;
 }
 
-Expected<WorkerOptions> options_of(const std::string& word) {
+Expected<WarmPurpose> parse_purpose(const std::string& word) {
   const auto message = wire::decode(word);
   const auto language = find_language(message ? message->get("language") : "");
   if (!message || message->verb != "warm" || !language) return fail("malformed: '" + word + "'");
   WorkerOptions options;
-  options.worker = message->get("worker");
+  options.program = {message->get("worker"), lines_of(message->get("command")),
+                     lines_of(message->get("environment")), message->get("folder")};
   options.valgrind = message->get("valgrind");
-  options.language = *language;
   options.simulation = {message->get("cache_sim") == "1", message->get("branch_sim") == "1"};
-  return options;
+  return WarmPurpose{*language, std::move(options)};
 }
 
 std::string warm_address(const std::string& word) {

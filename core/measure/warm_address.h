@@ -21,30 +21,39 @@
 
 #include "core/base/error.h"
 #include "core/base/process.h"
-#include "core/measure/worker_client.h"
+#include "core/definitions/languages.h"
+#include "core/measure/worker_command.h"
+#include "core/measure/worker_link.h"
 
 namespace instr {
 
-// What one is started for, as one word: the worker, how Valgrind runs it, and on which cores.
-std::string word_of(const WorkerOptions& options);
-Expected<WorkerOptions> options_of(const std::string& word);
+// What a warm worker is started for.
+struct WarmPurpose {
+  Language language = Language::kCpp;
+  WorkerOptions options = {};
+};
 
-// The name of its socket: also of the user, this program, and the namespaces that it runs in.
+// Returns it as one word: the worker, how Valgrind runs it, and on which cores.
+std::string encode(const WarmPurpose& purpose);
+Expected<WarmPurpose> parse_purpose(const std::string& word);
+
+// Returns the name of its socket: a hash of the word, the user, this program, and the namespaces
+// that it runs in.
 std::string warm_address(const std::string& word);
 
-// Those of all warm workers of this user here, whatever they were started for.
+// Returns the names of all warm workers of this user here, whatever they were started for.
 std::vector<std::string> warm_addresses();
 
-// A socket that listens there; an error if another does.
+// Returns a socket that listens there; an error if another does.
 Expected<Fd> listen_at(const std::string& address);
 
-// A connection to what listens there, unless nothing does, or it is another user's.
+// Returns a connection to the warm worker there; nothing if there is none of this user.
 std::optional<Link> connect_to(const std::string& address);
 
 // The number that the socket has in the process of a warm worker.
 inline constexpr int kWarmListeningFd = 3;
 
-// The user on the other side of a connection.
+// Returns the user on the other side of a connection.
 std::optional<uid_t> user_of(int connection);
 
 }  // namespace instr

@@ -52,8 +52,8 @@ Expected<Link> find_or_start(const std::string& word) {
 
 class WarmZygotes : public ZygoteSource {
  public:
-  WarmZygotes(WorkerOptions options, std::function<void(const std::string&)> note)
-      : options_(std::move(options)), word_(word_of(options_)), note_(std::move(note)) {}
+  WarmZygotes(WarmPurpose purpose, std::function<void(const std::string&)> note)
+      : options_(std::move(purpose.options)), word_(encode(purpose)), note_(std::move(note)) {}
 
   Expected<wire::Message> hello() override {
     std::string why;
@@ -78,7 +78,7 @@ class WarmZygotes : public ZygoteSource {
     const pid_t pid = std::atoi(reply.get("pid").c_str());
     if (reply.verb != "forked" || pid <= 0) return fail(reply.get("message"));
     auto zygote = WorkerProcess::borrow(std::move(ends.first),
-                                        {pid, reply.get("log"), options_.worker, std::move(link)});
+                                        {pid, reply.get("log"), options_.program.file, std::move(link)});
     std::lock_guard lock(mutex_);
     if (is_killed_) return fail("interrupted");
     borrowed_.push_back(zygote);
@@ -150,8 +150,8 @@ StartSource warm_workers(WorkerOptions options, FindWorker find_worker,
   return [options = std::move(options), find_worker = std::move(find_worker),
           note = std::move(note)](Language language) -> Expected<std::shared_ptr<ZygoteSource>> {
     return options_for(language, options, find_worker)
-        .map([&note](WorkerOptions&& its) -> std::shared_ptr<ZygoteSource> {
-          return std::make_shared<WarmZygotes>(std::move(its), note);
+        .map([&note, language](WorkerOptions&& worker) -> std::shared_ptr<ZygoteSource> {
+          return std::make_shared<WarmZygotes>(WarmPurpose{language, std::move(worker)}, note);
         });
   };
 }

@@ -1,4 +1,4 @@
-// What runs have of warm workers (core/measure/warm_address.h).
+// The side of a run that uses warm workers (core/measure/warm_address.h).
 #pragma once
 
 #include <chrono>
@@ -10,8 +10,8 @@
 
 namespace instr {
 
-// Zygotes of warm workers; one that is not there, or of which a file has changed, is started. Where
-// that is impossible, those of a root of our own; `note` is then called with the reason.
+// Returns a source of zygotes of warm workers; one that is missing, or of which a file has changed,
+// is started. If that fails, zygotes are forked from a root of our own, and `note` gets the reason.
 StartSource warm_workers(WorkerOptions options, FindWorker find_worker,
                          std::function<void(const std::string& what)> note);
 
@@ -19,14 +19,14 @@ struct WarmStatus {
   pid_t pid = 0;
   bool is_used = false;
   std::chrono::seconds idle{0};
-  std::string libtorch_version;  // empty: it has not started yet
+  std::string libtorch_version;  // empty: LibTorch has not started yet
   Language language = Language::kCpp;
 };
 
-// Of this user's that answer.
+// Lists this user's warm workers that reply.
 std::vector<WarmStatus> warm_status();
 
-// Ends them: how many there were.
+// Stops them and returns how many there were.
 int stop_warm_workers();
 
 }  // namespace instr

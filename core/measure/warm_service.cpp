@@ -187,13 +187,11 @@ Expected<void> serve_warm(Fd listening, const std::string& word,
                           std::chrono::milliseconds idle_time) {
   ::signal(SIGHUP, SIG_IGN);  // the terminal's end is not its own
   const timespec started = now();
-  auto options = options_of(word);
-  auto folder = PrivateFolder::make();
-  if (!options) return tl::unexpected(options.error());
-  if (!folder) return tl::unexpected(folder.error());
-  options->work_dir = folder->path();
-  TRY_ASSIGN(auto root, Root::start(*options));
-  WarmService(std::move(listening), std::move(root), options->language, started).serve(idle_time);
+  TRY_ASSIGN(auto purpose, parse_purpose(word));
+  TRY_ASSIGN(const auto folder, PrivateFolder::make());
+  purpose.options.work_dir = folder.path();
+  TRY_ASSIGN(auto root, Root::start(purpose.options));
+  WarmService(std::move(listening), std::move(root), purpose.language, started).serve(idle_time);
   return {};
 }
 

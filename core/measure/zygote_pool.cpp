@@ -47,11 +47,8 @@ WarmUp zygote_of(const Variant& variant) {
 
 Expected<WorkerOptions> options_for(Language language, WorkerOptions options,
                                     const FindWorker& find_worker) {
-  options.language = language;
-  return find_worker(language).map([&options](std::filesystem::path&& worker) {
-    options.worker = std::move(worker);
-    return std::move(options);
-  });
+  TRY_ASSIGN(options.program, find_worker(language));
+  return options;
 }
 
 Expected<std::shared_ptr<Root>> start_root(Language language, const WorkerOptions& options,

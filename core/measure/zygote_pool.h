@@ -17,7 +17,7 @@
 #include "core/base/error.h"
 #include "core/definitions/backends.h"
 #include "core/definitions/variant.h"
-#include "core/measure/worker_client.h"
+#include "core/measure/worker_process.h"
 
 namespace instr {
 
@@ -28,7 +28,7 @@ Expected<wire::Message> check_hello(const wire::Message& hello);
 WarmUp zygote_of(const Variant& variant);
 
 // Builds the worker for a language once it is needed, or waits until it is built.
-using FindWorker = std::function<Expected<std::filesystem::path>(Language)>;
+using FindWorker = std::function<Expected<WorkerProgram>(Language)>;
 
 // The options of a worker for that language.
 Expected<WorkerOptions> options_for(Language language, WorkerOptions options,

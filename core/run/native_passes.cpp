@@ -14,7 +14,7 @@ Expected<NativeLanguage> NativePasses::start(Language language, std::stop_token 
   auto& worker = workers_[static_cast<std::size_t>(language)];
   if (!worker) {
     TRY_ASSIGN(auto program, support.native_worker(stop));
-    TRY_ASSIGN(worker, NativeWorker::start(program, language, support.imports()));
+    TRY_ASSIGN(worker, NativeWorker::start(std::move(program)));
   }
   return NativeLanguage{
       [&support](const std::vector<Variant>& variants, Purpose purpose, std::stop_token ended) {

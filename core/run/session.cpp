@@ -4,7 +4,7 @@
 #include <iterator>
 #include <utility>
 
-#include "core/measure/pinned_environment.h"
+#include "core/compile/pinned_environment.h"
 #include "core/measure/schedule.h"
 #include "core/run/capabilities.h"
 #include "core/run/make_fingerprint.h"
@@ -41,7 +41,7 @@ struct Session::State {
   ~State() { building.request_stop(); }
 
   Expected<void> open_scheduler();
-  Expected<std::filesystem::path> build_counting_worker(Language language);
+  Expected<WorkerProgram> build_counting_worker(Language language);
   void take(UnitResult unit, const Selected& selected);
   void tidy();
 
@@ -64,7 +64,7 @@ const LibTorch& Session::libtorch() const { return state_->tools->libtorch(); }
 const Toolchain& Session::toolchain() const { return state_->tools->compile.toolchain; }
 const Costs& Session::costs() const { return state_->reporter.costs; }
 std::size_t Session::not_dumped() const { return state_->native->not_dumped(); }
-Expected<std::filesystem::path> Session::worker(std::stop_token stop) const {
+Expected<WorkerProgram> Session::worker(std::stop_token stop) const {
   return state_->tools->language(Language::kCpp).counting_worker(stop);
 }
 
@@ -119,7 +119,7 @@ Expected<void> Session::State::open_scheduler() {
   return {};
 }
 
-Expected<std::filesystem::path> Session::State::build_counting_worker(Language language) {
+Expected<WorkerProgram> Session::State::build_counting_worker(Language language) {
   auto worker = tools->language(language).counting_worker(building.get_token());
   if (worker) reporter.phase("starting LibTorch under Valgrind");
   return worker;

@@ -10,6 +10,7 @@
 
 #include "core/base/error.h"
 #include "core/compile/compiled_variant.h"
+#include "core/compile/worker_program.h"
 #include "core/results/fingerprint.h"
 #include "core/run/config.h"
 #include "core/run/costs.h"
@@ -61,7 +62,7 @@ class Session {
   // The cost of measuring, as known from earlier runs.
   const Costs& costs() const;
   // Returns the worker that counts in C++, which is built if the cache lacks it.
-  Expected<std::filesystem::path> worker(std::stop_token stop) const;
+  Expected<WorkerProgram> worker(std::stop_token stop) const;
 
  private:
   struct State;

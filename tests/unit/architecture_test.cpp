@@ -98,7 +98,7 @@ TEST(Architecture, OnePlaceWritesStandardOutputAndStandardError) {
 // kernel, and the end of our worker's log.
 TEST(Architecture, OnePlaceReadsWholeFiles) {
   EXPECT_EQ(files_with({"ifstream", "fopen(", "rdbuf("}),
-            (std::set<std::string>{"core/base/process.cpp", "core/measure/worker_client.cpp"}));
+            (std::set<std::string>{"core/base/process.cpp", "core/measure/worker_process.cpp"}));
 }
 
 // A `default:` hides a forgotten enumerator from the compiler. These switch over characters, and

@@ -8,7 +8,7 @@
 #include <thread>
 
 #include "core/compile/compiled_variant.h"
-#include "core/measure/pinned_environment.h"
+#include "core/compile/pinned_environment.h"
 #include "core/measure/schedule_plan.h"
 #include "tests/labels.h"
 #include "tests/testing.h"
@@ -119,7 +119,9 @@ class Unstartable : public ::testing::Test {
 
   std::unique_ptr<Scheduler> start(const std::filesystem::path& valgrind, bool fresh = false) {
     ScheduleOptions options;
-    options.find_worker = [this](Language) { return folder_.path() / "worker"; };
+    options.find_worker = [this](Language) -> Expected<WorkerProgram> {
+      return WorkerProgram{folder_.path() / "worker", {}, pinned_environment(cpu_class())};
+    };
     options.valgrind = valgrind;
     options.jobs = 2;
     options.retries = retries_;

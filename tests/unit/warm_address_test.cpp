@@ -13,42 +13,47 @@ namespace {
 
 using namespace testing;
 
-WorkerOptions some() {
-  WorkerOptions options;
-  options.worker = "/a folder/worker.so";
-  options.valgrind = "valgrind\t=%";
-  options.language = Language::kPython;
-  options.simulation = {true, false};
-  return options;
+WarmPurpose some_purpose() {
+  WarmPurpose purpose{.language = Language::kPython};
+  purpose.options.program = {
+      "/a folder/worker.so", {"python", "-c", "x = 1"}, {"A=b", "C="}, "/a folder"};
+  purpose.options.valgrind = "valgrind\t=%";
+  purpose.options.simulation = {true, false};
+  return purpose;
 }
 
 TEST(WarmAddress, AWordKeepsWhatAWorkerIsStartedFor) {
-  const auto read = value_of(options_of(word_of(some())));
-  EXPECT_EQ(read.worker, some().worker);
-  EXPECT_EQ(read.valgrind, some().valgrind);
-  EXPECT_EQ(read.language, some().language);
-  EXPECT_EQ(read.simulation, some().simulation);
-  EXPECT_EQ(word_of(read), word_of(some()));
+  const WarmPurpose written = some_purpose();
+  const auto read = value_of(parse_purpose(encode(written)));
+  EXPECT_EQ(read.language, written.language);
+  EXPECT_EQ(read.options.program.file, written.options.program.file);
+  EXPECT_EQ(read.options.program.command, written.options.program.command);
+  EXPECT_EQ(read.options.program.environment, written.options.program.environment);
+  EXPECT_EQ(read.options.program.working_directory, written.options.program.working_directory);
+  EXPECT_EQ(read.options.valgrind, written.options.valgrind);
+  EXPECT_EQ(read.options.simulation, written.options.simulation);
+  EXPECT_EQ(encode(read), encode(written));
 }
 
 TEST(WarmAddress, AMalformedWordIsRefused) {
   for (const char* word : {"", "cold\tlanguage=py", "warm", "warm\tlanguage=cobol", "warm\tx"}) {
-    EXPECT_FALSE(options_of(word)) << word;
+    EXPECT_FALSE(parse_purpose(word)) << word;
   }
 }
 
 TEST(WarmAddress, IsAnotherForEachOption) {
-  std::vector<std::string> all{warm_address(word_of(some()))};
+  std::vector<std::string> all{warm_address(encode(some_purpose()))};
   const auto add = [&all](auto change) {
-    WorkerOptions options = some();
-    change(options);
-    all.push_back(warm_address(word_of(options)));
+    WarmPurpose purpose = some_purpose();
+    change(purpose);
+    all.push_back(warm_address(encode(purpose)));
   };
-  add([](auto& options) { options.worker = "/other"; });
-  add([](auto& options) { options.valgrind = "/other"; });
-  add([](auto& options) { options.language = Language::kCpp; });
-  add([](auto& options) { options.simulation.branch = true; });
-  EXPECT_EQ(warm_address(word_of(some())), all[0]);
+  add([](auto& purpose) { purpose.options.program.file = "/other"; });
+  add([](auto& purpose) { purpose.options.program.environment.push_back("D=e"); });
+  add([](auto& purpose) { purpose.options.valgrind = "/other"; });
+  add([](auto& purpose) { purpose.language = Language::kCpp; });
+  add([](auto& purpose) { purpose.options.simulation.branch = true; });
+  EXPECT_EQ(warm_address(encode(some_purpose())), all[0]);
   std::sort(all.begin(), all.end());
   EXPECT_EQ(std::unique(all.begin(), all.end()), all.end());
 }

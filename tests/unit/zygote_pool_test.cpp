@@ -60,11 +60,11 @@ class ZygotePoolTest : public ::testing::Test {
     ASSERT_TRUE(write_text(script_, text));
     fs::permissions(script_, fs::perms::owner_all);
     options_.valgrind = script_;
-    options_.worker = folder_.path() / "worker";
+    options_.program.file = folder_.path() / "worker";
     options_.work_dir = folder_.path();
-    const FindWorker find = [this](Language language) -> Expected<fs::path> {
+    const FindWorker find = [this](Language language) -> Expected<WorkerProgram> {
       if (language == Language::kPython) return fail("no Python");
-      return options_.worker;
+      return options_.program;
     };
     pool_.emplace(own_roots(options_, find), [] {});
   }

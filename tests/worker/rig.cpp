@@ -13,6 +13,7 @@
 #include "core/compile/cpp/build_inputs.h"
 #include "core/compile/cpp/compile_cpp.h"
 #include "core/compile/libtorch.h"
+#include "core/compile/pinned_environment.h"
 #include "core/compile/toolchain.h"
 #include "core/measure/measure.h"
 #include "core/measure/zygote_pool.h"
@@ -163,12 +164,14 @@ std::shared_ptr<WorkerProcess> Rig::start(const std::string& folder, const Simul
 }
 
 std::shared_ptr<Root> Rig::start_root(const std::string& folder, const Simulation& simulation) {
-  WorkerOptions options{.worker = folder_ / folder / "worker",
-                        .valgrind = "valgrind",
-                        .work_dir = folder_ / folder,
-                        .simulation = simulation};
+  const fs::path where = folder_ / folder;
+  WorkerOptions options{
+      .program = {where / "worker", {"./worker"}, pinned_environment(cpu_class()), where},
+      .valgrind = "valgrind",
+      .work_dir = where,
+      .simulation = simulation};
   fs::create_directories(options.work_dir);
-  fs::copy_file(worker_, options.worker, fs::copy_options::overwrite_existing);
+  fs::copy_file(worker_, options.program.file, fs::copy_options::overwrite_existing);
   fs::path libraries = options.work_dir / kLibraryLink;
   if (!fs::exists(libraries)) fs::copy_symlink(worker_.parent_path() / kLibraryLink, libraries);
   auto root = value_of(Root::start(options));

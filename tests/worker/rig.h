@@ -9,7 +9,7 @@
 #include <string>
 
 #include "core/definitions/backends.h"
-#include "core/measure/worker_client.h"
+#include "core/measure/worker_process.h"
 #include "tests/testing.h"
 
 namespace instr::worker_tests {

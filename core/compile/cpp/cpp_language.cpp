@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "core/base/environment.h"
 #include "core/compile/cpp/compile_cpp.h"
+#include "core/compile/pinned_environment.h"
 
 namespace instr {
 
@@ -24,20 +26,24 @@ class CppLanguage : public LanguageSupport {
     return instr::find_compiled(variants, options_, cache_);
   }
 
-  Expected<std::filesystem::path> counting_worker(std::stop_token stop) override {
+  Expected<WorkerProgram> counting_worker(std::stop_token stop) override {
     CompileOptions options = options_;
     options.jobs = std::max(options.jobs - 1, 1);  // one remains for the precompiled header
-    return build(WorkerKind::kCounting, options, stop);
+    return build(WorkerKind::kCounting, options, pinned_environment(cpu_class()), stop);
   }
 
-  Expected<std::filesystem::path> native_worker(std::stop_token stop) override {
-    return build(WorkerKind::kNative, options_, stop);
+  Expected<WorkerProgram> native_worker(std::stop_token stop) override {
+    return build(WorkerKind::kNative, options_, own_environment(), stop);
   }
 
  private:
-  Expected<std::filesystem::path> build(WorkerKind kind, const CompileOptions& options,
-                                        std::stop_token stop) {
-    return build_worker(kind, options.sources, options, cache_, stop);
+  Expected<WorkerProgram> build(WorkerKind kind, const CompileOptions& options,
+                                std::vector<std::string> environment, std::stop_token stop) {
+    TRY_ASSIGN(auto worker, build_worker(kind, options.sources, options, cache_, stop));
+    return WorkerProgram{worker,
+                         {"./" + worker.filename().string()},
+                         std::move(environment),
+                         worker.parent_path()};
   }
 
   const CompileOptions& options_;

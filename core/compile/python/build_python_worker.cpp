@@ -4,10 +4,12 @@
 #include <map>
 
 #include "core/base/content_hash.h"
+#include "core/base/environment.h"
 #include "core/base/process.h"
 #include "core/compile/cache_files.h"
 #include "core/compile/compiled_variant.h"
 #include "core/compile/cpp/compile_cpp.h"
+#include "core/compile/pinned_environment.h"
 #include "core/compile/python/compile_python.h"
 #include "worker/wire.h"
 
@@ -21,6 +23,35 @@ constexpr const char* kServe = "serve.py";
 // Beside it, in the native worker.
 constexpr const char* kNativeModules[] = {"instr_compiler.py", "instr_xla.py"};
 constexpr const char* kCodeCache = "pycache";
+
+// The folder's name for a process that has it open as kProgramFolderFd.
+std::string folder_name() { return "/proc/self/fd/" + std::to_string(wire::kProgramFolderFd); }
+
+// Returns the command that starts the interpreter for a task of serve.py.
+std::vector<std::string> python_command(const std::string& task) {
+  // Not as a program of its own: its path, as the system resolves it, would be on the heap. And not
+  // named as a file: to show a line of it, Python would look who owns that.
+  const std::string folder = folder_name();
+  const std::string start = fmt::format(
+      "import sys; sys.path.pop(0); exec(compile(open('{0}/{1}').read(), '<{1}>', 'exec'))", folder,
+      kServe);
+  return {folder + "/python", "-S", "-s", "-u", "-c", start, task, folder};
+}
+
+// Returns where the modules that a counting worker imports have their code.
+std::string python_code_cache() {
+  return "PYTHONPYCACHEPREFIX=" + folder_name() + "/" + kCodeCache;
+}
+
+// Returns what its environment has besides that of all languages.
+std::vector<std::string> python_environment() {
+  const std::string folder = folder_name();
+  return {"PYTHONHOME=" + folder + "/home:" + folder + "/platform_home", "PYTHONHASHSEED=0",
+          // Kept with the worker, under a name of fixed length.
+          "TORCHINDUCTOR_CACHE_DIR=" + folder + "/" + kUnsealedName,
+          // Another backend that is installed would be imported, too; nothing is counted on one.
+          "TORCH_DEVICE_BACKEND_AUTOLOAD=0"};
+}
 
 // What the interpreter imports depends on: the folders that its modules are in change as packages
 // are installed.
@@ -88,27 +119,37 @@ Expected<void> write_texts(const std::map<std::string, std::string>& texts,
   return written;
 }
 
+WorkerProgram program_for(WorkerKind kind, const fs::path& worker,
+                          const std::set<std::string>& imports) {
+  const bool is_native = kind == WorkerKind::kNativePython;
+  WorkerProgram program{worker, python_command("serve"),
+                        is_native ? own_environment() : pinned_environment(cpu_class())};
+  const auto set = [&program](std::string text) { program.environment.push_back(std::move(text)); };
+  for (std::string& text : python_environment()) set(std::move(text));
+  set("PYTHONDONTWRITEBYTECODE=1");
+  if (is_native) {
+    program.command.insert(program.command.end(), imports.begin(), imports.end());
+    // Importing the compiler calls torch.cuda.is_available(): it must not start CUDA, which no
+    // forked process could use then.
+    set("PYTORCH_NVML_BASED_CUDA_CHECK=1");
+    return program;
+  }
+  set(python_code_cache());
+  // The worker's allocator is that of the whole process, the interpreter's own ones switched off.
+  set("LD_PRELOAD=" + folder_name() + "/" + worker.filename().string());
+  set("PYTHONMALLOC=malloc");
+  // Inductor compiles for a processor that Valgrind knows, in this process.
+  set(cpu_class() == CpuClass::kAvx2 ? "TORCHINDUCTOR_CPP_MARCH=haswell"
+                                     : "TORCHINDUCTOR_CPP_MARCH=nehalem");
+  set("TORCHINDUCTOR_COMPILE_THREADS=1");
+  return program;
+}
+
 }  // namespace
-
-std::string python_folder() { return "/proc/self/fd/" + std::to_string(wire::kProgramFolderFd); }
-
-std::vector<std::string> python_command(const std::string& task) {
-  // Not as a program of its own: its path, as the system resolves it, would be on the heap. And not
-  // named as a file: to show a line of it, Python would look who owns that.
-  const std::string folder = python_folder();
-  const std::string start = fmt::format(
-      "import sys; sys.path.pop(0); exec(compile(open('{0}/{1}').read(), '<{1}>', 'exec'))", folder,
-      kServe);
-  return {folder + "/python", "-S", "-s", "-u", "-c", start, task, folder};
-}
-
-std::string python_code_cache() {
-  return "PYTHONPYCACHEPREFIX=" + python_folder() + "/" + kCodeCache;
-}
 
 std::vector<fs::path> list_python_modules(const fs::path& worker) {
   const fs::path folder = worker.parent_path();
-  const fs::path code = folder / kCodeCache / python_folder().substr(1);
+  const fs::path code = folder / kCodeCache / folder_name().substr(1);
   std::vector<fs::path> modules;
   std::error_code ignored;
   for (const auto& entry : fs::recursive_directory_iterator(code, ignored)) {
@@ -120,28 +161,20 @@ std::vector<fs::path> list_python_modules(const fs::path& worker) {
   return modules;
 }
 
-std::vector<std::string> python_environment() {
-  const std::string folder = python_folder();
-  return {"PYTHONHOME=" + folder + "/home:" + folder + "/platform_home", "PYTHONHASHSEED=0",
-          // Kept with the worker, under a name of fixed length.
-          "TORCHINDUCTOR_CACHE_DIR=" + folder + "/" + kUnsealedName,
-          // Another backend that is installed would be imported, too; nothing is counted on one.
-          "TORCH_DEVICE_BACKEND_AUTOLOAD=0"};
-}
-
-Expected<fs::path> build_python_worker(WorkerKind kind, const Python& python,
-                                       const CompileOptions& options, Cache& cache,
-                                       std::stop_token stop) {
-  TRY_ASSIGN(auto worker, build_worker(kind, options.sources, options, cache, stop));
+Expected<WorkerProgram> build_python_worker(WorkerKind kind, const Python& python,
+                                            const std::set<std::string>& imports,
+                                            const CompileOptions& options, Cache& cache,
+                                            std::stop_token stop) {
+  TRY_ASSIGN(const auto shared, build_worker(kind, options.sources, options, cache, stop));
   auto texts = modules_of(kind, options.sources);
   texts[kServe] = read_text(python_script(options.sources, kServe)).value_or("");
-  std::string identity = worker.parent_path().filename().string() + "\n" + identity_of(python);
+  std::string identity = shared.parent_path().filename().string() + "\n" + identity_of(python);
   for (const auto& [name, text] : texts) identity += "\n" + text;
   const std::string name = "python-" + content_hash(identity);
-  return cache.get(name + "/worker.so", [&](const fs::path& to) -> Expected<void> {
+  const auto make = [&](const fs::path& to) -> Expected<void> {
     const fs::path folder = to.parent_path();
     std::error_code problem;
-    fs::copy_file(worker, to, problem);
+    fs::copy_file(shared, to, problem);
     if (problem) return fail("cannot write " + to.string() + ": " + problem.message());
     return write_texts(texts, folder)
         .and_then([&] { return make_links(python, folder); })
@@ -149,7 +182,9 @@ Expected<fs::path> build_python_worker(WorkerKind kind, const Python& python,
           // Only counts depend on where a module was compiled.
           return kind == WorkerKind::kPython ? import_once(folder, stop) : Expected<void>();
         });
-  });
+  };
+  TRY_ASSIGN(const auto worker, cache.get(name + "/worker.so", make));
+  return program_for(kind, worker, imports);
 }
 
 }  // namespace instr

@@ -12,8 +12,9 @@ namespace instr {
 
 namespace {
 
-// Returns the modules that a variant imports and that take seconds, as in WorkerOptions::imports.
-// The module of a package usually has the package's name.
+// Returns what a variant imports that takes seconds, for a native worker to import before it forks:
+// modules, and "compiler" for what torch.compile() needs. The module of a package usually has the
+// package's name.
 std::set<std::string> find_imports(const Variant& variant) {
   std::set<std::string> imports;
   if (is_compiled(variant.backend)) imports.insert(to_string(WarmUp::kCompiler));
@@ -63,15 +64,13 @@ class PythonLanguage : public LanguageSupport {
     return {};
   }
 
-  Expected<std::filesystem::path> counting_worker(std::stop_token stop) override {
+  Expected<WorkerProgram> counting_worker(std::stop_token stop) override {
     return build(WorkerKind::kPython, stop);
   }
 
-  Expected<std::filesystem::path> native_worker(std::stop_token stop) override {
+  Expected<WorkerProgram> native_worker(std::stop_token stop) override {
     return build(WorkerKind::kNativePython, stop);
   }
-
-  std::vector<std::string> imports() const override { return {imports_.begin(), imports_.end()}; }
 
   std::map<std::string, std::string> describe() const override {
     if (!python_ || !*python_) return {};
@@ -79,9 +78,9 @@ class PythonLanguage : public LanguageSupport {
   }
 
  private:
-  Expected<std::filesystem::path> build(WorkerKind kind, std::stop_token stop) {
+  Expected<WorkerProgram> build(WorkerKind kind, std::stop_token stop) {
     if (!*python_) return tl::unexpected(python_->error());
-    return build_python_worker(kind, **python_, options_, cache_, stop);
+    return build_python_worker(kind, **python_, imports_, options_, cache_, stop);
   }
 
   const std::optional<std::string> command_;

@@ -1,4 +1,4 @@
-#include "core/measure/worker_client.h"
+#include "core/measure/worker_link.h"
 
 #include <gtest/gtest.h>
 #include <sys/socket.h>
@@ -9,7 +9,7 @@
 
 #include "tests/labels.h"
 
-namespace instr::worker_client_test {
+namespace instr::worker_link_test {
 namespace {
 
 const RunsUnder kThreadSanitizer("thread", "LinkTest.*");
@@ -231,4 +231,4 @@ TEST(TimeoutOf, NeverOverflowsWhenAdded) {
 }
 
 }  // namespace
-}  // namespace instr::worker_client_test
+}  // namespace instr::worker_link_test

@@ -1,4 +1,4 @@
-#include "core/measure/pinned_environment.h"
+#include "core/compile/pinned_environment.h"
 
 #include <iterator>
 #include <utility>

@@ -1,0 +1,247 @@
+#include "core/measure/worker_process.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <utility>
+
+#include "core/base/format.h"
+#include "core/base/trim.h"
+#include "core/measure/loaded_libraries.h"
+#include "core/results/fingerprint.h"
+
+namespace instr {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr std::size_t kLogShown = 2000;  // characters of a log shown in a message
+
+// Returns the descriptor and the name of a new log.
+Expected<std::pair<Fd, fs::path>> open_log(const fs::path& folder) {
+  std::string name = (folder / "worker.XXXXXX.log").string();
+  Fd log(::mkostemps(name.data(), 4, O_APPEND | O_CLOEXEC));
+  if (!log) {
+    return fail("cannot write to " + folder.string() + ": " + std::strerror(errno),
+                "free some space on that disk, or set TMPDIR");
+  }
+  return std::pair{std::move(log), fs::path(name)};
+}
+
+Expected<Fd> open_folder(const fs::path& folder) {
+  Fd descriptor(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!descriptor) return fail("cannot open " + folder.string() + ": " + std::strerror(errno));
+  return descriptor;
+}
+
+// Returns advice about a limit that a worker inherits from this process and that can keep it from
+// starting; empty if there is none.
+std::string limit_advice() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return "";
+  return fmt::format(
+      "the address space is limited to {} KiB, by 'ulimit -v': start from a shell without a limit",
+      format_count(static_cast<double>(limit.rlim_cur >> 10)));
+}
+
+// Returns the last messages of Valgrind itself in its log, without the figures that the worker has
+// it write there.
+std::string valgrind_messages(const fs::path& log) {
+  std::ifstream file(log, std::ios::binary);
+  std::string messages;
+  for (std::string line; std::getline(file, line);) {
+    bool is_message =
+        line.starts_with("==") || line.starts_with("--") || line.starts_with("valgrind:");
+    if (is_message) messages += line + "\n";
+    if (messages.size() > 2 * kLogShown) messages.erase(0, messages.find('\n', kLogShown) + 1);
+  }
+  return messages;
+}
+
+using Use = CpuUse (*)(pid_t);  // of the process alone, or with its descendants
+
+// Waits until `limits` end it for a process.
+Link::Patience while_within(const CpuLimits& limits, pid_t pid, Use use) {
+  CpuWatch watch(limits, now_ms(), use(pid));
+  const std::chrono::milliseconds interval(watch.interval_ms());
+  return {interval, [=]() mutable { return watch.look(now_ms(), use(pid)); }};
+}
+
+}  // namespace
+
+struct WorkerProcess::Started {
+  std::optional<Process> process;  // its destructor kills the group; absent: another program's
+  fs::path log;
+  fs::path worker;
+  bool is_native;
+  std::chrono::milliseconds idle_limit;
+  std::optional<Link> lender = {};
+
+  std::uintmax_t log_size() const {
+    std::error_code problem;
+    auto size = fs::file_size(log, problem);
+    return problem ? 0 : size;
+  }
+
+  std::string read(std::uintmax_t begin, std::uintmax_t size) const {
+    std::ifstream file(log, std::ios::binary);
+    std::string text(static_cast<std::size_t>(size), '\0');
+    file.seekg(static_cast<std::streamoff>(begin));
+    file.read(text.data(), static_cast<std::streamsize>(text.size()));
+    text.resize(static_cast<std::size_t>(file.gcount()));
+    return text;
+  }
+
+  std::string written_since(std::uintmax_t begin) const {
+    auto size = log_size();
+    if (size <= begin) return {};
+    if (size - begin <= kLogShown) return read(begin, size - begin);
+    // The reason may be at the beginning, with nothing but the frames of a stack at the end.
+    constexpr std::uintmax_t kHalf = kLogShown / 2;
+    return read(begin, kHalf) + "\n[...]\n" + read(size - kHalf, kHalf);
+  }
+};
+
+WorkerProcess::WorkerProcess(std::shared_ptr<Started> started, Link link, pid_t pid,
+                             std::shared_ptr<WorkerProcess> parent)
+    : started_(std::move(started)), link_(std::move(link)), parent_(std::move(parent)), pid_(pid) {}
+
+WorkerProcess::~WorkerProcess() {
+  link_.abort();
+  // Only one that was alive a moment ago: its number may have been reused by now.
+  if (loss_ && *loss_ != Loss::kClosed) kill_tree(pid_);
+}
+
+const fs::path& WorkerProcess::worker() const { return started_->worker; }
+
+const fs::path& WorkerProcess::log() const { return started_->log; }
+
+fs::path WorkerProcess::work_dir() const { return started_->log.parent_path(); }
+
+bool WorkerProcess::answers() const {
+  std::lock_guard lock(turn_);
+  return !loss_;
+}
+
+Link::Patience WorkerProcess::while_it_works() const {
+  return while_within({.idle_ms = started_->idle_limit.count()}, pid_, cpu_use_of_process);
+}
+
+Reply WorkerProcess::ask(const wire::Message& message, const Link::Patience& patience, int passed) {
+  std::lock_guard lock(turn_);
+  auto reply = link_.request(message, patience, passed);
+  if (!reply) loss_ = reply.error();
+  return reply;
+}
+
+Reply WorkerProcess::request(const wire::Message& message, std::chrono::milliseconds limit) {
+  return ask(message, while_within({limit.count(), limit.count()}, pid_, cpu_use_of_tree));
+}
+
+Reply WorkerProcess::prepare(const wire::Message& message) {
+  return ask(message, while_it_works());
+}
+
+tl::expected<std::unique_ptr<WorkerProcess>, Loss> WorkerProcess::fork(
+    std::shared_ptr<WorkerProcess> parent) {
+  auto ends = Link::make();
+  if (!ends) return tl::unexpected(Loss::kClosed);
+  TRY_ASSIGN(const auto pid, parent->fork_onto(ends->second.get()));
+  auto started = parent->started_;
+  return std::unique_ptr<WorkerProcess>(
+      new WorkerProcess(std::move(started), std::move(ends->first), pid, std::move(parent)));
+}
+
+tl::expected<pid_t, Loss> WorkerProcess::fork_onto(int socket) {
+  TRY_ASSIGN(auto reply, ask({"fork", {}}, while_it_works(), socket));
+  const pid_t pid = std::atoi(reply.get("pid").c_str());
+  if (reply.verb != "forked" || pid <= 0) return tl::unexpected(Loss::kGarbled);
+  return pid;
+}
+
+std::shared_ptr<WorkerProcess> WorkerProcess::borrow(Link link, Loan loan) {
+  auto started =
+      std::make_shared<Started>(Started{std::nullopt, std::move(loan.log), std::move(loan.worker),
+                                        false, WorkerOptions{}.idle_limit, std::move(loan.lender)});
+  return std::shared_ptr<WorkerProcess>(
+      new WorkerProcess(std::move(started), std::move(link), loan.pid));
+}
+
+std::uintmax_t WorkerProcess::log_size() const { return started_->log_size(); }
+
+// With Valgrind's messages about this process: each has a log of its own.
+std::string WorkerProcess::log_since(std::uintmax_t begin) const {
+  std::string own = wire::kProfilePrefix + std::to_string(pid_) + ".log";
+  std::string text = started_->written_since(begin) + valgrind_messages(work_dir() / own);
+  return std::string(trim_end(text, "\n"));
+}
+
+Expected<std::shared_ptr<Root>> Root::start(const WorkerOptions& options) {
+  TRY_ASSIGN(auto log, open_log(options.work_dir));
+  TRY_ASSIGN(const auto folder, open_folder(options.work_dir));
+  TRY_ASSIGN(const auto program_folder, open_folder(options.program.file.parent_path()));
+  TRY_ASSIGN(auto ends, Link::make());
+  SpawnOptions spawn;
+  spawn.argv = worker_command(options);
+  spawn.environment = options.program.environment;
+  spawn.working_directory = options.program.working_directory;
+  spawn.descriptors = {{ends.second.get(), wire::kControlFd},
+                       {folder.get(), wire::kWorkFolderFd},
+                       {program_folder.get(), wire::kProgramFolderFd},
+                       {log.first.get(), STDERR_FILENO}};
+  spawn.pin_layout = !options.is_native();
+  TRY_ASSIGN(auto process, Process::spawn(spawn));
+  const pid_t pid = process.pid();
+  auto started =
+      std::make_shared<Started>(Started{std::move(process), std::move(log.second), options.program.file,
+                                        options.is_native(), options.idle_limit});
+  return std::shared_ptr<Root>(new Root(std::move(started), std::move(ends.first), pid));
+}
+
+Expected<wire::Message> Root::await_hello() {
+  std::lock_guard lock(turn_);
+  auto hello = link_.receive(while_it_works());
+  if (hello && hello->verb == "hello") {
+    for (const auto& [name, id] : loaded_libraries(pid())) {
+      hello->fields[(started_->is_native ? std::string(kOfTimes) : "") + name] = id;
+    }
+    return *std::move(hello);
+  }
+  std::string what = "the worker did not start: ";
+  what += hello ? "it said '" + hello->verb + "'" : to_string(hello.error());
+  if (auto log = log_since(0); !log.empty()) what += "\n" + log;
+  return fail(std::move(what), limit_advice());
+}
+
+void Root::kill() {
+  started_->process->kill();
+  abort();
+}
+
+std::optional<int> Root::await_end(std::chrono::milliseconds limit) {
+  Link::Patience patience = while_within({limit.count(), limit.count()}, pid(), cpu_use_of_tree);
+  do {
+    if (auto status = started_->process->wait_for(patience.interval)) return status;
+  } while (patience.look() == CpuVerdict::kGoesOn);
+  return std::nullopt;
+}
+
+// Through the worker's own folder, so that the cache's path shows nowhere in its memory; absolute,
+// since the loader expands a relative name to the full path, and by a descriptor, since the worker
+// is in another folder by the time it loads a unit.
+wire::Message load_request(const fs::path& worker, const fs::path& unit) {
+  if (unit.empty()) return {"load", {{"path", ""}}};
+  fs::path seen = fs::path("/proc/self/fd") / std::to_string(wire::kProgramFolderFd) /
+                  unit.lexically_relative(worker.parent_path());
+  return {"load", {{"path", seen.string()}}};
+}
+
+}  // namespace instr
