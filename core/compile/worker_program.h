@@ -10,8 +10,8 @@ namespace instr {
 struct WorkerProgram {
   std::filesystem::path file = {};  // the worker, in the folder of the cache where its units are
   // The program, its arguments and its environment ("NAME=value"). Names of files are relative to
-  // the working directory or to kProgramFolderFd (worker/wire.h), so that no path of the cache is in
-  // the worker's memory.
+  // the working directory or to kProgramFolderFd (worker/wire.h), so that no path of the cache is
+  // in the worker's memory.
   std::vector<std::string> command = {};
   std::vector<std::string> environment = {};
   std::filesystem::path working_directory = "/";

@@ -77,8 +77,8 @@ class WarmZygotes : public ZygoteSource {
     TRY_ASSIGN(auto reply, ask(link, {"zygote", {{"kind", to_string(which)}}}, ends.second.get()));
     const pid_t pid = std::atoi(reply.get("pid").c_str());
     if (reply.verb != "forked" || pid <= 0) return fail(reply.get("message"));
-    auto zygote = WorkerProcess::borrow(std::move(ends.first),
-                                        {pid, reply.get("log"), options_.program.file, std::move(link)});
+    auto zygote = WorkerProcess::borrow(
+        std::move(ends.first), {pid, reply.get("log"), options_.program.file, std::move(link)});
     std::lock_guard lock(mutex_);
     if (is_killed_) return fail("interrupted");
     borrowed_.push_back(zygote);

@@ -44,7 +44,8 @@ class Link {
   // Returns two connected ends: ours, and the worker's.
   static Expected<std::pair<Link, Fd>> make();
 
-  // How often to decide whether to go on waiting, and how; by default a call waits for one interval.
+  // How often to decide whether to go on waiting, and how; by default a call waits for one
+  // interval.
   struct Patience {
     std::chrono::milliseconds interval;
     std::function<CpuVerdict()> look = [] { return CpuVerdict::kUsedUp; };

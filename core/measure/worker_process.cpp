@@ -200,9 +200,9 @@ Expected<std::shared_ptr<Root>> Root::start(const WorkerOptions& options) {
   spawn.pin_layout = !options.is_native();
   TRY_ASSIGN(auto process, Process::spawn(spawn));
   const pid_t pid = process.pid();
-  auto started =
-      std::make_shared<Started>(Started{std::move(process), std::move(log.second), options.program.file,
-                                        options.is_native(), options.idle_limit});
+  auto started = std::make_shared<Started>(Started{std::move(process), std::move(log.second),
+                                                   options.program.file, options.is_native(),
+                                                   options.idle_limit});
   return std::shared_ptr<Root>(new Root(std::move(started), std::move(ends.first), pid));
 }
 

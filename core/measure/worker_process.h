@@ -1,5 +1,5 @@
-// Worker processes: the root, which is started and forks zygotes, which fork hosts, which load units
-// and measure variants.
+// Worker processes: the root, which is started and forks zygotes, which fork hosts, which load
+// units and measure variants.
 #pragma once
 
 #include <sys/types.h>

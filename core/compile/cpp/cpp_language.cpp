@@ -40,10 +40,8 @@ class CppLanguage : public LanguageSupport {
   Expected<WorkerProgram> build(WorkerKind kind, const CompileOptions& options,
                                 std::vector<std::string> environment, std::stop_token stop) {
     TRY_ASSIGN(auto worker, build_worker(kind, options.sources, options, cache_, stop));
-    return WorkerProgram{worker,
-                         {"./" + worker.filename().string()},
-                         std::move(environment),
-                         worker.parent_path()};
+    return WorkerProgram{
+        worker, {"./" + worker.filename().string()}, std::move(environment), worker.parent_path()};
   }
 
   const CompileOptions& options_;
