@@ -73,8 +73,8 @@ Expected<WarmPurpose> parse_purpose(const std::string& word) {
   const auto language = find_language(message ? message->get("language") : "");
   if (!message || message->verb != "warm" || !language) return fail("malformed: '" + word + "'");
   WorkerOptions options;
-  options.program = {message->get("worker"), split_lines(message->get("command")),
-                     split_lines(message->get("environment")), message->get("folder")};
+  options.program = {message->get("worker"), to_lines(message->get("command")),
+                     to_lines(message->get("environment")), message->get("folder")};
   options.valgrind = message->get("valgrind");
   options.simulation = {message->get("cache_sim") == "1", message->get("branch_sim") == "1"};
   return WarmPurpose{*language, std::move(options)};
