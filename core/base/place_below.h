@@ -1,4 +1,4 @@
-// The place of a file in a folder, by their paths alone: no link is followed.
+// Finds the place of a file in a folder, by their paths alone: no link is followed.
 #pragma once
 
 #include <filesystem>
@@ -6,7 +6,7 @@
 
 namespace instr {
 
-// The path relative to the folder, if it lies below it ("." if it is the folder itself).
+// Returns the path relative to the folder, if it is below it ("." for the folder itself).
 inline std::optional<std::filesystem::path> place_below(const std::filesystem::path& path,
                                                         const std::filesystem::path& folder) {
   const std::filesystem::path place = path.lexically_relative(folder);

@@ -13,8 +13,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// Who reads may have to write, too: what a killed writer left is undone by the next one who comes.
-int flags_of(SqlAccess access) {
+// Readers may write, too: the next process to open the file rolls back what a killed writer left.
+int open_flags(SqlAccess access) {
   const int create = access == SqlAccess::kCreate ? SQLITE_OPEN_CREATE : 0;
   return SQLITE_OPEN_READWRITE | SQLITE_OPEN_EXRESCODE | create;
 }
@@ -31,22 +31,22 @@ constexpr const char* kRestore = "restore a copy, or save what can be read: sqli
 constexpr Meaning kMeanings[] = {
     {SQLITE_NOTADB, "this is not an SQLite database", "name another file"},
     {SQLITE_CORRUPT, kDamaged, kRestore},
-    {SQLITE_CONSTRAINT, kDamaged, kRestore},  // what this program writes violates none
+    {SQLITE_CONSTRAINT, kDamaged, kRestore},  // this program violates no constraint
     {SQLITE_BUSY, "another process has kept it locked for a minute; nothing was written",
      "end that process, or try again later"},
-    {SQLITE_READONLY, "cannot be written; nothing was",
+    {SQLITE_READONLY, "cannot be written; nothing was written",
      "make the file and its folder writable, or name another file"},
     {SQLITE_FULL, "the disk is full; nothing was written", "free some space, then try again"},
     {SQLITE_CANTOPEN, "cannot be opened",
      "name a file that you may read and write, in a folder that exists"},
     {SQLITE_IOERR, "cannot be read or written; nothing was written",
-     "look after the disk and what you may use of it (quota, ulimit -f) or, on a network volume, "
+     "check the disk, your quota and ulimit -f; on a network volume, "
      "keep the file on a local one"},
 };
 
 }  // namespace
 
-// How often it was called for one lock is the second argument.
+// `calls`: how often SQLite called it before for the same lock.
 int SqlDatabase::wait_for_lock(void* waiting, int calls) {
   const auto& [file, patience] = *static_cast<const Waiting*>(waiting);
   if (calls >= patience.give_up_after) return 0;
@@ -78,11 +78,11 @@ void SqlDatabase::Close::operator()(sqlite3* database) const { sqlite3_close_v2(
 SqlDatabase::SqlDatabase(const fs::path& file, SqlAccess access, const SqlPatience& patience)
     : waiting_(std::make_unique<const Waiting>(Waiting{file, patience})) {
   sqlite3* opened = nullptr;
-  const int code = sqlite3_open_v2(file.c_str(), &opened, flags_of(access), nullptr);
+  const int code = sqlite3_open_v2(file.c_str(), &opened, open_flags(access), nullptr);
   database_.reset(opened);
   if (code != SQLITE_OK) fail(code);
   sqlite3_busy_handler(opened, wait_for_lock, const_cast<Waiting*>(waiting_.get()));
-  // What is in the file must not run functions that this program did not name.
+  // The content of the file must not run functions that this program does not call.
   sqlite3_db_config(opened, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
   sqlite3_db_config(opened, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
   run("PRAGMA foreign_keys = ON");
@@ -172,8 +172,7 @@ SqlTransaction::~SqlTransaction() {
   try {
     database_.run("ROLLBACK");
   } catch (const SqlError&) {
-    // It was rolled back by the error already.
-    return;
+    return;  // the error has rolled it back already
   }
 }
 

@@ -1,6 +1,6 @@
 // SQLite's C interface with owners: a database, its statements, a transaction. Texts of statements
-// are constants with parameters. What fails throws an SqlError, which does not leave the stage that
-// uses the database: sql_stage() makes it an Error.
+// are constants with parameters. Failures throw an SqlError, which sql_stage() converts to an
+// Error.
 #pragma once
 
 #include <chrono>
@@ -24,17 +24,17 @@ struct SqlError {
   Error error;
 };
 
-// Who reads sees all as it was at the first read, and whoever writes waits for that to end.
+// Readers see a snapshot taken at their first read; writers wait for them.
 enum class SqlAccess { kRead, kWrite, kCreate };
 
-// With a lock that another process holds.
+// How to wait for a lock that another process holds.
 struct SqlPatience {
   std::chrono::milliseconds pause{5};
   int say_after = 200;         // pauses: a second
-  int give_up_after = 12'000;  // a minute
+  int give_up_after = 12'000;  // pauses: a minute
 };
 
-// A text that is bound as bytes.
+// Bytes to bind, unlike text.
 struct SqlBlob {
   std::string_view bytes;
 };
@@ -44,14 +44,14 @@ class SqlDatabase;
 // A prepared statement. It must not outlive its database.
 class SqlStatement {
  public:
-  // Binds the values in order, and runs to the end.
+  // Binds the values in order, and runs the statement to its end.
   template <class... Values>
   void run(const Values&... values) {
     start(values...);
     while (step()) continue;
   }
 
-  // Binds the values, and stands before the first row.
+  // Binds the values in order; the first step() goes to the first row.
   template <class... Values>
   SqlStatement& start(const Values&... values) {
     reset();
@@ -60,7 +60,7 @@ class SqlStatement {
     return *this;
   }
 
-  // To the next row; false after the last one.
+  // Goes to the next row; returns false after the last one.
   bool step();
 
   // The rows that follow: for (const auto& row : statement.start(values...)).
@@ -78,11 +78,11 @@ class SqlStatement {
   Rows begin() { return Rows(*this); }
   std::default_sentinel_t end() const { return {}; }
 
-  // Of the row that it is at, by column from 0.
+  // Columns of the current row, from 0.
   bool is_null(int column) const;
   std::int64_t integer(int column) const;
   double real(int column) const;
-  std::string text(int column) const;  // or bytes
+  std::string text(int column) const;  // also for bytes
 
  private:
   friend class SqlDatabase;
@@ -122,16 +122,16 @@ class SqlDatabase {
     return statement;
   }
   void run(const char* sql) const;                   // one or more statements
-  std::int64_t integer(std::string_view sql) const;  // of the only row's only column
+  std::int64_t integer(std::string_view sql) const;  // the only column of the only row
   std::int64_t last_id() const;                      // of the row inserted last
 
   const std::filesystem::path& file() const { return waiting_->file; }
-  [[noreturn]] void fail(int code) const;  // throws what the code means
-  // Throws, too: what is in the file cannot be.
+  [[noreturn]] void fail(int code) const;  // throws the error that the code stands for
+  // Throws an error for impossible content of the file.
   [[noreturn]] void fail_as_damaged(std::string_view why) const;
 
  private:
-  // What the busy handler needs; it stays where it is.
+  // The argument of the busy handler; its address must not change.
   struct Waiting {
     std::filesystem::path file;
     SqlPatience patience;
@@ -146,10 +146,10 @@ class SqlDatabase {
   friend class SqlStatement;
 };
 
-// All that is written while it lives is written at once by commit(), or not at all.
+// A transaction: all writes take effect at commit(), or not at all.
 class SqlTransaction {
  public:
-  // No one else writes from here on.
+  // Locks the database for writing.
   explicit SqlTransaction(const SqlDatabase& database);
   ~SqlTransaction();
   SqlTransaction(const SqlTransaction&) = delete;
@@ -161,14 +161,13 @@ class SqlTransaction {
   bool is_open_ = true;
 };
 
-// What a row refers to, of rows that were read before; throws if there is none, as in a damaged
-// file.
+// Finds the row that another row refers to; throws if it is missing, as in a damaged file.
 template <class Rows>
-const auto& row_of(const SqlDatabase& database, const Rows& rows,
-                   const typename Rows::key_type& key) {
-  const auto found = rows.find(key);
-  if (found == rows.end()) database.fail_as_damaged("a row refers to one that is missing");
-  return found->second;
+const auto& find_row(const SqlDatabase& database, const Rows& rows,
+                     const typename Rows::key_type& key) {
+  const auto row = rows.find(key);
+  if (row == rows.end()) database.fail_as_damaged("a row refers to a missing row");
+  return row->second;
 }
 
 template <class T>
@@ -176,7 +175,7 @@ inline constexpr bool kIsExpected = false;
 template <class T>
 inline constexpr bool kIsExpected<Expected<T>> = true;
 
-// The value of `stage`, which is an Expected or becomes one.
+// Runs a stage that uses a database; returns its value, or the error of an SqlError.
 template <class Stage>
 auto sql_stage(Stage stage) {
   using Value = std::invoke_result_t<Stage>;

@@ -28,7 +28,7 @@ class Line {
   Line(const Line&) = delete;
   Line& operator=(const Line&) = delete;
 
-  // Text aligned in `columns`; its escape sequences take none.
+  // Adds text aligned in `columns`, not counting its escape sequences.
   void put(const TableCell& cell, std::size_t columns, Align align, bool color) {
     std::size_t width = display_width(cell.text);
     std::size_t free = width < columns ? columns - width : 0;
@@ -47,24 +47,14 @@ class Line {
   std::size_t pending_ = 0;
 };
 
-std::vector<std::string> heading_lines(const std::string& heading) {
-  std::vector<std::string> lines;
-  for (std::size_t begin = 0; begin <= heading.size();) {
-    std::size_t end = std::min(heading.find('\n', begin), heading.size());
-    lines.push_back(heading.substr(begin, end - begin));
-    begin = end + 1;
-  }
-  return lines;
-}
-
-// Neighbours that share a title; other columns are spans of one.
+// Neighbouring columns that share a title; any other column is a span by itself.
 struct Span {
   std::size_t first;
   std::size_t count;
   std::string title;  // " instructions "; "" if there is none
 };
 
-std::vector<Span> spans_of(const std::vector<TableColumn>& columns) {
+std::vector<Span> find_spans(const std::vector<TableColumn>& columns) {
   std::vector<Span> spans;
   for (std::size_t i = 0; i < columns.size(); ++i) {
     std::string title = columns[i].span.empty() ? "" : " " + columns[i].span + " ";
@@ -77,7 +67,7 @@ std::vector<Span> spans_of(const std::vector<TableColumn>& columns) {
   return spans;
 }
 
-std::size_t width_of(const TableLayout& layout, const Span& span) {
+std::size_t span_width(const TableLayout& layout, const Span& span) {
   std::size_t sum = (span.count - 1) * kGap;
   for (std::size_t i = 0; i < span.count; ++i) sum += layout.columns[span.first + i];
   return sum;
@@ -122,9 +112,8 @@ class Printer {
     out_ += toned(rule(layout_.total()), Tone::kDim, color_) + "\n";
   }
 
-  // The titles of columns that share one.
   void titles() {
-    auto spans = spans_of(table_.columns);
+    auto spans = find_spans(table_.columns);
     if (std::all_of(spans.begin(), spans.end(),
                     [](const Span& span) { return span.title.empty(); })) {
       return;
@@ -132,7 +121,7 @@ class Printer {
     Line line(out_);
     for (const Span& span : spans) {
       if (span.first > 0) line.gap(kGap);
-      std::size_t width = width_of(layout_, span);
+      std::size_t width = span_width(layout_, span);
       line.put({title_text(span.title, width), Tone::kDim}, width, Align::kRight, color_);
     }
   }
@@ -140,7 +129,7 @@ class Printer {
   void heading_line(std::string& out, std::size_t number) const {
     Line line(out);
     for (std::size_t i = 0; i < table_.columns.size(); ++i) {
-      auto lines = heading_lines(table_.columns[i].heading);
+      auto lines = wrap(table_.columns[i].heading, 0);
       std::size_t first = layout_.heading_lines - lines.size();
       if (i > 0) line.gap(kGap);
       line.put({number < first ? "" : lines[number - first]}, layout_.columns[i],
@@ -152,12 +141,9 @@ class Printer {
     Line line(out_);
     line.gap(row.indent);
     for (std::size_t i = 0; i < row.cells.size(); ++i) {
-      if (i > 0) {
-        line.gap(kGap);
-        line.put(row.cells[i], layout_.columns[i], table_.columns[i].align, color_);
-        continue;
-      }
-      line.put(row.cells[0], layout_.columns[0] - row.indent, table_.columns[0].align, color_);
+      if (i > 0) line.gap(kGap);
+      const std::size_t width = layout_.columns[i] - (i == 0 ? row.indent : 0);
+      line.put(row.cells[i], width, table_.columns[i].align, color_);
     }
   }
 
@@ -167,7 +153,7 @@ class Printer {
   std::string out_;
 };
 
-// The first cells of lines in at most `width` columns, those of one indent together.
+// Shortens the first cells of lines to at most `width` columns, those of each indent together.
 void shorten_first(Table& table, std::size_t width) {
   std::map<std::size_t, std::vector<TableCell*>> by_indent;
   for (TableLine& line : table.lines) {
@@ -200,10 +186,10 @@ std::size_t TableLayout::total() const {
   return sum - std::min(sum, kGap);
 }
 
-TableLayout layout_of(const Table& table) {
+TableLayout make_layout(const Table& table) {
   TableLayout layout;
   for (const TableColumn& column : table.columns) {
-    auto lines = heading_lines(column.heading);
+    auto lines = wrap(column.heading, 0);
     layout.heading_lines = std::max(layout.heading_lines, lines.size());
     std::size_t width = column.min;
     for (const std::string& line : lines) width = std::max(width, display_width(line));
@@ -216,8 +202,8 @@ TableLayout layout_of(const Table& table) {
       indent = 0;
     }
   }
-  for (const Span& span : spans_of(table.columns)) {
-    std::size_t width = width_of(layout, span);
+  for (const Span& span : find_spans(table.columns)) {
+    std::size_t width = span_width(layout, span);
     std::size_t min = span.title.empty() ? 0 : display_width(span.title) - 2;
     if (width < min) layout.columns[span.first] += min - width;
   }
@@ -232,7 +218,7 @@ std::size_t path_width(std::size_t width) {
 void shorten_last(Table& table, std::size_t width) {
   constexpr std::size_t kMin = 20;
   if (width == 0) return;
-  const TableLayout layout = layout_of(table);
+  const TableLayout layout = make_layout(table);
   const std::size_t taken = layout.total() - layout.columns.back();
   const std::size_t left = std::max(width, taken + kMin) - taken;
   for (TableLine& line : table.lines) {
@@ -243,7 +229,7 @@ void shorten_last(Table& table, std::size_t width) {
 }
 
 std::optional<std::string> table_text(const Table& table, std::size_t width, bool color) {
-  TableLayout layout = layout_of(table);
+  TableLayout layout = make_layout(table);
   if (width != 0 && layout.total() > width) {
     std::size_t min = std::min(layout.columns.front(), table.min_name);
     if (layout.beside_first() + min > width) return std::nullopt;

@@ -1,5 +1,5 @@
-// Text in columns: the one engine behind every printed table. A table too wide for the terminal has
-// its first column shortened; if that is not enough, the caller shows it in another way.
+// Text in columns, for every printed table. A table too wide for the terminal has its first column
+// shortened; if that is not enough, the caller shows it in another way.
 #pragma once
 
 #include <cstddef>
@@ -9,12 +9,12 @@
 
 namespace instr {
 
-// Columns for long names where the output is no terminal.
+// Columns for long names if the output is no terminal.
 inline constexpr std::size_t kPipeWidth = 120;
 
 enum class Tone { kPlain, kGood, kWarning, kBad, kDim };
 
-// The text with the escape sequences of its tone, or as it is without colour.
+// Puts the text between the escape sequences of its tone; without colour it stays as it is.
 std::string toned(const std::string& text, Tone tone, bool color);
 
 struct TableCell {
@@ -27,13 +27,13 @@ enum class Align { kLeft, kRight };
 struct TableColumn {
   std::string heading = {};  // lines, the last one directly above the rule
   Align align = Align::kRight;
-  std::size_t min = 0;    // terminal columns that it takes at least
+  std::size_t min = 0;    // minimum width in terminal columns
   std::string span = {};  // a title above it and its neighbours with the same title
 };
 
 struct TableLine {
   std::vector<TableCell> cells = {};  // one for each column
-  std::size_t indent = 0;             // of the first one
+  std::size_t indent = 0;             // of the first cell
   std::string text = {};              // instead of cells: lines printed between rows, as they are
 };
 
@@ -61,16 +61,17 @@ struct TableLayout {
   std::size_t beside_first() const { return total() - columns.front(); }
 };
 
-TableLayout layout_of(const Table& table);
+TableLayout make_layout(const Table& table);
 
-// How many columns a path beside other text may take of `width` (0: any).
+// The columns that a path beside other text may take of `width` (0: no limit).
 std::size_t path_width(std::size_t width);
 
-// Shortens the texts of the last column to what `width` leaves for them (0: any), but not to less
-// than says anything.
+// Shortens the texts of the last column to what `width` (0: no limit) leaves for them, but at least
+// to 20 columns.
 void shorten_last(Table& table, std::size_t width);
 
-// In at most `width` columns (0: any); nothing if that is too narrow. No line ends in spaces.
+// Prints the table in at most `width` columns (0: no limit); nothing if that is too narrow. No line
+// ends in spaces.
 std::optional<std::string> table_text(const Table& table, std::size_t width, bool color);
 
 }  // namespace instr

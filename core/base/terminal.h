@@ -1,5 +1,4 @@
-// The output's destination: how wide it is, whether it takes colours, whether a line can be
-// redrawn.
+// The output's destination: its width, and whether it takes colours and redrawn lines.
 #pragma once
 
 #include <functional>
@@ -35,10 +34,10 @@ int terminal_width(int fd, const EnvironmentLookup& environment);
 Terminal inspect_terminal(int fd, ColorMode mode,
                           const EnvironmentLookup& environment = variable_value);
 
-// Colours by meaning, so that all output uses the same.
+// Colours by meaning.
 enum class Style { kHeading, kDim, kGood, kBad, kWarning };
 
-// `text` between the escape sequences of `style`; as it is if `color` is false or it is empty.
+// Puts `text` between the escape sequences of `style`, unless it is empty or `color` is false.
 std::string styled(std::string_view text, Style style, bool color);
 
 }  // namespace instr

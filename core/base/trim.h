@@ -1,4 +1,4 @@
-// Text without the blanks around it. Which characters are blank depends on the caller's format.
+// Removes blanks around text; the caller's format decides which characters are blanks.
 #pragma once
 
 #include <string_view>

@@ -45,7 +45,7 @@ bool can_others_write(const struct stat& folder) {
   return can_group || (folder.st_mode & S_IWOTH) != 0;
 }
 
-Expected<void> check_one(const fs::path& path, const struct stat& info) {
+Expected<void> check_component(const fs::path& path, const struct stat& info) {
   if (!is_trusted(info.st_uid)) {
     return fail("'" + path.string() +
                 "' belongs to another user, who can put anything in its place");
@@ -57,15 +57,15 @@ Expected<void> check_one(const fs::path& path, const struct stat& info) {
   return {};
 }
 
-Expected<void> check_way(const fs::path& path, int links_left) {
+Expected<void> check_components(const fs::path& path, int links_left) {
   fs::path at;
   for (auto part = path.begin(); part != path.end(); ++part) {
     if (*part == "..") at = at.parent_path();
     if (*part == ".." || *part == ".") continue;
     fs::path next = at / *part;
     struct stat info {};
-    if (::lstat(next.c_str(), &info) != 0) return {};  // the call that opens it will say why
-    TRY(check_one(next, info));
+    if (::lstat(next.c_str(), &info) != 0) return {};  // opening it reports the error
+    TRY(check_component(next, info));
     if (!S_ISLNK(info.st_mode)) {
       at = std::move(next);
       continue;
@@ -74,13 +74,13 @@ Expected<void> check_way(const fs::path& path, int links_left) {
     fs::path target = at / fs::read_symlink(next, problem);
     if (problem || links_left == 0) return fail("cannot follow '" + next.string() + "'");
     while (++part != path.end()) target /= *part;
-    return check_way(target, links_left - 1);
+    return check_components(target, links_left - 1);
   }
   return {};
 }
 
 }  // namespace
 
-Expected<void> check_trusted(const fs::path& path) { return check_way(path, kMaxLinks); }
+Expected<void> check_trusted(const fs::path& path) { return check_components(path, kMaxLinks); }
 
 }  // namespace instr

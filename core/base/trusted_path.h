@@ -1,4 +1,4 @@
-// Whether others could replace a folder from which we run code.
+// Checks that other users cannot replace a folder from which code is run.
 #pragma once
 
 #include <filesystem>
@@ -7,11 +7,10 @@
 
 namespace instr {
 
-// Goes from the root to `path` (absolute), through symbolic links: each folder and link on the way
-// must belong to this user, to root or to the owner of `/`, and no folder may be writable for
-// others, except with the sticky bit (/tmp), or for a group other than this user's private one. The
-// walk ends at the first component that does not exist. The error says what is wrong and how to fix
-// it.
+// Checks each folder and link from the root to `path` (absolute), through symbolic links: it must
+// belong to this user, to root or to the owner of `/`, and no folder may be writable for others,
+// except with the sticky bit (/tmp), or for a group other than this user's private group. Stops at
+// the first component that does not exist.
 Expected<void> check_trusted(const std::filesystem::path& path);
 
 }  // namespace instr

@@ -297,7 +297,7 @@ Expected<std::vector<OpenStep>> read_open_steps(const SqlDatabase& database,
     for (const RecordedStep& step : steps) {
       const auto before = timeline.previous(step.commit.place(), step.series.id);
       if (!before || before->position + 1 >= step.commit.position) continue;
-      const Commit& last = row_of(database, commits, timeline.commit_at(*before));
+      const Commit& last = find_row(database, commits, timeline.commit_at(*before));
       const OpenStep open_step{last.hash, step.commit.hash};
       if (known.insert(open_step).second) open.push_back(open_step);
     }

@@ -68,7 +68,7 @@ class RunReader : public std::enable_shared_from_this<RunReader> {
 
   std::optional<HistoryRun> next() {
     if (!runs_.step()) return std::nullopt;
-    HistoryRun run{.commit = row_of(database_, commits_, runs_.integer(2)),
+    HistoryRun run{.commit = find_row(database_, commits_, runs_.integer(2)),
                    .branch = runs_.text(1),
                    .started = runs_.text(4),
                    .version = runs_.text(5),
@@ -76,7 +76,7 @@ class RunReader : public std::enable_shared_from_this<RunReader> {
     ClassIndices classes;
     add_exact(run, parse_members(database_, runs_.text(3)), classes);
     for (const auto& sample : samples_.start(runs_.integer(0))) {
-      add(run, row_of(database_, series_, sample.integer(0)).series, sample.real(1), classes);
+      add(run, find_row(database_, series_, sample.integer(0)).series, sample.real(1), classes);
       if (sample.is_null(2)) continue;
       run.values.back().repetitions = parse_repetitions(database_, sample.text(2));
     }
@@ -91,7 +91,7 @@ class RunReader : public std::enable_shared_from_this<RunReader> {
 
   void add(HistoryRun& run, const HistorySeries& series, double value, ClassIndices& classes) {
     auto [known, is_new] = classes.try_emplace(series.class_id, run.classes.size());
-    if (is_new) run.classes.push_back(row_of(database_, classes_, series.class_id));
+    if (is_new) run.classes.push_back(find_row(database_, classes_, series.class_id));
     run.values.push_back({series.key, series.metric, series.is_exact, known->second, value});
   }
 
@@ -106,7 +106,7 @@ class RunReader : public std::enable_shared_from_this<RunReader> {
       const HistorySeries& series = row->second.series;
       add(run, series, step->value, classes);
       if (series.metric != kInstructions) return;
-      (*profiles)[series.key] = {id, row_of(database_, numbers_, step->place)};
+      (*profiles)[series.key] = {id, find_row(database_, numbers_, step->place)};
     });
     const auto make_reader = [&](auto read) {
       return [self = shared_from_this(), profiles, read](const std::string& key) {
@@ -163,15 +163,15 @@ class PointReader {
     const HistorySeries& series = row.series;
     if (!series.is_exact) {
       for (const auto& sample : samples_.start(series.id)) {
-        const Commit& commit = row_of(database_, commits_, sample.integer(0));
+        const Commit& commit = find_row(database_, commits_, sample.integer(0));
         if (!take({series, commit, sample.real(1), sample.text(2)})) return false;
       }
       return true;
     }
-    for (const auto& [place, measured] : row_of(database_, timelines_, series.branch).commits()) {
+    for (const auto& [place, measured] : find_row(database_, timelines_, series.branch).commits()) {
       const auto step = measured.has(series.id) ? step_at(row.steps, place) : std::nullopt;
       if (!step) continue;
-      const Commit& commit = row_of(database_, commits_, measured.commit);
+      const Commit& commit = find_row(database_, commits_, measured.commit);
       if (!take({series, commit, step->value})) return false;
     }
     return true;

@@ -218,7 +218,7 @@ std::string section_text(const Section& section, const ExplainOptions& options) 
   const std::size_t width =
       options.width > 0 ? static_cast<std::size_t>(options.width) : kPipeWidth;
   const auto left_by = [width](const Table& table) {
-    const std::size_t taken = layout_of(table).total() + 2;
+    const std::size_t taken = make_layout(table).total() + 2;
     return width > taken ? width - taken : 1;
   };
   bool has_object = true;

@@ -39,7 +39,7 @@ class HistoryReportBuilder {
       if (choice_.branch && *choice_.branch != branch.name) continue;
       const Timeline timeline(database_, branch.id);
       for (const auto& [place, measured] : timeline.commits()) {
-        const Commit& commit = row_of(database_, commits, measured.commit);
+        const Commit& commit = find_row(database_, commits, measured.commit);
         columns_[{branch.name, commit.hash}] = data_.columns.size();
         data_.columns.push_back({branch.name, commit.hash, short_hash(commit.hash), commit.position,
                                  commit.authored, commit.subject, measured.runs});
@@ -99,7 +99,7 @@ class HistoryReportBuilder {
   }
 
   std::size_t column_of(const std::string& branch, const Commit& commit) const {
-    return row_of(database_, columns_, {branch, commit.hash});
+    return find_row(database_, columns_, {branch, commit.hash});
   }
 
   std::optional<Acceptance> accepted_of(const RecordedStep& step) const {

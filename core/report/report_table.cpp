@@ -156,9 +156,9 @@ std::optional<std::string> wide_table(const Grid& grid, std::size_t width, bool 
 // Rows for each variant, in at most `width` columns; nothing if that is too narrow.
 std::optional<std::string> tall_table(const Grid& grid, std::size_t width, bool color) {
   const Table any = columns_of(grid, width, color);
-  const std::size_t values = layout_of(any).beside_first();
+  const std::size_t values = make_layout(any).beside_first();
   const std::size_t left = width > values ? width - values : 0;
-  const bool has_all = width == 0 || layout_of(any).total() <= width;
+  const bool has_all = width == 0 || make_layout(any).total() <= width;
   const std::size_t flat_limit = has_all ? kAnyWidth : grid.has_keys ? 0 : left;
   return table_text(columns_of(grid, width, color, flat_limit), width, color);
 }

@@ -27,8 +27,8 @@ TEST(Table, AlignsItsColumnsAndLeavesNoSpacesAtTheEnd) {
 }
 
 TEST(Table, FillsTheTerminalButNotMore) {
-  EXPECT_EQ(layout_of(fruit()).total(), 22u);
-  EXPECT_EQ(layout_of(fruit()).beside_first(), 14u);
+  EXPECT_EQ(make_layout(fruit()).total(), 22u);
+  EXPECT_EQ(make_layout(fruit()).beside_first(), 14u);
   EXPECT_EQ(table_text(fruit(), 22, false), table_text(fruit(), 0, false));
   EXPECT_GOLDEN("table/names_cut.txt", *table_text(fruit(), 19, false));
   EXPECT_TRUE(table_text(fruit(), 18, false));
