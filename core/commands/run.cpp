@@ -1,6 +1,12 @@
 #include "core/commands/run.h"
 
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
 #include <memory>
+#include <optional>
 
 #include "core/base/format.h"
 #include "core/base/near_match.h"
@@ -11,7 +17,16 @@
 #include "core/commands/cli/selecting.h"
 #include "core/commands/cli/values.h"
 #include "core/commands/commands.h"
+#include "core/compare/expected_counts.h"
+#include "core/definitions/select.h"
 #include "core/report/comparison_flames.h"
+#include "core/report/report.h"
+#include "core/results/baselines.h"
+#include "core/results/result_set.h"
+#include "core/results/verification.h"
+#include "core/run/gate.h"
+#include "core/run/pipeline.h"
+#include "core/run/recorder.h"
 #include "core/run/session.h"
 
 namespace instr {
@@ -161,14 +176,200 @@ void declare_run(CommandLine& line, RunOptions& options) {
   line.section("Exit status", kStatuses);
 }
 
+namespace {
+
+// The results of measuring.
+struct Run {
+  std::vector<Measurement> measurements;  // in the order of the variants
+  std::optional<ResultsHeader> header;
+  std::vector<FieldDifference> differences;  // from the reference
+  double seconds = 0;
+  bool is_interrupted = false;
+  bool could_write = true;
+  bool has_dumped = true;  // everything that --dump requests
+
+  bool is_whole() const { return !is_interrupted && could_write; }
+
+  template <class Predicate>
+  bool has_any(Predicate is_such) const {
+    return std::any_of(measurements.begin(), measurements.end(), is_such);
+  }
+};
+
+// The file that is written while measuring, checked to be writable before: --output's, or else the
+// future baseline.
+struct Output {
+  std::filesystem::path file;
+  std::optional<ResultsTarget> target;
+  std::optional<BaselineDraft> draft;
+};
+
+Expected<Output> open_output(const RunOptions& options) {
+  Output output;
+  if (options.save) {
+    TRY_ASSIGN(output.draft, BaselineDraft::start(*options.save));
+  }
+  if (!options.output && !output.draft) return output;
+  output.file = options.output ? *options.output : output.draft->file();
+  TRY_ASSIGN(auto target, ResultsTarget::open(output.file));
+  if (output.draft && !target.is_file()) {
+    return fail("--save cannot keep what --output writes to a pipe or terminal",
+                "omit one of them, or name a file");
+  }
+  output.target = std::move(target);
+  return output;
+}
+
+Expected<Run> measure(const RunOptions& options, const Invocation& invocation,
+                      const std::vector<Variant>& variants, std::optional<ResultsTarget> target,
+                      const std::optional<Reference>& reference) {
+  const std::stop_token& stop = invocation.stop;
+  const auto begin = std::chrono::steady_clock::now();
+  Run run;
+  Progress progress(progress_options(options.showing));
+  Recorder recorder(std::move(target), [&](const Error& error) {
+    progress.print(STDERR_FILENO, "error: " + to_string(error) + "\n");
+  });
+  const auto check_header = [&](const ResultsHeader& header) -> Expected<void> {
+    if (!reference) return {};
+    TRY_ASSIGN(run.differences, check_comparable(*reference, header, options.gate.vary));
+    return {};
+  };
+  const auto ended = measure_all({options.measure, options.plan.selection.shard, invocation.words,
+                                  definition_paths(options.plan)},
+                                 variants, progress, recorder, stop, check_header);
+  progress.finish();
+  recorder.finish(ended && ended->is_finished && !stop.stop_requested());
+  if (!ended && !stop.stop_requested()) return tl::unexpected(ended.error());
+  run.has_dumped = ended && ended->not_dumped == 0;
+  run.measurements = recorder.in_order_of(variants);
+  run.header = recorder.header();
+  run.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  run.is_interrupted = stop.stop_requested();
+  run.could_write = recorder.could_write();
+  return run;
+}
+
+bool is_counted(const Measurement& one) { return std::holds_alternative<Counted>(one.outcome); }
+bool is_failed(const Measurement& one) { return std::holds_alternative<Failure>(one.outcome); }
+bool is_wrong(const Measurement& one) { return one.verification && one.verification->is_wrong(); }
+
+// --save: makes the results of a whole run the baseline of that name.
+Expected<void> save(const RunOptions& options, const Run& run, const Output& output) {
+  if (!output.draft) return {};
+  if (run.is_whole() && run.has_any(is_counted)) {
+    TRY_ASSIGN(const auto file, output.draft->publish(output.file));
+    print_message(fmt::format("saved as {}\n", file.string()));
+    return {};
+  }
+  std::string message = fmt::format("the baseline `{}` is unchanged", *options.save);
+  if (run.header) {  // something was written
+    auto file = output.file;
+    if (!options.output) {
+      TRY_ASSIGN(file, output.draft->keep());
+    }
+    message += fmt::format("; the results are in {}", file.string());
+  }
+  print_message(message + "\n");
+  return {};
+}
+
+// --record, before the run: finds the commit, and opens the history.
+Expected<std::optional<Recording>> open_recording(const RunOptions& options) {
+  if (!options.record) return std::nullopt;
+  TRY(Repository().check_is_clean());
+  return Recording::open(options.recording);
+}
+
+Expected<void> record(const Run& run, const std::optional<Recording>& recording) {
+  if (!recording) return {};
+  if (!run.is_whole() || !run.header) {
+    print_message("the run is not whole, so it is not recorded\n");
+    return {};
+  }
+  TRY_ASSIGN(auto recorded,
+             recording->make_run(result_set_of("this run", *run.header, run.measurements)));
+  TRY_ASSIGN(const auto text, recording->add({std::move(recorded)}));
+  print_message(text);
+  return {};
+}
+
+// --update-expected: writes the counts into the file.
+tl::expected<void, Errors> update_expected(const RunOptions& options, const Run& run) {
+  if (!options.gate.update_expected || !run.is_whole()) return {};
+  TRY_ASSIGN(const auto updated,
+             update_expected_file(*options.gate.expect, run.measurements,
+                                  make_key_selector(options.plan.selection)));
+  print_message(fmt::format("{}: {} changed, {} added, {} removed\n", options.gate.expect->string(),
+                            updated.changed, updated.added, updated.removed));
+  return {};
+}
+
+ExitStatus show_counts(const RunOptions& options, const Run& run) {
+  ReportOptions report_as = report_options(options.showing, options.metrics);
+  report_as.header = run.header;
+  report_as.seconds = run.seconds;
+  report_as.is_complete = !run.is_interrupted;
+  if (!run.measurements.empty() || options.format != ReportFormat::kTable) {
+    print_output(report(options.format, run.measurements, report_as));
+  }
+  if (run.is_interrupted) {
+    print_message(fmt::format("interrupted after {}\n",
+                              format_plural(run.measurements.size(), "measurement")));
+    return kInterrupted;
+  }
+  if (!run.could_write) return kBadSetup;
+  return run.has_any(is_failed) ? kNotMeasured : kGood;
+}
+
+ExpectedStatus show_changes(const RunOptions& options, const Run& run, const Gate& gate,
+                            const Reference& reference) {
+  auto after = result_set_of("this run", run.header.value_or(ResultsHeader{}), run.measurements);
+  TRY_ASSIGN(auto comparison, compare_with(reference, after, gate));
+  if (options.flames) {
+    TRY(write_flames(*options.flames, comparison, reference.set, after));
+  }
+  return show_comparison({options.showing, options.format, options.show_same}, comparison,
+                         run.differences);
+}
+
+// Plans, measures, keeps, compares and shows. Everything that can be refused is, before anything is
+// measured.
+ExpectedStatus run(const RunOptions& options, const Invocation& invocation) {
+  TRY_ASSIGN(auto variants, plan(options.plan));
+  TRY_ASSIGN(auto gate, open_gate(options.gate));
+  TRY_ASSIGN(auto reference, find_reference(options.gate, options.plan.selection, variants));
+  if (reference) {
+    TRY(prepare_flames(options.flames, {&reference->set}));
+  }
+  TRY(check_update(options.gate));
+  TRY_ASSIGN(auto output, open_output(options));
+  TRY_ASSIGN(auto recording, open_recording(options));
+
+  TRY_ASSIGN(auto measured,
+             measure(options, invocation, variants, std::move(output.target), reference));
+  TRY(save(options, measured, output));
+  TRY(record(measured, recording));
+  TRY(update_expected(options, measured));
+
+  if (variants.empty()) print_message("this shard has no benchmark\n");
+  const bool is_compared = reference && measured.is_whole() &&
+                           (!variants.empty() || !reference->set.results.measurements.empty());
+  TRY_ASSIGN(const int status, is_compared ? show_changes(options, measured, gate, *reference)
+                                           : show_counts(options, measured));
+  const bool is_bad = measured.has_any(is_wrong) || !measured.has_dumped;
+  return status == kGood && is_bad ? kNotMeasured : status;
+}
+
+}  // namespace
+
 Action run_command(CommandLine& line) {
   auto options = std::make_shared<RunOptions>();
   declare_run(line, *options);
-  return [options](const Invocation& invocation) -> ExpectedStatus {
-    if (options->is_dry_run) {
-      return show_dry_run(options->plan, options->measure, options->showing);
-    }
-    return invocation.pipeline(*options, invocation);
+  return [options](const Invocation& invocation) {
+    return options->is_dry_run
+               ? show_dry_run(options->plan, options->measure, options->showing)
+               : run(*options, invocation);
   };
 }
 

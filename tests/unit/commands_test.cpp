@@ -65,7 +65,7 @@ std::string output_of(const Words& words) {
   EXPECT_TRUE(parsed) << to_string(parsed.error());
   if (!parsed) return "";
   ::testing::internal::CaptureStdout();
-  EXPECT_EQ(parsed->action({words, {}, nullptr}), kGood);
+  EXPECT_EQ(parsed->action({words, {}}), kGood);
   return ::testing::internal::GetCapturedStdout();
 }
 

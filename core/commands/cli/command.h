@@ -13,16 +13,9 @@
 
 namespace instr {
 
-struct RunOptions;
-struct Invocation;
-
-// Measures and reports: the function in main.cpp.
-using Pipeline = ExpectedStatus (*)(const RunOptions& options, const Invocation& invocation);
-
 struct Invocation {
   std::vector<std::string> words;  // the whole command line, beginning with the program's name
   std::stop_token stop;
-  Pipeline pipeline = nullptr;
 };
 
 // Runs a command whose options have been parsed.

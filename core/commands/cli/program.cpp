@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <optional>
 
-#include "core/base/interrupt.h"
-#include "core/base/last_resort.h"
 #include "core/base/near_match.h"
 #include "core/base/output.h"
 #include "core/base/version.h"
@@ -123,41 +121,12 @@ std::string help_of(const Command& command) {
   return help_text(line);
 }
 
-namespace {
-
-// The status of a failure of the named command. Allocates nothing, since lack of memory is one of
-// the failures.
 int failed_status(int argc, char** argv) {
   for (int i = 1; i < argc; ++i) {
     const Command* command = find_command(argv[i]);
     if (command != nullptr && command->failed != kBadSetup) return command->failed;
   }
   return kBadSetup;
-}
-
-int run_words(const Words& words, int failed, Pipeline pipeline) {
-  auto parsed =
-      parse_command({words.begin() + std::min<std::ptrdiff_t>(1, std::ssize(words)), words.end()});
-  if (!parsed) {
-    refuse(parsed.error());
-    return failed;
-  }
-  Interrupt interrupt(parsed->command->on_interrupt == OnInterrupt::kEnd);
-  const ExpectedStatus result = parsed->action({words, interrupt.token(), pipeline});
-  if (!result) refuse(result.error());
-  const int status = result.value_or(failed);
-  // An interrupted read or write may have failed with another status.
-  return status == failed && interrupt.token().stop_requested() ? kInterrupted : status;
-}
-
-}  // namespace
-
-int run_program(int argc, char** argv, Pipeline pipeline) {
-  open_standard_streams();
-  const int failed = failed_status(argc, argv);
-  const int status = with_last_resort(
-      failed, [=] { return run_words(Words(argv, argv + argc), failed, pipeline); });
-  return finish_output(status, failed);
 }
 
 }  // namespace instr

@@ -1,4 +1,4 @@
-// The program: finds, parses and runs the command of a command line.
+// From a command line to the command that it names, with its options parsed.
 #pragma once
 
 #include <memory>
@@ -23,7 +23,8 @@ Expected<ParsedCommand> parse_command(const std::vector<std::string>& words);
 // The help of a command.
 std::string help_of(const Command& command);
 
-// Runs it; the exit status.
-int run_program(int argc, char** argv, Pipeline pipeline);
+// The exit status if the command of this command line fails. Allocates nothing, since lack of memory
+// is one of the failures.
+int failed_status(int argc, char** argv);
 
 }  // namespace instr
