@@ -32,7 +32,8 @@ int run_words(const std::vector<std::string>& words, int failed) {
 int main(int argc, char** argv) {
   instr::open_standard_streams();
   const int failed = instr::failed_status(argc, argv);
-  const int status = instr::with_last_resort(
-      failed, [=] { return instr::run_words({argv, argv + argc}, failed); });
+  const int status = instr::with_last_resort(failed, [=] {
+    return instr::run_words({argv, argv + argc}, failed);
+  });
   return instr::finish_output(status, failed);
 }

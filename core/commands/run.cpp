@@ -297,9 +297,8 @@ Expected<void> record(const Run& run, const std::optional<Recording>& recording)
 // --update-expected: writes the counts into the file.
 tl::expected<void, Errors> update_expected(const RunOptions& options, const Run& run) {
   if (!options.gate.update_expected || !run.is_whole()) return {};
-  TRY_ASSIGN(const auto updated,
-             update_expected_file(*options.gate.expect, run.measurements,
-                                  make_key_selector(options.plan.selection)));
+  TRY_ASSIGN(const auto updated, update_expected_file(*options.gate.expect, run.measurements,
+                                                      make_key_selector(options.plan.selection)));
   print_message(fmt::format("{}: {} changed, {} added, {} removed\n", options.gate.expect->string(),
                             updated.changed, updated.added, updated.removed));
   return {};
@@ -367,9 +366,8 @@ Action run_command(CommandLine& line) {
   auto options = std::make_shared<RunOptions>();
   declare_run(line, *options);
   return [options](const Invocation& invocation) {
-    return options->is_dry_run
-               ? show_dry_run(options->plan, options->measure, options->showing)
-               : run(*options, invocation);
+    return options->is_dry_run ? show_dry_run(options->plan, options->measure, options->showing)
+                               : run(*options, invocation);
   };
 }
 

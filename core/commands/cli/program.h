@@ -23,8 +23,8 @@ Expected<ParsedCommand> parse_command(const std::vector<std::string>& words);
 // The help of a command.
 std::string help_of(const Command& command);
 
-// The exit status if the command of this command line fails. Allocates nothing, since lack of memory
-// is one of the failures.
+// The exit status if the command of this command line fails. Allocates nothing, since lack of
+// memory is one of the failures.
 int failed_status(int argc, char** argv);
 
 }  // namespace instr
