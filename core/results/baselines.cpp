@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cctype>
-#include <cstdlib>
 #include <optional>
 #include <system_error>
 
@@ -39,18 +38,19 @@ std::optional<fs::path> nearest_with(const char* name) {
   return std::nullopt;
 }
 
-Error io_error(const fs::path& path, const char* what, const std::error_code& error) {
-  return {{path.string()}, std::string(what) + ": " + error.message(), "make the folder writable"};
+Expected<void> check(const std::error_code& error, const fs::path& path, const char* what) {
+  if (!error) return {};
+  return fail_at({path.string()}, std::string(what) + ": " + error.message(),
+                 "make the folder writable");
 }
 
-Expected<void> move_one(const fs::path& from, const fs::path& to) {
+Expected<void> move_file(const fs::path& from, const fs::path& to) {
   std::error_code error;
   fs::rename(from, to, error);
-  if (error) return tl::unexpected(io_error(to, "cannot write", error));
-  return {};
+  return check(error, to, "cannot write");
 }
 
-// Nothing if the file system has no locks.
+// Locks the baselines; nothing if the file system has no locks.
 std::optional<FileLock> lock(const fs::path& folder, LockKind kind) {
   auto say = [&folder] {
     print_message("waiting for another run that uses the baselines in '" + folder.string() + "'\n");
@@ -59,7 +59,7 @@ std::optional<FileLock> lock(const fs::path& folder, LockKind kind) {
   return held ? std::optional(std::move(*held)) : std::nullopt;
 }
 
-// Of a results file, all that is there.
+// The paths of each file beside the results `from` and beside the results `to`.
 std::vector<std::pair<fs::path, fs::path>> side_paths(const fs::path& from, const fs::path& to) {
   std::vector<std::pair<fs::path, fs::path>> paths;
   for (const SideKind& kind : kSideKinds) {
@@ -68,29 +68,28 @@ std::vector<std::pair<fs::path, fs::path>> side_paths(const fs::path& from, cons
   return paths;
 }
 
-// Results and what is beside them. Each rename is one step, and the lock makes all one for those
-// that take it; if a kill leaves only some of them done, the second line of those files shows it.
+// Moves results with the files beside them. Readers that take the lock see all renames or none; if a
+// kill leaves only some of them done, the second line of the side files shows it.
 Expected<void> move_all(const fs::path& from, const fs::path& to) {
   const auto held = lock(to.parent_path(), LockKind::kExclusive);
-  for (const auto& [side, its] : side_paths(from, to)) {
+  for (const auto& [side, target] : side_paths(from, to)) {
     std::error_code error;
     if (!fs::exists(side, error)) {
-      fs::remove(its, error);
-    } else if (auto renamed = move_one(side, its); !renamed) {
-      return renamed;
+      fs::remove(target, error);
+    } else {
+      TRY(move_file(side, target));
     }
   }
-  return move_one(from, to);
+  return move_file(from, to);
 }
 
 Expected<void> copy_all(const fs::path& from, const fs::path& to) {
   std::error_code error;
   fs::copy_file(from, to, error);
-  for (const auto& [side, its] : side_paths(from, to)) {
-    if (!error && fs::exists(side, error)) fs::copy_file(side, its, error);
+  for (const auto& [side, target] : side_paths(from, to)) {
+    if (!error && fs::exists(side, error)) fs::copy_file(side, target, error);
   }
-  if (error) return tl::unexpected(io_error(to, "cannot write", error));
-  return {};
+  return check(error, to, "cannot write");
 }
 
 }  // namespace
@@ -103,9 +102,7 @@ fs::path project_folder() {
 }
 
 fs::path baselines_folder() {
-  if (const auto given = variable_value("INSTR_BENCH_BASELINES")) {
-    return *given;
-  }
+  if (const auto given = variable_value("INSTR_BENCH_BASELINES")) return *given;
   return project_folder() / "baselines";
 }
 
@@ -146,26 +143,23 @@ Expected<BaselineDraft> BaselineDraft::start(const std::string& name) {
   const fs::path parent = path.parent_path();
   std::error_code error;
   fs::create_directories(parent, error);
-  if (error) return tl::unexpected(io_error(parent, "cannot make", error));
+  TRY(check(error, parent, "cannot make"));
   auto folder = PrivateFolder::make_in(parent);
-  if (!folder) {
-    return tl::unexpected(
-        io_error(parent, "cannot write", {folder.error(), std::generic_category()}));
-  }
+  if (!folder) TRY(check({folder.error(), std::generic_category()}, parent, "cannot write"));
   return BaselineDraft(std::move(path), std::move(*folder));
 }
 
 Expected<fs::path> BaselineDraft::publish(const fs::path& file) const {
-  Expected<void> done;
-  if (file != this->file()) done = copy_all(file, this->file());
-  if (done) done = move_all(this->file(), baseline_);
-  return done.map([this] { return baseline_; });
+  if (file != this->file()) TRY(copy_all(file, this->file()));
+  TRY(move_all(this->file(), baseline_));
+  return baseline_;
 }
 
 Expected<fs::path> BaselineDraft::keep() const {
   fs::path kept = baseline_;
   kept.replace_extension(".partial");
-  return move_all(file(), kept).map([&kept] { return kept; });
+  TRY(move_all(file(), kept));
+  return kept;
 }
 
 std::optional<FileLock> hold_baselines(const fs::path& file) {
@@ -183,7 +177,7 @@ Expected<void> remove_baseline(const std::string& name) {
   }
   const auto held = lock(path.parent_path(), LockKind::kExclusive);
   fs::remove(path, error);
-  if (error) return tl::unexpected(io_error(path, "cannot remove", error));
+  TRY(check(error, path, "cannot remove"));
   for (const auto& [side, same] : side_paths(path, path)) fs::remove(side, error);
   return {};
 }
