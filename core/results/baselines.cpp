@@ -68,8 +68,8 @@ std::vector<std::pair<fs::path, fs::path>> side_paths(const fs::path& from, cons
   return paths;
 }
 
-// Moves results with the files beside them. Readers that take the lock see all renames or none; if a
-// kill leaves only some of them done, the second line of the side files shows it.
+// Moves results with the files beside them. Readers that take the lock see all renames or none; if
+// a kill leaves only some of them done, the second line of the side files shows it.
 Expected<void> move_all(const fs::path& from, const fs::path& to) {
   const auto held = lock(to.parent_path(), LockKind::kExclusive);
   for (const auto& [side, target] : side_paths(from, to)) {

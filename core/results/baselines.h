@@ -21,8 +21,8 @@ std::filesystem::path project_folder();
 // INSTR_BENCH_BASELINES if it is set; else `baselines` in project_folder().
 std::filesystem::path baselines_folder();
 
-// Returns the path of the baseline with that name, whether or not it exists. An error if the name is
-// invalid: it has letters, digits, `.`, `_` and `-`, and begins with a letter or a digit.
+// Returns the path of the baseline with that name, whether or not it exists. An error if the name
+// is invalid: it has letters, digits, `.`, `_` and `-`, and begins with a letter or a digit.
 Expected<std::filesystem::path> baseline_path(const std::string& name);
 
 // Finds the file of a baseline given as a name or a path. The advice of the error suggests near
@@ -42,8 +42,8 @@ class BaselineDraft {
   // The file for the run's results, unless they are kept elsewhere.
   std::filesystem::path file() const { return folder_.path() / "results.jsonl"; }
 
-  // Makes the results in `file`, with the files beside it, the baseline: moves file(), or copies any
-  // other file. The old baseline stays until the new one is complete.
+  // Makes the results in `file`, with the files beside it, the baseline: moves file(), or copies
+  // any other file. The old baseline stays until the new one is complete.
   Expected<std::filesystem::path> publish(const std::filesystem::path& file) const;
 
   // Keeps an interrupted run's file() beside the baselines, and returns its new path.
@@ -57,8 +57,8 @@ class BaselineDraft {
   PrivateFolder folder_;
 };
 
-// Locks the baselines, so that none is replaced while its results and functions are read. Nothing if
-// `file` is not a baseline.
+// Locks the baselines, so that none is replaced while its results and functions are read. Nothing
+// if `file` is not a baseline.
 std::optional<FileLock> hold_baselines(const std::filesystem::path& file);
 
 Expected<void> remove_baseline(const std::string& name);

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "core/results/json_reader.h"
-#include "core/results/results_file.h"
 
 namespace instr {
 
@@ -15,10 +14,10 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// Of a block; hours under Callgrind. So no sum overflows, nor those of aligned trees.
+// The maximum of a block: hours under Callgrind, and sums of aligned trees do not overflow.
 constexpr std::int64_t kMaxTreeInstructions = std::int64_t{1} << 38;
 
-CodeName code_of(SideName name) {
+CodeName to_code(SideName name) {
   if (name.function.empty()) return code_name("0x0", name.object);
   return {std::move(name.function), std::move(name.object), true};
 }
@@ -52,10 +51,10 @@ bool set_costs(JsonValue json, CallTree& tree) {
   return true;
 }
 
-// Sets the parents by how deep each node is; false if that is not depth first.
+// Sets the parents from the depths of the nodes; returns false if they are not depth first.
 bool set_parents(const std::vector<std::uint64_t>& depths, std::vector<CallNode>& nodes) {
   if (depths.size() != nodes.size()) return false;
-  std::vector<std::size_t> way;  // from the root to the node before
+  std::vector<std::size_t> way;  // from the root to the previous node
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     const std::uint64_t depth = depths[i];
     if (depth > way.size() || (depth == 0) != (i == 0)) return false;
@@ -68,30 +67,30 @@ bool set_parents(const std::vector<std::uint64_t>& depths, std::vector<CallNode>
 
 using Known = std::unordered_map<std::uint64_t, std::size_t>;  // functions by their numbers
 
-// Sets the functions; false if one has no name, or the root is not the statement.
-bool set_functions(const std::vector<std::uint64_t>& numbers, const NameOfNumber& name_of,
+// Sets the functions; returns false if a name is missing, or the root is not the statement.
+bool set_functions(const std::vector<std::uint64_t>& numbers, const NameOfNumber& find_name,
                    CallTree& tree, Known& known) {
   if (numbers.size() != tree.nodes.size()) return false;
   for (std::size_t i = 0; i < tree.nodes.size(); ++i) {
     auto [entry, is_new] = known.try_emplace(numbers[i], tree.functions.size());
     if (is_new) {
-      auto name = name_of(numbers[i]);
+      auto name = find_name(numbers[i]);
       if (!name) return false;
-      tree.functions.push_back(code_of(*std::move(name)));
+      tree.functions.push_back(to_code(*std::move(name)));
     }
     tree.nodes[i].function = entry->second;
   }
   return tree.functions.front().is_snippet();
 }
 
-// False if there are some that are of no function, or no texts.
+// Sets the places; returns false if they are malformed, or a function is unknown.
 bool set_places(JsonValue json, const Known& known, CallTree& tree) {
   const auto places = member(json, "places");
   if (!places) return true;
   if (!places->is_array()) return false;
   tree.places.resize(tree.functions.size());
-  for (const JsonValue one : items_of(*places)) {
-    const auto parts = items_of(one);
+  for (const JsonValue item : items_of(*places)) {
+    const auto parts = items_of(item);
     if (parts.size() != 2) return false;
     const auto number = value_as<std::uint64_t>(parts[0]);
     const auto place = value_as<std::string_view>(parts[1]);
@@ -104,7 +103,7 @@ bool set_places(JsonValue json, const Known& known, CallTree& tree) {
 }
 
 std::shared_ptr<const CallTree> tree_from(std::string_view line, const SideFile& file) {
-  return call_tree_from(line, [&file](std::uint64_t number) { return file.name_of(number); });
+  return call_tree_from(line, [&file](std::uint64_t number) { return file.find_name(number); });
 }
 
 }  // namespace
@@ -136,7 +135,8 @@ Json to_json(const CallTree& tree, const NumberOfName& number_of) {
   return json;
 }
 
-std::shared_ptr<const CallTree> call_tree_from(std::string_view text, const NameOfNumber& name_of) {
+std::shared_ptr<const CallTree> call_tree_from(std::string_view text,
+                                               const NameOfNumber& find_name) {
   JsonReader reader;
   const auto json = reader.read(text);
   const auto iterations = json ? member_as<std::uint64_t>(*json, "iterations") : std::nullopt;
@@ -147,7 +147,7 @@ std::shared_ptr<const CallTree> call_tree_from(std::string_view text, const Name
   const bool is_tree =
       set_costs(*json, *tree) &&
       set_parents(read_column<std::uint64_t>(*json, "depth"), tree->nodes) &&
-      set_functions(read_column<std::uint64_t>(*json, "function"), name_of, *tree, known) &&
+      set_functions(read_column<std::uint64_t>(*json, "function"), find_name, *tree, known) &&
       set_places(*json, known, *tree);
   if (!is_tree) return nullptr;
   sum_up(tree->nodes);
@@ -155,11 +155,10 @@ std::shared_ptr<const CallTree> call_tree_from(std::string_view text, const Name
 }
 
 std::string next_call_tree(SideLines& lines, const std::string& key, const CallTree& tree) {
-  const std::string object =
-      to_line(to_json(tree, [&lines](const std::string& function, const std::string& library) {
-        return lines.number_of(function, library);
-      }));
-  return lines.next(key, object.substr(1, object.size() - 2));
+  const auto number_of = [&lines](const std::string& function, const std::string& library) {
+    return lines.number_of(function, library);
+  };
+  return lines.next(key, to_json(tree, number_of));
 }
 
 CallTreesOf call_trees_in(const std::shared_ptr<SideFile>& file, const std::string& header,

@@ -1,15 +1,15 @@
 // The call trees of a results file, beside it in FILE.call_trees.jsonl.gz
-// (core/results/side_file.h) where each path of calls was counted by itself. The only code that
+// (core/results/side_file.h), if each path of calls was counted separately. The only code that
 // knows the format:
 //
 //   {"key":"matmul/mm/...","iterations":100,"function":[0,...],"depth":[0,1,2,1,...],
 //    "self":[1200,...],"calls":[0,100,...]}
 //
-// and, where functions begin, if that is known, "places":[[1,"quick.cpp:14"],...].
+// and, if it is known where functions begin, "places":[[1,"quick.cpp:14"],...].
 //
-// A number of each for each node: its function, which is the code without symbols of a library
-// where its name is empty; how deep it is below the root, depth first; and, of all these
-// iterations, the instructions that are its own and how often it was called.
+// Each list has a number for each node: its function (an empty name stands for the code without
+// symbols of a library); its depth below the root, depth first; its own instructions and its calls,
+// both in all these iterations.
 #pragma once
 
 #include <functional>
@@ -23,20 +23,20 @@ namespace instr {
 
 using CallTreesOf = ValuesOf<CallTree>;
 
-// The members of a tree as above. `number_of`: of a function and its library.
+// The members of a tree as above.
 using NumberOfName =
     std::function<std::size_t(const std::string& function, const std::string& object)>;
 nlohmann::ordered_json to_json(const CallTree& tree, const NumberOfName& number_of);
 
-// Null if `text` is not such an object, or `name_of` has nothing for a number.
+// Parses such an object; null if it is malformed, or `find_name` has no name for a number.
 using NameOfNumber = std::function<std::optional<SideName>(std::uint64_t number)>;
-std::shared_ptr<const CallTree> call_tree_from(std::string_view text, const NameOfNumber& name_of);
+std::shared_ptr<const CallTree> call_tree_from(std::string_view text,
+                                               const NameOfNumber& find_name);
 
-// A measurement's lines.
+// Makes the lines of a measurement.
 std::string next_call_tree(SideLines& lines, const std::string& key, const CallTree& tree);
 
-// Returns the call trees of a file beside results; none if `file` is null. `header`: the first line
-// of the results, without its newline. Errors of SideFile::index() are returned at the first use.
+// Returns a reader of the call trees in `file`, as values_in().
 CallTreesOf call_trees_in(const std::shared_ptr<SideFile>& file, const std::string& header,
                           Incomplete incomplete);
 

@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::size_t kMinNumbers = 2;  // of a function, behind its own: instructions, calls
+constexpr std::size_t kMinNumbers = 2;  // of a function: instructions and calls
 
 // Reads the cost of one function: returns its name and sets its numbers, at most `max` of them;
 // further ones are from a later version.
@@ -115,11 +115,11 @@ Expected<FunctionsSum> sum_from(JsonReader& reader, const SideFile& file, const 
   return read_costs(reader.read(line.text), file, line, add).map([&sum] { return sum; });
 }
 
-// The events that any of the functions has.
-std::vector<std::string> events_of(const std::vector<FunctionCost>& functions) {
+// Collects the events that any of the functions has.
+std::vector<std::string> collect_events(const std::vector<FunctionCost>& functions) {
   std::set<std::string> events;
-  for (const FunctionCost& one : functions) {
-    for (const auto& [name, count] : one.events) events.insert(name);
+  for (const FunctionCost& cost : functions) {
+    for (const auto& [name, count] : cost.events) events.insert(name);
   }
   return {events.begin(), events.end()};
 }
@@ -129,11 +129,11 @@ std::string events_text(const FunctionCost& cost, const std::vector<std::string>
   std::string text;
   std::string zeros;
   for (const std::string& event : events) {
-    auto found = cost.events.find(event);
-    if (found == cost.events.end() || found->second == 0) {
+    const auto count = cost.events.find(event);
+    if (count == cost.events.end() || count->second == 0) {
       zeros += ",0";
     } else {
-      text += std::exchange(zeros, "") + fmt::format(",{}", found->second);
+      text += std::exchange(zeros, "") + fmt::format(",{}", count->second);
     }
   }
   return text;
@@ -164,7 +164,7 @@ Expected<FunctionsOf> functions_in(std::shared_ptr<SideFile> file, const std::st
   }
   return file->index(header, incomplete, on_line).map([&]() -> FunctionsOf {
     return [file, reader](const std::string& key) -> Expected<std::vector<FunctionCost>> {
-      TRY_ASSIGN(auto line, file->of(key));
+      TRY_ASSIGN(auto line, file->find(key));
       if (!line) return std::vector<FunctionCost>{};
       return costs_from(*reader, *file, *line);
     };
@@ -177,7 +177,7 @@ fs::path functions_path(const fs::path& file) { return side_path(file, kFunction
 
 std::string next_functions(SideLines& lines, const std::string& key,
                            const std::vector<FunctionCost>& functions) {
-  const std::vector<std::string> events = events_of(functions);
+  const std::vector<std::string> events = collect_events(functions);
   std::string costs;
   for (const FunctionCost& cost : functions) {
     costs += fmt::format("{}[{},{},{}{}]", costs.empty() ? "" : ",",

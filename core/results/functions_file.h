@@ -1,13 +1,14 @@
 // The functions of a results file, beside it in FILE.functions.jsonl.gz (core/results/side_file.h):
-// the self cost and the calls of each, for each measurement, and which calls which. The only code
-// that knows the format:
+// the self cost and the calls of each function in each measurement, and the calls between them. The
+// only code that knows the format:
 //
-//   {"key":"matmul/mm/...","functions":[[0,1200.5,2],...]}      number, instructions and calls for
-//                                                               each iteration, greatest cost first
+//   {"key":"matmul/mm/...","functions":[[0,1200.5,2],...]}      number, instructions and calls per
+//                                                               iteration, greatest cost first
 //   {"key":"...","events":["D1mr","Dr"],"functions":[[0,1200.5,2,0.5,310],...]}
-//     where caches or branches were simulated: those events behind, without the zeros at the end
+//     with simulated caches or branches: then the events, without zeros at the end
 //   {"key":"...","functions":[...],"calls":[[0,1,2,1100],...]}
-//     caller and callee, by their places in "functions", the calls and their inclusive instructions
+//     caller and callee, by their indices in "functions", the calls and their inclusive
+//     instructions
 #pragma once
 
 #include <filesystem>
@@ -24,12 +25,12 @@ namespace instr {
 // The path of the functions of a results file.
 std::filesystem::path functions_path(const std::filesystem::path& file);
 
-// A measurement's lines.
+// Makes the lines of a measurement.
 std::string next_functions(SideLines& lines, const std::string& key,
                            const std::vector<FunctionCost>& functions);
 
-// The functions of a key, greatest cost first; empty if none are known. Not to be called from
-// two threads at once.
+// Reads the functions of a key, greatest cost first; empty if they are not known. Not to be called
+// from two threads at once.
 using FunctionsOf = std::function<Expected<std::vector<FunctionCost>>(const std::string& key)>;
 
 // The instructions of all functions of a measurement.
@@ -39,7 +40,7 @@ class FunctionsSum {
   double total() const { return total_; }
   bool is_empty() const { return functions_ == 0; }
 
-  // Whether `instructions` is the total, up to the rounding of such a sum.
+  // True if `ir` is the total, up to the rounding of such a sum.
   bool is(double ir) const;
 
  private:
@@ -48,17 +49,17 @@ class FunctionsSum {
   double size_ = 0;  // the sum of the absolute values
 };
 
-// Called for each measurement that has functions. An error is that of reading the file.
+// Called for each measurement that has functions. Reading the file ends with its error.
 using OnSum = std::function<Expected<void>(const std::string& key, const FunctionsSum& sum)>;
 
-// The functions of the results file `file`, whose first line, without its newline, is `header`;
-// none if it has no functions file. Errors: those of SideFile::index(). A measurement's line is
-// parsed on demand, unless `on_sum` is given.
+// Opens the functions of the results file `file`, whose first line, without its newline, is
+// `header`; without a functions file, no functions are known. Errors: those of SideFile::index(). A
+// measurement's line is parsed on demand, unless `on_sum` is given.
 Expected<FunctionsOf> open_functions(const std::filesystem::path& file, const std::string& header,
                                      Incomplete incomplete = Incomplete::kRefused,
                                      const OnSum& on_sum = nullptr);
 
-// The same on the bytes of a functions file; `name` is for messages.
+// Parses the bytes of a functions file; `name` is for messages.
 Expected<FunctionsOf> parse_functions(std::string bytes, const std::string& header,
                                       const std::string& name,
                                       Incomplete incomplete = Incomplete::kRefused,

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "core/results/json_reader.h"
-#include "core/results/results_file.h"
 
 namespace instr {
 
@@ -14,7 +13,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// Of a block; hours under Callgrind.
+// The maximum of a block: hours under Callgrind.
 constexpr std::uint64_t kMaxLineInstructions = std::uint64_t{1} << 48;
 
 // Reads a number of instructions or of a file; returns nothing for any other value.
@@ -27,7 +26,7 @@ struct LineColumns {
   std::vector<JsonValue> file, line, self, inclusive, text;
 };
 
-// Reads the columns; returns nothing if one is missing, or longer than another.
+// Reads the columns; returns nothing if one is missing, or their lengths differ.
 std::optional<LineColumns> line_columns_from(JsonValue json) {
   for (const char* name : {"file", "line", "self", "inclusive", "text"}) {
     const auto column = member(json, name);
@@ -45,7 +44,7 @@ std::optional<LineColumns> line_columns_from(JsonValue json) {
 std::optional<LineCost> line_from(const LineColumns& columns, std::size_t at,
                                   const SideFile& file) {
   const auto file_number = line_number_from(columns.file[at]);
-  const auto name = file_number ? file.name_of(*file_number) : std::nullopt;
+  const auto name = file_number ? file.find_name(*file_number) : std::nullopt;
   const auto line = value_as<int>(columns.line[at]);
   const auto self = line_number_from(columns.self[at]);
   const auto text = value_as<std::string_view>(columns.text[at]);
@@ -82,20 +81,19 @@ std::shared_ptr<const LineCosts> lines_from(std::string_view text, const SideFil
 std::string next_lines(SideLines& lines, const std::string& key, const LineCosts& costs) {
   Json file = Json::array(), number = Json::array(), self = Json::array();
   Json inclusive = Json::array(), text = Json::array();
-  for (const LineCost& one : costs.lines) {
-    file.push_back(lines.number_of(one.file, ""));
-    number.push_back(one.line);
-    self.push_back(one.self);
-    inclusive.push_back(one.inclusive ? Json(*one.inclusive) : nullptr);
-    text.push_back(one.text);
+  for (const LineCost& cost : costs.lines) {
+    file.push_back(lines.number_of(cost.file, ""));
+    number.push_back(cost.line);
+    self.push_back(cost.self);
+    inclusive.push_back(cost.inclusive ? Json(*cost.inclusive) : nullptr);
+    text.push_back(cost.text);
   }
-  const std::string object = to_line({{"iterations", costs.iterations},
-                                      {"file", std::move(file)},
-                                      {"line", std::move(number)},
-                                      {"self", std::move(self)},
-                                      {"inclusive", std::move(inclusive)},
-                                      {"text", std::move(text)}});
-  return lines.next(key, object.substr(1, object.size() - 2));
+  return lines.next(key, Json{{"iterations", costs.iterations},
+                              {"file", std::move(file)},
+                              {"line", std::move(number)},
+                              {"self", std::move(self)},
+                              {"inclusive", std::move(inclusive)},
+                              {"text", std::move(text)}});
 }
 
 LinesOf line_costs_in(const std::shared_ptr<SideFile>& file, const std::string& header,

@@ -340,7 +340,7 @@ Expected<Results> parse_results(std::string_view bytes, const std::string& name,
     if (!json && is_cut && bytes.empty() && line.size() <= kMaxLineLength) break;
     if (!json) return malformed(json.error().what);
     if (!is_as_sealed(line)) return malformed(kChanged);
-    if (const auto counted = measurements_at_end(*json)) {
+    if (const auto counted = parse_end_line(*json)) {
       results.is_complete = true;
       if (*counted == count) continue;
       return malformed(count_mismatch(*counted, count));

@@ -25,8 +25,8 @@ std::string quoted(const std::string& text) { return to_line(nlohmann::ordered_j
 
 std::string schema_word(const SideKind& kind) { return std::string(kind.word) + "_schema"; }
 
-// The JSON string at the start of `text`, with its quotes; empty if it does not end.
-std::string_view string_at_start(std::string_view text) {
+// Returns the JSON string at the start of `text`, with its quotes; "" if it has no end.
+std::string_view take_string(std::string_view text) {
   for (std::size_t at = 1; at < text.size(); ++at) {
     if (text[at] == '\\') {
       ++at;
@@ -55,6 +55,11 @@ std::size_t SideLines::number_of(const std::string& function, const std::string&
     names_ += fmt::format("{}[{},{}]", names_.empty() ? "" : ",", quoted(function), quoted(object));
   }
   return entry->second;
+}
+
+std::string SideLines::next(const std::string& key, const nlohmann::ordered_json& members) {
+  const std::string object = to_line(members);
+  return next(key, object.substr(1, object.size() - 2));
 }
 
 std::string SideLines::next(const std::string& key, const std::string& members) {
@@ -87,8 +92,7 @@ Expected<void> SideFile::index(const std::string& header, Incomplete incomplete,
     if (!member) return broken(line + 1, member.error().what);
     text += member->text.size();
     if (text > limits_.text) return broken(line + 1, "more text than instr_bench ever writes");
-    auto taken = take_member(*member, at, header, line, on_line);
-    if (!taken) return taken;
+    TRY(take_member(*member, at, header, line, on_line));
     at = member->end;
   }
   if (line < 2) return broken(line, "truncated before its first measurement");
@@ -96,10 +100,10 @@ Expected<void> SideFile::index(const std::string& header, Incomplete incomplete,
   return broken(line, fmt::format("these {} are truncated", kind_.things));
 }
 
-Expected<std::optional<SideLine>> SideFile::of(const std::string& key) {
-  auto found = places_.find(key);
-  if (found == places_.end()) return std::nullopt;
-  const Place& place = found->second;
+Expected<std::optional<SideLine>> SideFile::find(const std::string& key) {
+  const auto entry = places_.find(key);
+  if (entry == places_.end()) return std::nullopt;
+  const Place& place = entry->second;
   if (!unpacked_ || unpacked_at_ != place.member) {
     auto member = gunzip_member(packed_, place.member, limits_.member);
     if (!member) return broken(place.line, member.error().what);
@@ -109,7 +113,7 @@ Expected<std::optional<SideLine>> SideFile::of(const std::string& key) {
   return SideLine{std::string_view(*unpacked_).substr(place.begin, place.size), place.line};
 }
 
-std::optional<SideName> SideFile::name_of(std::uint64_t number) const {
+std::optional<SideName> SideFile::find_name(std::uint64_t number) const {
   if (number >= names_.size()) return std::nullopt;
   return names_[number];
 }
@@ -118,7 +122,7 @@ tl::unexpected<Error> SideFile::broken(int line, std::string what, std::string a
   if (advice.empty()) {
     advice = fmt::format("measure again, or remove the file to go without {}", kind_.things);
   }
-  return tl::unexpected(Error{{name_, line, 0}, std::move(what), std::move(advice)});
+  return fail_at({name_, line}, std::move(what), std::move(advice));
 }
 
 tl::unexpected<Error> SideFile::unreadable(int line) const {
@@ -134,9 +138,8 @@ Expected<void> SideFile::take_member(const GzipMember& member, std::size_t at,
     if (end == std::string_view::npos && !member.is_whole) break;
     end = std::min(end, text.size());
     ++line;
-    auto taken =
-        take_line(text.substr(begin, end - begin), {at, begin, end - begin, line}, header, on_line);
-    if (!taken) return taken;
+    const std::size_t size = end - begin;
+    TRY(take_line(text.substr(begin, size), {at, begin, size, line}, header, on_line));
     begin = end + 1;
   }
   return {};
@@ -159,7 +162,7 @@ Expected<void> SideFile::take_line(std::string_view line, const Place& place,
   if (line.starts_with(kNamesStart)) return take_names(line, place.line);
   std::optional<std::string_view> key;
   if (line.starts_with(kKeyStart)) {
-    const auto json = json_->read(string_at_start(line.substr(kKeyStart.size() - 1)));
+    const auto json = json_->read(take_string(line.substr(kKeyStart.size() - 1)));
     if (json) key = value_as<std::string_view>(*json);
   }
   if (!key) {
@@ -191,7 +194,7 @@ Expected<void> SideFile::check_schema(std::string_view line) const {
 
 Expected<void> SideFile::take_end(std::string_view line, int number) {
   const auto json = json_->read(line);
-  is_complete_ = json && measurements_at_end(*json) == places_.size();
+  is_complete_ = json && parse_end_line(*json) == places_.size();
   if (is_complete_) return {};
   return broken(number, fmt::format("this end line does not match the {} of {} measurements",
                                     kind_.things, places_.size()));
@@ -227,7 +230,7 @@ Expected<void> SideFile::take_names(std::string_view line, int number) {
 
 Expected<std::shared_ptr<SideFile>> read_side_file(const fs::path& file, const SideKind& kind) {
   std::error_code error;
-  // The writer also follows links.
+  // Links are followed, as the writer does.
   const fs::path real = fs::canonical(file, error);
   const fs::path path = side_path(error ? file : real, kind);
   if (!fs::exists(path, error)) return nullptr;
@@ -240,7 +243,7 @@ std::string end_line(std::size_t measurements) {
   return "{\"end\":{\"measurements\":" + std::to_string(measurements) + "}}";
 }
 
-std::optional<std::size_t> measurements_at_end(JsonValue line) {
+std::optional<std::size_t> parse_end_line(JsonValue line) {
   const auto end = member(line, "end");
   if (!end || members_of(line).size() != 1) return std::nullopt;
   return member_as<std::uint64_t>(*end, "measurements");

@@ -1,18 +1,16 @@
-// Files beside a results file, FILE.functions.jsonl.gz and the like: what is known of each
-// measurement beyond its numbers, which is much larger and mostly not read. All have this form:
+// Files beside a results file, such as FILE.functions.jsonl.gz: data of each measurement that is
+// much larger than its numbers and mostly not read. All have this form:
 //
 //   {"functions_schema":3}                                      the kind of the file
-//   {"schema":1,"program":"instr_bench",...}                    the first line of FILE, as it is
-//   there
-//   {"first":0,"names":[["at::mm(...)","libtorch_cpu.so"],...]} functions and libraries, numbered
-//   on
-//                                                               from `first`
-//   {"key":"matmul/mm/...",...}                                 of a measurement, by these numbers
-//   {"end":{"measurements":2}}                                  if all are there
+//   {"schema":1,"program":"instr_bench",...}                    the first line of FILE, unchanged
+//   {"first":0,"names":[["at::mm(...)","libtorch_cpu.so"],...]} functions with their libraries,
+//                                                               numbered from `first` on
+//   {"key":"matmul/mm/...",...}                                 a measurement, by these numbers
+//   {"end":{"measurements":2}}                                  the end of a complete file
 //
 // A name is written once, before the first measurement that uses it. Each measurement's lines are a
-// gzip member of their own: concatenated members are a gzip file (`zcat` shows the lines), a kill
-// truncates only one measurement, and one can be read without the others.
+// gzip member: concatenated members are a gzip file (`zcat` shows the lines), a kill truncates only
+// the last measurement, and each can be read without the others.
 #pragma once
 
 #include <cstddef>
@@ -20,6 +18,7 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -35,7 +34,7 @@ class element;
 
 namespace instr {
 
-// How to treat what an unfinished run wrote.
+// How to treat the files of an unfinished run.
 enum class Incomplete { kRefused, kAllowed };
 
 struct SideKind {
@@ -49,7 +48,7 @@ inline constexpr SideKind kCallTreesFile{"call_trees", "call trees", 1};
 inline constexpr SideKind kLinesFile{"lines", "costs of lines", 1};
 inline constexpr SideKind kSideKinds[] = {kFunctionsFile, kCallTreesFile, kLinesFile};
 
-// The path of that file of a results file.
+// The path of such a file beside the results `file`.
 std::filesystem::path side_path(const std::filesystem::path& file, const SideKind& kind);
 
 // Makes the lines, in their order.
@@ -58,26 +57,27 @@ class SideLines {
   // `header`: the first line of the results file, without its newline.
   static std::string start(const SideKind& kind, std::string_view header);
 
-  // For the next measurement.
+  // The number of a name, to be used in the next measurement.
   std::size_t number_of(const std::string& function, const std::string& object);
 
-  // `members`: of the measurement's object, behind its key: "\"functions\":[...]".
+  // Makes the lines of a measurement. `members`: the object of the measurement without its key.
+  std::string next(const std::string& key, const nlohmann::ordered_json& members);
+  // `members`: as text, "\"functions\":[...]".
   std::string next(const std::string& key, const std::string& members);
 
-  // After the last one.
+  // Makes the line after the last measurement.
   std::string end() const;
 
  private:
   std::unordered_map<std::string, std::size_t> numbers_;
-  std::size_t written_ = 0;  // names
-  std::string names_;        // the others
+  std::size_t written_ = 0;  // the number of names that next() has written
+  std::string names_;        // the other names
   std::size_t measurements_ = 0;
 };
 
-// More than instr_bench ever writes: a small file may decompress to any size.
+// Limits beyond any file of instr_bench, since a small file may decompress to any size. In bytes.
 struct SideLimits {
-  // Bytes of a member's text. A measurement's is some kilobytes; in a recompressed file all of them
-  // are one member.
+  // Some kilobytes for a measurement, but a recompressed file is a single member.
   std::size_t member = std::size_t{128} << 20;
   std::size_t text = std::size_t{2} << 30;  // of all members
   std::size_t line = std::size_t{16} << 20;
@@ -95,7 +95,7 @@ struct SideLine {
   int line = 0;           // in the text of the whole file, from 1
 };
 
-// Called for each measurement of a file, in the file's order. An error is that of reading the file.
+// Called for each measurement of a file, in the file's order. Reading the file ends with its error.
 using OnSideLine = std::function<Expected<void>(const std::string& key, const SideLine& line)>;
 
 class JsonReader;
@@ -108,21 +108,21 @@ class SideFile {
   SideFile(const SideKind& kind, std::string bytes, std::string name, const SideLimits& limits);
   ~SideFile();
 
-  // To be called first. `header`: the first line of the results file. Errors, with the file and its
-  // line: not such a file, another schema, written for another results file, damaged, or truncated,
-  // unless that is allowed: then the complete measurements are there.
+  // Indexes the measurements; to be called first. `header`: the first line of the results file. The
+  // errors name the line: another kind of file, another schema, written for other results, damaged,
+  // or truncated. If that is allowed, the complete measurements can be read.
   Expected<void> index(const std::string& header, Incomplete incomplete,
                        const OnSideLine& on_line = nullptr);
 
-  // Nothing if the key is not there.
-  Expected<std::optional<SideLine>> of(const std::string& key);
+  // Finds the line of a measurement; nothing if the file has no such key.
+  Expected<std::optional<SideLine>> find(const std::string& key);
 
   const std::vector<SideName>& names() const { return names_; }
 
-  // Nothing if there is no such number.
-  std::optional<SideName> name_of(std::uint64_t number) const;
+  // Finds the name with this number; nothing if there is none.
+  std::optional<SideName> find_name(std::uint64_t number) const;
 
-  // For a line that cannot be read.
+  // The error of a malformed line.
   tl::unexpected<Error> broken(int line, std::string what, std::string advice = "") const;
   tl::unexpected<Error> unreadable(int line) const;
 
@@ -154,41 +154,40 @@ class SideFile {
   std::size_t unpacked_at_ = 0;
 };
 
-// The one beside the results file `file`; null if there is none.
+// Reads the side file of this kind beside the results `file`; null if it does not exist.
 Expected<std::shared_ptr<SideFile>> read_side_file(const std::filesystem::path& file,
                                                    const SideKind& kind);
 
-// What a side file has of a key; null: nothing. Not to be called from two threads at once.
+// Reads the value of a key from a side file; null if it has none. Not to be called from two threads
+// at once.
 template <class Value>
 using ValuesOf = std::function<Expected<std::shared_ptr<const Value>>(const std::string& key)>;
 
-// Returns the values of `file`, which is indexed at the first use; none if `file` is null.
-// `value_of` parses a measurement's line, and returns null if it is malformed.
+// Returns a reader of the values in `file`, which is indexed at the first use. A null `file` has no
+// values. `parse` returns null for a malformed line of a measurement.
 template <class Value>
 ValuesOf<Value> values_in(const std::shared_ptr<SideFile>& file, const std::string& header,
                           Incomplete incomplete,
-                          std::shared_ptr<const Value> (*value_of)(std::string_view line,
-                                                                   const SideFile&)) {
+                          std::shared_ptr<const Value> (*parse)(std::string_view line,
+                                                                const SideFile&)) {
   if (!file) return [](const std::string&) { return nullptr; };
-  // Once, however often the function is copied.
   auto indexed = std::make_shared<std::optional<Expected<void>>>();
-  return [file, header, incomplete, value_of,
+  return [file, header, incomplete, parse,
           indexed](const std::string& key) -> Expected<std::shared_ptr<const Value>> {
     if (!*indexed) *indexed = file->index(header, incomplete);
-    if (!**indexed) return tl::unexpected((*indexed)->error());
-    TRY_ASSIGN(auto found, file->of(key));
-    if (!found) return nullptr;
-    auto value = value_of(found->text, *file);
-    if (!value) return file->unreadable(found->line);
+    TRY(**indexed);
+    TRY_ASSIGN(auto line, file->find(key));
+    if (!line) return nullptr;
+    auto value = parse(line->text, *file);
+    if (!value) return file->unreadable(line->line);
     return value;
   };
 }
 
-// The last line, without its newline, of a complete file, of results or beside them: a truncated
-// one lacks it. `measurements` is how many the file has.
+// The last line, without its newline, of a complete file, of results or beside them.
 std::string end_line(std::size_t measurements);
 
-// The number in such a line; nothing for any other `line`.
-std::optional<std::size_t> measurements_at_end(simdjson::dom::element line);
+// Reads the number of measurements from such a line; nothing for any other `line`.
+std::optional<std::size_t> parse_end_line(simdjson::dom::element line);
 
 }  // namespace instr
