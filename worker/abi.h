@@ -1,4 +1,4 @@
-/* The snippet ABI, plain C between the worker and a unit; a unit includes this and LibTorch. */
+/* The snippet ABI: plain C between the worker and a unit, which includes this and LibTorch. */
 #ifndef INSTR_WORKER_ABI_H
 #define INSTR_WORKER_ABI_H
 
@@ -10,49 +10,49 @@ extern "C" {
 
 #define INSTR_ABI_VERSION 2
 
-/* Before the code is prepared from its text, after its first result, and once it no longer gets
- * faster. */
+/* Reached before the code is prepared from its text, after its first result, and once it no longer
+ * gets faster. */
 enum instr_mark { INSTR_PREPARING, INSTR_FIRST_RESULT, INSTR_READY };
 
-/* Handed to a snippet by the worker. A snippet runs its setup, then
+/* Passed to a snippet by the worker. A snippet runs its setup, then
  *
  *   while (uint64_t n = context->next_block(context))
  *     for (; n != 0; --n) { statement }
  *
- * The worker decides how many blocks there are and how long each is; next_block stops collection
- * first and starts it last, so that only the loop is collected. */
+ * The worker decides the number and lengths of blocks. next_block stops collection first and starts
+ * it last, so that only the loop is collected. */
 struct instr_context {
   uint32_t abi_version;
   int32_t threads;
   uint64_t (*next_block)(struct instr_context* context);
   /* Reports the progress of a snippet that has something to prepare. */
   void (*mark)(struct instr_context* context, enum instr_mark reached);
-  /* Passes the torch::jit::Module that it runs, as loaded; it may prepare it after this, but does
-   * not move it. */
+  /* Passes the torch::jit::Module that the snippet runs, as loaded. The snippet may prepare it
+   * after this, but does not move it. */
   void (*take_module)(struct instr_context* context, const void* module);
 };
 
-/* Each variant of a unit: extern "C", named by the generator. */
+/* A variant of a unit: extern "C", named by the generator. */
 typedef void (*instr_snippet)(struct instr_context* context);
 
-/* Handed to the verifier that a unit for verification has instead of a snippet. It runs the setup
- * and the statement once, and hands over the output and the gradients. Tensors are pointers to
+/* Passed to the verifier that a unit for verification has instead of a snippet. It runs the setup
+ * and the statement once, and passes the output and the gradients. Tensors are pointers to
  * at::Tensor. */
 struct instr_verification {
   uint32_t abi_version;
-  /* 1: arguments and module are to be made double precision before the statement; if that is
-   * impossible, an exception says so. */
+  /* 1: arguments and module are to be made double precision before the statement; an exception if
+   * that is impossible. */
   int32_t is_reference;
   /* To be called before each run of the statement, so that all draw the same random numbers. */
   void (*begin)(struct instr_verification* verification);
-  /* `tensor` is null if there is none, and `otherwise` describes what is there instead. */
+  /* If the value is not a tensor, `tensor` is null and `otherwise` describes the value. */
   void (*take)(struct instr_verification* verification, const char* name, const void* tensor,
                const char* otherwise);
 };
 
 typedef void (*instr_verifier)(struct instr_verification* verification);
 
-/* Each unit of snippets also exports this: the same loop around nothing. */
+/* Exported by each unit of snippets: the same loop around nothing. */
 #define INSTR_EMPTY_SNIPPET "instr_empty_snippet"
 
 #ifdef __cplusplus

@@ -1,4 +1,4 @@
-// One end of a control socket: messages of worker/wire.h, and descriptors sent along with them.
+// An end of a control socket: messages of worker/wire.h, and descriptors sent along with them.
 #pragma once
 
 #include <optional>
@@ -12,21 +12,21 @@ class Channel {
  public:
   explicit Channel(int fd) : fd_(fd) {}
 
-  // The next message; waits for it. Nothing at the end of the stream or for a malformed line. A
+  // Waits for the next message. Returns nothing at the end of the stream or for a malformed line. A
   // descriptor sent along is kept until take_descriptor().
   std::optional<wire::Message> receive();
 
-  // Sends a reply to the last message. False if the other side is gone.
+  // Sends a reply to the last message. False if the other end was closed.
   bool send(wire::Message message);
 
-  // Moves to a descriptor number that nothing else knows; writes to the old one are lost. To be
-  // called before loading code that may write to any descriptor, closed or not its own.
+  // Moves to a random descriptor number; writes to the old one are lost. To be called before
+  // loading code that may write to any descriptor.
   void move_out_of_reach();
 
-  // The descriptor sent with the last message, or -1. The caller owns it.
+  // Returns the descriptor sent with the last message, or -1; the caller closes it.
   int take_descriptor();
 
-  // True if the other side has gone.
+  // True if the other end was closed.
   bool hung_up() const;
 
   int fd() const { return fd_; }

@@ -19,7 +19,7 @@
 namespace instr {
 namespace {
 
-constexpr int64_t kLookUpMs = 100;  // how often to see whether anyone still wants the result
+constexpr int64_t kMaxPauseMs = 100;  // between checks that the result is still wanted
 
 sigset_t child_signal() {
   sigset_t set;
@@ -41,7 +41,7 @@ void kill_own_children() {
   closedir(processes);
 }
 
-// The child and all that it started, orphans included, which this process has adopted.
+// The child and all processes that it started, including orphans, which this process has adopted.
 ProcessTree tree_below(pid_t self, pid_t child) {
   ProcessTree tree;
   tree.add(child);
@@ -51,7 +51,7 @@ ProcessTree tree_below(pid_t self, pid_t child) {
 }
 
 // Kills the rest of a group and all orphans that this process adopted, and their orphans.
-void clear_away(pid_t group) {
+void kill_rest(pid_t group) {
   for (;;) {
     pid_t reaped = waitpid(-1, nullptr, WNOHANG);
     if (reaped < 0 && errno == ECHILD) return;
@@ -102,7 +102,7 @@ Ended run_in_child(const std::function<void()>& body, int output, int64_t limit_
   ended.pid = fork();
   if (ended.pid == 0) be_child(body, output, self);
   if (ended.pid < 0) return ended;
-  setpgid(ended.pid, ended.pid);  // in both processes: whichever comes first
+  setpgid(ended.pid, ended.pid);  // the child does it, too: either may run first
   sigset_t set = child_signal();
   for (;;) {
     pid_t changed = waitpid(ended.pid, &ended.status, WNOHANG | WUNTRACED);
@@ -118,23 +118,24 @@ Ended run_in_child(const std::function<void()>& body, int output, int64_t limit_
       ended.stopped = watch->look(now_ms(), tree.use());
       next_look = now_ms() + watch->interval_ms();
     }
-    bool unwanted = abandoned();
-    if (ended.was_stopped() || ended.too_large || ended.too_many || unwanted)
+    const bool unwanted = abandoned();
+    if (ended.was_stopped() || ended.too_large || ended.too_many || unwanted) {
       kill(-ended.pid, SIGKILL);
+    }
     if (unwanted) {
-      clear_away(ended.pid);
+      kill_rest(ended.pid);
       end_process();
     }
-    const int64_t pause_ms = std::clamp<int64_t>(next_look - now_ms(), 1, kLookUpMs);
+    const int64_t pause_ms = std::clamp<int64_t>(next_look - now_ms(), 1, kMaxPauseMs);
     timespec wait{0, static_cast<long>(pause_ms * 1'000'000)};
     sigtimedwait(&set, nullptr, &wait);
   }
-  clear_away(ended.pid);
+  kill_rest(ended.pid);
   return ended;
 }
 
 pid_t fork_server(int fd, const std::function<void()>& serve) {
-  signal(SIGCHLD, SIG_IGN);  // it is reaped by the kernel
+  signal(SIGCHLD, SIG_IGN);  // the kernel reaps the new process
   pid_t parent = getpid();
   pid_t pid = fork();
   if (pid == 0) {

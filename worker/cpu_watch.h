@@ -1,7 +1,7 @@
-// How long a process may work. A limit is CPU time, not elapsed time, so that a result does not
-// depend on what else the machine does; a process that does nothing at all for as long is idle.
-// Shared by worker and coordinator. Looking does not use the heap: a host's heap must not depend on
-// how often it looked.
+// Limits of a process's work. A limit is CPU time, not elapsed time, so that a result does not
+// depend on the machine's other load; a process that does nothing for as long is idle. Shared by
+// worker and coordinator. Does not use the heap: a host's heap must not depend on how often it
+// checked a process.
 #pragma once
 
 #include <dirent.h>
@@ -24,7 +24,7 @@ namespace instr {
 struct ProcessStat {
   pid_t parent = 0;
   char state = '?';
-  int64_t cpu_ms = 0;  // its own, and that of the children for which it has waited
+  int64_t cpu_ms = 0;  // including that of children it has waited for
 };
 
 inline std::optional<ProcessStat> parse_stat(const char* text) {
@@ -42,7 +42,7 @@ inline std::optional<ProcessStat> parse_stat(const char* text) {
   return stat;
 }
 
-// Reads a small file into `text`, as far as it fits; false if there is none.
+// Reads the start of a file into `text`; false if it cannot be read or is empty.
 template <std::size_t size>
 bool read_small(const char* path, char (&text)[size]) {
   const int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -53,7 +53,6 @@ bool read_small(const char* path, char (&text)[size]) {
   return count > 0;
 }
 
-// Reads the `stat` in this folder of /proc.
 inline std::optional<ProcessStat> read_stat(const char* folder) {
   char path[64];
   char text[1024];
@@ -68,13 +67,12 @@ inline std::optional<ProcessStat> read_stat(pid_t pid) {
   return read_stat(folder);
 }
 
-// The CPU time and state of some processes so far.
 struct CpuUse {
-  int64_t cpu_ms = 0;
+  int64_t cpu_ms = 0;     // so far
   bool has_work = false;  // a thread runs, or waits for a CPU or a disk
 };
 
-// Processes and their descendants, as far as there is space.
+// Processes and their descendants, at most kMaxProcesses.
 class ProcessTree {
  public:
   void add(pid_t pid) {
@@ -170,12 +168,12 @@ struct CpuLimits {
   int64_t idle_ms = INT64_MAX;
 };
 
-// Decides whether a process may go on, by what it has done at each look.
+// Decides whether a process may go on, from its CPU use at each look.
 //
-// A process is idle while it uses less than a tenth of a CPU and no thread of it is runnable: one
-// that waits for a CPU on a busy machine is not, one that polls for something is. The clock is that
-// of a watcher who looks every interval_ms(): time that passed without a look, since the watcher
-// was stopped as well or got no CPU itself, is not idle time.
+// A process is idle while it uses less than a tenth of a CPU and none of its threads is runnable: a
+// process that polls is idle, a process that waits for a CPU on a busy machine is not. The watcher
+// looks every interval_ms(): time without a look, since the watcher itself was stopped or got no
+// CPU, is not idle time.
 class CpuWatch {
  public:
   CpuWatch(const CpuLimits& limits, int64_t now_ms, const CpuUse& before = {})
@@ -188,7 +186,7 @@ class CpuWatch {
   CpuVerdict look(int64_t now_ms, const CpuUse& use) {
     watched_ms_ += std::clamp<int64_t>(now_ms - last_look_ms_, 0, 2 * interval_ms());
     last_look_ms_ = now_ms;
-    // The time of a process that nobody waited for disappears with it.
+    // The time of a process whose parent does not wait for it disappears with the process.
     used_ms_ += std::max<int64_t>(use.cpu_ms - last_cpu_ms_, 0);
     last_cpu_ms_ = use.cpu_ms;
     const int64_t allowance = (watched_ms_ - idle_since_ms_) / 10;

@@ -11,9 +11,9 @@ namespace {
 
 constexpr std::string_view kWhat = "\n  what():  ";  // before an uncaught exception's message
 
-// The line that says why: the first of an uncaught exception's message, which a stack trace may
-// follow, else the last of all.
-std::string saying_line(const std::string& output) {
+// Returns ": " and the line with the reason: the first of an uncaught exception's message, which a
+// stack trace may follow, else the last line.
+std::string find_reason(const std::string& output) {
   std::size_t end = output.find_last_not_of("\r\n");
   if (end == std::string::npos) return "";
   const std::size_t what = output.rfind(kWhat);
@@ -45,7 +45,7 @@ wire::Message exited(int status) {
 wire::Message ended_early(int status, const std::string& output) {
   if (WIFEXITED(status)) return exited(WEXITSTATUS(status));
   int signal = WTERMSIG(status);
-  if (signal == SIGABRT) return failed("aborted", "the snippet aborted" + saying_line(output));
+  if (signal == SIGABRT) return failed("aborted", "the snippet aborted" + find_reason(output));
   const bool is_overflow = output.find(kStackOverflow) != std::string::npos;
   if (signal != SIGKILL) return crashed(signal, signal == SIGSEGV && is_overflow);
   return failed("crashed", "SIGKILL: killed from outside; was the machine out of memory?");

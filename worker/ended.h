@@ -1,4 +1,4 @@
-// Replies for a failed measurement: what a child's wait status says about its snippet.
+// Replies about a failed measurement, from the wait status of its process.
 #pragma once
 
 #include <string>
@@ -7,17 +7,16 @@
 
 namespace instr {
 
-// `kind`: as FailureKind's names.
+// `kind`: a name of core's FailureKind.
 wire::Message failed(const char* kind, const std::string& message);
 
 wire::Message crashed(int signal, bool stack_overflow);
 wire::Message exited(int status);
 
-// What the native worker writes to the snippet's output before it ends of that.
+// The native worker writes this to the snippet's output before a stack overflow ends it.
 inline constexpr const char* kStackOverflow = "instr_bench: stack overflow";
 
-// The snippet ended its process, or something outside did. `status` as from waitpid; `output`: the
-// snippet's own.
+// The process ended before it reported a result. `status` is waitpid()'s, `output` the snippet's.
 wire::Message ended_early(int status, const std::string& output);
 
 }  // namespace instr

@@ -63,7 +63,7 @@ inline void copy_module(const torch::nn::Module& from, torch::jit::Module& to,
   }
 }
 
-// torch.ops: a name for each library that registers operators.
+// torch.ops, with a name for each library that registers operators.
 struct ScriptOperators : torch::jit::SugaredValue {
   std::string kind() const override { return "operators"; }
   std::shared_ptr<torch::jit::SugaredValue> attr(const torch::jit::SourceRange&,
@@ -83,8 +83,8 @@ struct ScriptTorch : torch::jit::BuiltinModule {
   }
 };
 
-// Names that a text can use besides its arguments: `torch`, with torch.ops, which LibTorch's own
-// resolver knows only when called from Python.
+// Resolves names in a text: `torch` with torch.ops, which LibTorch's own resolver knows only in
+// Python.
 struct ScriptResolver : torch::jit::NativeResolver {
   std::shared_ptr<torch::jit::SugaredValue> resolveValue(
       const std::string& name, torch::jit::GraphFunction& function,
@@ -94,9 +94,9 @@ struct ScriptResolver : torch::jit::NativeResolver {
   }
 };
 
-// A TorchScript module with the parameters, buffers and parts of `from` (null: none) under their
-// names, and the forward that `add_forward(script, unit)` gives it; saved and loaded again, as a
-// user's model would be.
+// Makes a TorchScript module with the parameters, buffers and parts of `from` (may be null) under
+// their names, and the forward() that `add_forward(script, unit)` adds. It is saved and loaded
+// again, as a user's model would be.
 template <class AddForward>
 torch::jit::Module script_with(const torch::nn::Module* from, const char* problem,
                                const AddForward& add_forward) {
@@ -118,7 +118,7 @@ torch::jit::Module script_with(const torch::nn::Module* from, const char* proble
   }
 }
 
-// Whose forward is `body`.
+// Makes a script with `body` as its forward().
 inline torch::jit::Module make_script(const std::string& body, const torch::nn::Module* from) {
   return script_with(from, "the TorchScript text cannot be used: ",
                      [&body](torch::jit::Module& script, torch::jit::CompilationUnit&) {
@@ -132,7 +132,7 @@ torch::Tensor call_with(Holder& module, const torch::jit::Stack& inputs,
   return module(inputs[I].toTensor()...);
 }
 
-// Whose forward is what `module` does with copies of these arguments.
+// Makes a script of the operators that `module` runs on copies of these arguments.
 template <class Holder, class... Arguments>
 torch::jit::Module traced(Holder& module, const std::vector<std::string>& names,
                           const Arguments&... arguments) {

@@ -1,6 +1,6 @@
-// Included in every unit, precompiled: LibTorch, the snippet ABI, and the helpers that generated
-// code calls outside its measured loops. Valid C++17, since some compilers need that for old
-// LibTorches.
+// Included in every unit, precompiled: LibTorch, the snippet ABI, and the functions that generated
+// code calls outside its measured loops. Valid C++17, since old LibTorches need that with some
+// compilers. For units, the headers of worker/ become a single text.
 #pragma once
 
 #include <c10/core/StreamGuard.h>
@@ -29,8 +29,8 @@
 #include "worker/snippet_script.h"
 #include "worker/snippet_tensors.h"
 
-// The loop that is counted, the same around every statement and around none. The barrier pins the
-// counter to memory, so that the loop costs the same however many registers the statement takes.
+// The loop that is counted, around each statement and around nothing. The barrier pins the counter
+// to memory, so that the loop costs the same for any number of registers that the statement uses.
 #define INSTR_BLOCKS_BEGIN(context)                               \
   while (uint64_t instr_left_ = (context)->next_block(context)) { \
     for (; instr_left_ != 0; --instr_left_) {
@@ -44,7 +44,7 @@
 // Never called, and quick to compile.
 #define INSTR_SECOND_CALLER static __attribute__((used, noinline, optnone)) void
 
-// Compiled only for its errors: nothing calls it.
+// Never called: compiled only for its errors.
 #define INSTR_NEVER_EMITTED [[maybe_unused]] static void
 
 // From torch/csrc/jit/codegen/fuser/interface.h, which Debian does not install, and from
@@ -74,10 +74,9 @@ TORCH_API void set_autocast_cpu_dtype(at::ScalarType type);
 
 namespace instr_support {
 
-// A module's work on the current device, captured once; `Graph` is at::cuda::CUDAGraph, whose
-// header is included by units that need it. On a stream of its own, as capturing requires, after
-// the first runs on copies of the inputs: those profile and optimise the module and load what it
-// needs.
+// A module's work on the current device, captured once. `Graph` is at::cuda::CUDAGraph, whose
+// header is included by units that need it. Capturing requires a separate stream, and follows the
+// first runs on copies of the inputs, which profile and optimise the module and load its libraries.
 template <class Graph>
 class Captured {
  public:
@@ -99,7 +98,7 @@ class Captured {
     graph_.capture_end();
   }
 
-  // The output is the same tensor each time.
+  // Returns the same tensor each time.
   const c10::IValue& replay() {
     graph_.replay();
     return output_;
@@ -108,7 +107,7 @@ class Captured {
  private:
   static constexpr int kFirstRuns = 3;
 
-  // A failed capture must also be ended, which fails again.
+  // A failed capture must be ended as well, which fails again.
   void end_quietly() {
     try {
       graph_.capture_end();
@@ -121,7 +120,7 @@ class Captured {
 };
 
 #ifdef INSTR_HAS_PACKAGES
-// An AOTInductor package, run as a module is.
+// An AOTInductor package that runs like a module.
 class Package {
  public:
   explicit Package(const char* path) : loader_(readable(path)) {}
@@ -144,16 +143,16 @@ class Package {
 };
 #endif
 
-// Switches the tensor-expression fuser, also on the CPU, even if it interprets fused code because
-// it was built without a compiler. The setting is read when a module has been profiled.
+// Switches the tensor-expression fuser on the CPU as well, even if it was built without a compiler
+// and interprets fused code. The setting is read when a module has been profiled.
 inline void set_fuser(bool is_on) {
   torch::jit::setTensorExprFuserEnabled(is_on);
   torch::jit::overrideCanFuseOnCPU(is_on);
   torch::jit::tensorexpr::getTEMustUseLLVMOnCPU() = false;
 }
 
-// Until end(), or the end of the scope, operators run in a lower precision where that is good
-// enough: as torch.autocast() of Python, with its usual type for the device.
+// Until end(), or the end of the scope, runs operators in a lower precision where that suffices, as
+// Python's torch.autocast() does with its usual type for the device.
 class Autocast {
  public:
   explicit Autocast(c10::DeviceType device) : device_(device) {
@@ -195,7 +194,7 @@ inline void check_script_output(const c10::IValue& value, const char* output) {
                                value.tagKind() + ", not a tensor: let the body convert it to one");
 }
 
-// Before backward() is measured: checks that it can be called on `output` at all.
+// Checks that backward() can be called on `output`.
 inline void check_differentiable(const torch::Tensor& output, const char* name) {
   if (!output.defined()) {
     throw instr_definition_error(std::string("the output '") + name + "' is an undefined tensor");

@@ -1,4 +1,4 @@
-// The tensors of a snippet's arguments and outputs: copied, and handed over for verification.
+// The tensors of a snippet's arguments and outputs: visited, copied, and passed to verification.
 #pragma once
 
 #include <torch/script.h>
@@ -38,7 +38,7 @@ void hand_over(instr_verification* to, const char* name, const T&) {
   to->take(to, name, nullptr, "not a tensor");
 }
 
-// `visit(name, tensor)` for each tensor of an argument of a snippet; nothing for other types.
+// Calls visit(name, tensor) for each tensor of an argument; for other types does nothing.
 template <class Visit>
 void each_tensor(const char* name, torch::Tensor& value, const Visit& visit) {
   if (value.defined()) visit(std::string(name), value);
@@ -57,7 +57,7 @@ void each_tensor(const char* name, const T& value, const Visit& visit) {
   }
 }
 
-// A copy that a trial run may change instead of the argument.
+// Returns a copy for trial runs, which may change it.
 template <class T>
 T copy_of(const T& value) {
   T copy = value;
@@ -81,7 +81,7 @@ void to_reference(T& value) {
   });
 }
 
-// From here on the argument's gradient is that of the runs to come.
+// Resets the gradients of an argument, and keeps those of the following runs.
 template <class T>
 void watch_gradient(T& value) {
   each_tensor("", value, [](const std::string&, const torch::Tensor& tensor) {

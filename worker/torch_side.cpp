@@ -1,6 +1,6 @@
 #include "worker/torch_side.h"
 
-// Only the headers that are needed: all of ATen/ATen.h and torch/script.h take twice as long.
+// ATen/ATen.h and torch/script.h would take twice as long to compile as these headers.
 #define AT_PER_OPERATOR_HEADERS
 #include <ATen/Context.h>
 #include <ATen/Parallel.h>
@@ -43,8 +43,8 @@ void prepare(int threads) {
 
 namespace {
 
-// Leaves the CPU alone: the engine of autograd starts a thread for each other device (a build with
-// Vulkan always has one), and then refuses to work in what is forked.
+// Removes all devices but the CPU: autograd's engine starts a thread for each (a build with Vulkan
+// always has it), and then refuses to work in forked processes.
 void forget_devices() {
   for (int type = static_cast<int>(c10::kCPU) + 1; type < static_cast<int>(c10::kMeta); ++type) {
     c10::impl::device_guard_impl_registry[type].store(nullptr);
@@ -121,7 +121,7 @@ Caught run_guarded(void (*body)(void*), void* argument) {
     body(argument);
     return Caught{};
   } catch (abi::__forced_unwind&) {
-    throw;  // pthread_exit: must go on
+    throw;  // pthread_exit(): must reach the thread's start
   } catch (const c10::Error& error) {
     return caught(error.what_without_backtrace());
   } catch (const std::exception& error) {

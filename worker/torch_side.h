@@ -1,5 +1,5 @@
-// Everything that the worker needs from LibTorch, behind plain types: only one file includes its
-// headers.
+// The worker's access to LibTorch, behind plain types: LibTorch's headers are included in
+// torch_side.cpp alone. Workers for Python have the same functions in worker/python.
 #pragma once
 
 #include <stdint.h>
@@ -9,11 +9,11 @@
 
 namespace instr {
 
-// The cost of entering a block, beside its iterations: switching the collection on and off, and the
-// loop around the iterations.
+// The cost of entering a block: switching the collection on and off, and the loop around the
+// iterations.
 struct BlockEntry {
   int64_t max_ir = 1000;
-  bool is_same_for_one = true;  // a block of one iteration has the entry that longer ones have
+  bool is_same_for_one = true;  // the same for a block of one iteration as for longer ones
 };
 
 }  // namespace instr
@@ -23,49 +23,46 @@ namespace instr::torch_side {
 std::string version();         // "2.13.0"
 std::string cpu_capability();  // as LibTorch chose it: "AVX2"
 
-// The code that this kind of zygote runs before it forks anything: part of its identity, so a
-// change here changes the worker's version.
+// Runs the code that this kind of zygote runs before it forks a process. A change of that code
+// changes the worker's version.
 void warm_up(const char* kind);
 
-// Sets LibTorch's state for a snippet: default generator seeded, number of threads.
+// Seeds LibTorch's default generator and sets its number of threads for a snippet.
 void prepare(int threads);
 
-// From here on, notes what each function costs that the snippet's interpreter runs; `total`: the
-// instructions counted so far. Such a function is noted with all that it calls natively. False:
-// there is no interpreter, or none that shows its calls.
+// Begins to note the cost of each function that the snippet's interpreter runs, native callees
+// included. `total` returns the instructions counted so far. False if there is no interpreter, or
+// it does not show its calls.
 bool follow_calls(uint64_t (*total)());
 
-// Ends that. What was noted, as JSON: functions, of which the first is the statement itself, with
-// code
-// ({name, file, line}), self, inclusive, calls, recursive; and calls, each of caller, callee,
-// inclusive, calls. Empty: there were too many.
+// Ends that, and returns the notes as JSON: "functions", the first being the statement itself, with
+// code ({name, file, line}), self, inclusive, calls, recursive; and "calls", each with caller,
+// callee, inclusive, calls. Empty if there were too many.
 std::string followed_calls();
 
-// Some interpreters rewrite code for what it meets, and rewrite it again after some executions.
-// From here on, notes the code that runs. False: there is no such interpreter, or not as known
-// here.
+// Some interpreters specialise code for the types it meets, and again after some executions. Begins
+// to note the code that runs. False if there is no such interpreter, or its version is unknown.
 bool note_code();
 void end_noting_code();
 
-// To be called before each of as many iterations, and after them: the code noted then stays as it
-// is.
+// To be called before each of the last kSettlingIterations of the warm-up, and after them: from
+// then on the noted code does not change.
 constexpr uint64_t kSettlingIterations = 4;
 void settle_code(uint64_t iterations_left);
 
-// Iterations of a snippet before the first counted block of so many.
+// Iterations of a snippet before the first counted block, if blocks have so many iterations.
 uint64_t warm_up_for(uint64_t iterations);
 
-// The cost of entering a block, and the iterations of the longest block whose loop costs the same
-// for each of them.
+// The cost of entering a block, and the maximum number of iterations for which the loop itself
+// costs the same in each.
 BlockEntry block_entry();
 uint64_t max_block();
 
-// The result of running `body`: the text of the exception that ended it, or nothing.
-// `is_definition_error`: it was an instr_definition_error (worker/snippet_support.h).
+// The exception that ended run_guarded()'s `body`, if any.
 struct Caught {
   bool any = false;
-  bool is_definition_error = false;
-  int line = 0;  // of the snippet, in Python
+  bool is_definition_error = false;  // an instr_definition_error (worker/definition_error.h)
+  int line = 0;                      // of the snippet, in Python
   std::string text;
 };
 Caught run_guarded(void (*body)(void*), void* argument);

@@ -9,7 +9,7 @@ namespace {
 
 std::vector<void*> units;
 
-instr_snippet function(const std::string& name) {
+instr_snippet find_function(const std::string& name) {
   return reinterpret_cast<instr_snippet>(const_cast<void*>(find_code(name)));
 }
 
@@ -24,13 +24,13 @@ std::string load_unit(const std::string& path) {
 
 const void* find_code(const std::string& symbol) {
   for (void* unit : units) {
-    if (const void* found = dlsym(unit, symbol.c_str())) return found;
+    if (const void* code = dlsym(unit, symbol.c_str())) return code;
   }
   return nullptr;
 }
 
 FoundSnippet find_snippet(const std::string& symbol) {
-  return {function(symbol), function(INSTR_EMPTY_SNIPPET)};
+  return {find_function(symbol), find_function(INSTR_EMPTY_SNIPPET)};
 }
 
 }  // namespace instr

@@ -1,4 +1,4 @@
-// The units that this process has loaded: the code of their variants.
+// The units that this process has loaded, with the code of their variants.
 #pragma once
 
 #include <string>
@@ -7,11 +7,11 @@
 
 namespace instr {
 
-// Returns an empty text, or what is wrong with the unit.
+// Returns an error's text, or an empty one.
 std::string load_unit(const std::string& path);
 
-// A variant's function as the language has it: of C++ its address, of Python its code
-// (python/code.h). Null if no unit has it.
+// Finds a variant's code by its symbol: in C++ a function's address, in Python a PythonCode
+// (python/code_object.h). Null if no unit has it.
 const void* find_code(const std::string& symbol);
 
 struct FoundSnippet {
@@ -19,7 +19,7 @@ struct FoundSnippet {
   instr_snippet empty = nullptr;  // the same loop around nothing
 };
 
-// A variant's, to be counted; null if no unit has it.
+// Finds the functions to count; null if no unit has them.
 FoundSnippet find_snippet(const std::string& symbol);
 
 }  // namespace instr

@@ -10,88 +10,91 @@
 
 namespace instr::wire {
 
-// Part of the fingerprint: to be incremented with any change of the worker that may change a count
-// (the allocator, a zygote's warm-up, the plan of blocks, the environment below).
+// Part of the fingerprint. Increment it with each change of the worker that may change a count: the
+// allocator, a zygote's warm-up, the plan of blocks, the environment.
 inline constexpr const char* kWorkerVersion = "10";
 
-// What a worker is started with besides its standard descriptors, and the names in its folder under
-// which Callgrind writes: the profiles at this prefix + process id + "." + number, the log of each
-// process at the prefix + process id + ".log". No path, whose length would show in the worker's
-// heap.
+// A worker's descriptors besides the standard ones. It gets no paths, whose lengths would show in
+// its heap.
 inline constexpr int kControlFd = 3;  // requests and replies
 inline constexpr int kWorkFolderFd = 4;
-inline constexpr int kProgramFolderFd = 5;  // the worker's own, if units lie beside it
+inline constexpr int kProgramFolderFd = 5;  // the worker's own folder, if it also contains units
+
+// Names in the work folder: kProfilePrefix, the process id, and "." with a profile's number, ".log"
+// or kFollowedSuffix.
 inline constexpr const char* kProfilePrefix = "profile.";
 inline constexpr const char* kFollowedSuffix = ".followed";  // the calls of an interpreter, as JSON
 
-// The link to LibTorch's libraries, in the folder that the worker is started in.
+// The link to LibTorch's libraries, in the folder in which the worker is started.
 inline constexpr const char* kLibraryLink = "libtorch";
 
-// A field of each request that is repeated in its reply, so that text that a snippet writes to the
-// worker's descriptor is not taken for a reply.
+// A field of each request that its reply repeats, so that a snippet's writes to the worker's
+// descriptor are not mistaken for replies.
 inline constexpr const char* kToken = "token";
 
-// Requests (coordinator to worker), each with one reply:
-//   fork                      + a socket as ancillary data (SCM_RIGHTS): the process forks another
-//                             that serves this same protocol on that socket -> forked pid
+// Requests (coordinator to worker), each with a reply:
+//   fork                      + a socket as ancillary data (SCM_RIGHTS): forks a process that
+//   serves
+//                             this protocol on that socket -> forked pid
 //   warm_up kind              makes this process a zygote of this kind (torch_side.h) -> warmed_up
 //   load    path              loads a unit into this process -> loaded | failed kind message
 //   measure symbol threads warmup iterations timeout_ms memory_limit want_profile fork follow_calls
-//                             warmup/iterations 0: the worker adapts. want_profile=0: the functions
-//                             do not matter. timeout_ms: of CPU time, or idle (worker/cpu_watch.h).
-//                             fork=0: measures in this process, which ends.
-//                             cache_sim, branch_sim: 1 if Callgrind was started with that.
-//                             follow_calls=1: notes the calls of an interpreter in one more block.
+//                             Without warmup, or with iterations=0, the worker adapts it.
+//                             want_profile=0: keeps no profile.
+//                             timeout_ms: of CPU time, or idle (worker/cpu_watch.h).
+//                             fork=0: measures in this process, which then ends.
+//                             cache_sim, branch_sim: 1 if Callgrind was started with these.
+//                             follow_calls=1: notes an interpreter's calls in an additional block.
 //                             -> measured | failed kind message
-//   churn   blocks            allocates that many, frees half of them -> churned
-//   time    symbols device threads repetitions min_time warm_up iterations cores memory_limit
-//                             timeout_ms; of the native worker: times them alternately, in a child
-//                             -> all 0 1 ... (timed or failed, each) | failed kind message
-//   start   the same, one symbol: how long it takes to begin -> started first_result ready (ns)
-//             [graphs graph_breaks frames frames_compiled guard_failures recompilations compiler]
-//             of what has been compiled; `compiler` is JSON (core/measure/compiler_report.h)
-//   experiment, inspect       as start, with all that an experiment asks of one in a fresh process;
-//                             what LibTorch makes of it -> experimented (the fields of timed and
-//                             started, peak_bytes operators_cpu operators_device (ns), counters,
-//                             and with wants_events=1 events) | inspected graph optimized_graph
-//                             events counters, of a compiler log_NAME for each of its logs; an
-//                             event is a line "start duration thread device name", in ns; counters
-//                             are graphs fused fallbacks bailouts
-//   verify  eager candidate (symbols) device threads dtype allowed memory_limit timeout_ms
-//                             of the native worker: runs both and compares what they compute
-//                             -> compared 0 1 ... | raised by message | nondeterministic name
-//                              | nothing message | failed kind message stage
+//   churn   blocks            allocates so many blocks and frees half of them -> churned
 //   quit                      -> bye
+// Requests to the native worker, which it serves in a child:
+//   time    symbols device threads repetitions min_time warm_up iterations cores memory_limit
+//           timeout_ms: times these snippets alternately
+//             -> all 0 1 ... (each timed or failed) | failed kind message
+//   start   the same, with a single symbol: times its start -> started first_result ready (ns)
+//             [graphs graph_breaks frames frames_compiled guard_failures recompilations compiler]
+//             `compiler` is JSON (core/measure/compiler_report.h)
+//   experiment  as start: times the start and the repetitions, and profiles
+//             -> experimented (the fields of timed and started, peak_bytes operators_cpu
+//                operators_device (ns) counters, and with wants_events=1 events)
+//   inspect as start -> inspected graph optimized_graph events counters, and log_NAME for each of
+//             the compiler's logs. An event is a line "start duration thread device name", in ns;
+//             counters are graphs fused fallbacks bailouts
+//   verify  eager candidate (symbols) device threads dtype allowed memory_limit timeout_ms: runs
+//           both and compares their results
+//             -> compared 0 1 ... | raised by message | nondeterministic name
+//              | nothing message | failed kind message stage
 // Requests that run snippets have compiler=1 if a compiler of whole functions will run, and then
-// compiler_cache (the folder that it keeps what it made in; none: the usual one) and compiler_logs
-// (what to keep of what it says).
+// compiler_cache (the folder of its cache; absent: the usual one) and compiler_logs (to be kept).
 // On start the worker sends `hello` with version, abi, libtorch_version, cpu_capability, ...
-// measured: iterations warmup steady blocks ir_1 ir_2 (totals of one block, instructions)
-//           double_ir (of a block of twice the iterations; 0: none was counted): gives the cost
-//           of entering a block, which depends on the registers that a snippet uses
+// measured: iterations warmup steady blocks ir_1 ir_2 (instructions of the last two blocks)
+//           double_ir (of a block of twice the iterations; 0: not counted): gives the cost of
+//           entering a block, which depends on the registers that a snippet uses
 //           loop_ir loop_entry_ir (the empty loop's, per iteration and for entering a block)
 //           events ("Ir Dr Dw": all that Callgrind counted) events_2 double_events (their totals)
 //           loop_events (the empty loop's, per iteration)
 //           loop_allocs loop_alloc_bytes loop_peak_bytes (the empty loop's, of a block)
-//           allocs_1 allocs_2 alloc_bytes_1 alloc_bytes_2 (totals of one block) peak_bytes
-//           profile (name of the last block's, in the folder; empty: none) output (what the snippet
-//           printed, its start) followed followed_iterations (if calls were followed: the name
-//           of the file that they are in, and the iterations of their block)
-// failed:   kind (as FailureKind's names) message; part (setup, statement: which of a snippet's
-//           texts ran; none if that is irrelevant); line (of the snippet in Python that an
-//           exception came from, as compile_snippets.py counts them)
+//           allocs_1 allocs_2 alloc_bytes_1 alloc_bytes_2 (totals of a block) peak_bytes
+//           profile (the last block's file, in the work folder; empty: not written) output (the
+//           start of the snippet's output) followed followed_iterations (if calls were followed:
+//           the file with them, and the iterations of their block)
+// failed:   kind (a name of FailureKind) message; part (setup or statement, if either ran); line
+// (of
+//           the snippet in Python that raised an exception, as compile_snippets.py counts them)
 // compared: a message for each tensor, the output first: name ("": the output) eager_type
-//           eager_shape eager_device; type shape device, or otherwise (what is there instead);
-//           if these are alike exceeds difference allowed at value eager_value cosine; if a
-//           run in double precision could be made reference_error eager_reference_error atol, the
-//           same as root mean squares reference_rmse eager_reference_rmse, and the count of values
+//           eager_shape eager_device; type shape device, or otherwise (a description); if the two
+//           have one type, shape and device, exceeds difference allowed at value eager_value
+//           cosine; if a run in double precision was possible, reference_error
+//           eager_reference_error atol, the root mean squares reference_rmse eager_reference_rmse,
+//           and the count of values
 struct Message {
   std::string verb;
   std::map<std::string, std::string> fields;
 
   std::string get(const std::string& name, const std::string& fallback = "") const {
-    auto found = fields.find(name);
-    return found == fields.end() ? fallback : found->second;
+    const auto it = fields.find(name);
+    return it == fields.end() ? fallback : it->second;
   }
 };
 
@@ -133,14 +136,14 @@ inline std::optional<std::string> unescape(std::string_view text) {
   return out;
 }
 
-// One line, newline included.
+// Returns a line, with its newline.
 inline std::string encode(const Message& message) {
   std::string line = message.verb;
   for (const auto& [name, value] : message.fields) line += "\t" + name + "=" + escape(value);
   return line + "\n";
 }
 
-// A line without its newline; nothing if it is not a message.
+// Reads a line without its newline; nothing if it is malformed.
 inline std::optional<Message> decode(std::string_view line) {
   Message message;
   std::size_t begin = 0;
@@ -165,8 +168,8 @@ inline std::optional<Message> decode(std::string_view line) {
   return message;
 }
 
-// A line as encode() gives it; nothing if its newline is missing: a truncated one may still read as
-// a message.
+// Reads a line of encode(); nothing if its newline is missing, since a truncated line may still
+// read as a message.
 inline std::optional<Message> decode_line(std::string_view line) {
   if (line.empty() || line.back() != '\n') return std::nullopt;
   line.remove_suffix(1);

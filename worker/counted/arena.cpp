@@ -50,24 +50,22 @@ constexpr Region kFresh{kFreshBase, kFreshArenaSize, &kFreshLayout};
 static_assert(kFreshBase + kFreshLayout.words * 8 + kFreshArenaSize < 0x10'0000'0000);
 static_assert(kStartBase + kStartLayout.words * 8 + kStartSize < 0x5'C000'0000);
 
-// A stretch of the arena: where the next new block in it is, and where it ends.
+// A stretch of the start-up arena. Each class has its own, and one for all takes the blocks that do
+// not fit there. Otherwise a temporary block of another size, for a longer path for instance, would
+// move all later blocks.
 struct Stretch {
   std::uintptr_t begin;
-  std::uintptr_t top;
+  std::uintptr_t top;  // the next new block
   std::uintptr_t end;
 };
-
-// Of the start-up arena each class has a stretch of its own, and what that does not hold goes to
-// one for all. Otherwise what one start needs for a moment and another does not, such as a longer
-// path, would move all later blocks.
 constexpr std::uint64_t kStretchOfSmall = std::uint64_t{160} << 20;
 constexpr std::uint64_t kStretchOfLarge = std::uint64_t{12} << 20;
 constexpr unsigned kForAll = kClasses;
 static_assert(kSmallClasses * kStretchOfSmall + (kClasses - kSmallClasses) * kStretchOfLarge <
               kStartSize / 8 * 5);
 
-// Uncontended it always takes the same few instructions; contended it yields, since Valgrind runs
-// one thread at a time and spinning would keep the holder from proceeding.
+// An uncontended lock always takes the same few instructions; a contended one yields, since
+// Valgrind runs one thread at a time, and spinning would keep the holder from proceeding.
 class Lock {
  public:
   void lock() {
@@ -83,15 +81,15 @@ struct Arena {
   Lock lock;
   bool ready = false;
   bool fresh = false;
-  std::uint32_t* exhausted = nullptr;  // where to report that memory ran out
-  std::uintptr_t base = 0;             // blocks outside are not ours: freeing them does nothing
+  std::uint32_t* exhausted = nullptr;  // set to 1 when memory runs out
+  std::uintptr_t base = 0;             // freeing blocks outside the arena does nothing
   std::uintptr_t top = 0;
   std::uintptr_t end = 0;
   ArenaCounters counters;
   Pool pools[kClasses] = {};
   Stretch stretches[kClasses + 1] = {};  // of the start-up arena
 
-  // All but the stretches: only the start-up arena has them.
+  // Takes all but the stretches, which only the start-up arena has.
   void take_memory(const Arena& other) {
     base = other.base;
     top = other.top;
@@ -101,8 +99,7 @@ struct Arena {
   }
 };
 
-// Global: malloc has no other place to keep its state. Needs no constructor, since ld.so calls
-// malloc before any has run.
+// Needs no constructor, since ld.so calls malloc before any has run.
 constinit Arena arena;
 
 bool map_region(const Region& region) {
@@ -133,7 +130,7 @@ void use_region(const Region& region, std::uint64_t limit) {
 void take_lock() { arena.lock.lock(); }
 void give_lock() { arena.lock.unlock(); }
 
-// All memory of the start-up arena is in stretches: its top is its end.
+// Divides the whole start-up arena into stretches.
 void divide_into_stretches() {
   const auto stretch = [](std::uint64_t size) {
     const std::uintptr_t begin = std::exchange(arena.top, arena.top + size);
@@ -155,11 +152,11 @@ void divide_into_stretches() {
 // A child of fork() must not inherit a lock that another thread held.
 [[gnu::constructor]] void guard_forks() { pthread_atfork(take_lock, give_lock, give_lock); }
 
-// Makes a block in the class's stretch or in that for all, and leaves it to be taken.
+// Makes a free block in the class's stretch, or in the one for all.
 bool make_in_stretch(unsigned index) {
   Pool& pool = arena.pools[index];
   const std::size_t bytes = bytes_of(index) + kHeaderSpace;
-  const auto has_room = [bytes](const Stretch& one) { return bytes <= one.end - one.top; };
+  const auto has_room = [bytes](const Stretch& place) { return bytes <= place.end - place.top; };
   Stretch& own = arena.stretches[index];
   Stretch& stretch = has_room(own) ? own : arena.stretches[kForAll];
   if (arena.fresh || !has_room(stretch) || pool.made == pool.max) return false;
@@ -169,8 +166,7 @@ bool make_in_stretch(unsigned index) {
   return true;
 }
 
-// Where there is no room at the top. Only here are stretches looked at, so that they are not in the
-// code that is counted.
+// Called if there is no room at the top. Stretches are used only here, outside the counted code.
 [[gnu::noinline, gnu::cold]] void* allocate_in_stretch(std::size_t size, std::size_t alignment,
                                                        unsigned index) {
   const bool is_made = make_in_stretch(index);
@@ -191,8 +187,8 @@ inline void count_in(std::size_t size) {
   counters.peak_bytes = live > peak ? live : peak;
 }
 
-// Payload of `size` bytes, aligned to `alignment` (a power of two, 64 or more). Always inline, so
-// that profiles show its cost under the name that callers know: malloc.
+// Returns a payload of `size` bytes, aligned to `alignment` (a power of two, at least 64). Always
+// inline, so that profiles show its cost under the name that users know: malloc.
 [[gnu::always_inline]] inline void* allocate(std::size_t size, std::size_t alignment) {
   if (!arena.ready) start();
   std::size_t slack = alignment - kAlignment;
@@ -231,7 +227,7 @@ inline bool is_ours(const void* payload) {
 
 inline Header* header_of(void* payload) { return static_cast<Header*>(payload) - 1; }
 
-// Freeing null, or a block of the other arena, does nothing.
+// Does nothing for null and for blocks of the other arena.
 inline void release(void* payload) {
   if (!is_ours(payload)) return;
   Header* header = header_of(payload);
@@ -286,7 +282,7 @@ void visit_start_arena(void (*visit)(std::uintptr_t begin, std::uintptr_t end)) 
 
 }  // namespace instr
 
-// By the C library's names, so that operator new and posix_memalign of every library use them, too.
+// Replaces the C library's functions, which operator new of every library uses, too.
 extern "C" {
 
 void* malloc(std::size_t size) { return instr::allocate(size, instr::kAlignment); }
@@ -300,8 +296,7 @@ void* calloc(std::size_t count, std::size_t size) {
     return nullptr;
   }
   void* payload = instr::allocate(bytes, instr::kAlignment);
-  // Fresh memory is zero already, but then the cost would depend on whether the block was used
-  // before.
+  // Also for new blocks, which are zero already: the cost must not depend on earlier use.
   if (payload != nullptr) memset(payload, 0, bytes);
   return payload;
 }
@@ -332,7 +327,7 @@ void* reallocarray(void* old, std::size_t count, std::size_t size) {
 
 int posix_memalign(void** out, std::size_t alignment, std::size_t size) {
   if (!std::has_single_bit(alignment) || alignment < sizeof(void*)) return EINVAL;
-  int saved = errno;  // reports only by its result
+  int saved = errno;  // errors are reported only by the result
   void* payload =
       instr::allocate(size, alignment < instr::kAlignment ? instr::kAlignment : alignment);
   errno = saved;
@@ -342,7 +337,7 @@ int posix_memalign(void** out, std::size_t alignment, std::size_t size) {
 }
 
 void* memalign(std::size_t alignment, std::size_t size) {
-  // At most a size that is refused: the next power of two above may not be representable.
+  // At most an alignment that is refused: the next power of two may not be representable.
   std::size_t power =
       alignment > instr::kMaxRequestBytes ? 2 * instr::kMaxRequestBytes : std::bit_ceil(alignment);
   return instr::allocate(size, power < instr::kAlignment ? instr::kAlignment : power);

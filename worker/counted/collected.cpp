@@ -9,17 +9,17 @@
 namespace instr {
 namespace {
 
-// The log's new text. In place, not on the heap, whose state affects the snippet.
+// The log's new text. Not on the heap, whose state affects the snippet.
 struct LogTail {
   off_t begin = 0;
   char text[256 * 1024];
 };
 LogTail tail;
 char names[256];
-int named = 0;  // how many they are
+int name_count = 0;
 
-// The names of the last two columns: the number of system calls, and their time.
-constexpr char kOfSystemCalls[] = "sysCount sysTime";
+// The last two columns: the number of system calls, and their time.
+constexpr char kSystemCallNames[] = "sysCount sysTime";
 
 // "6013 12 4"; Callgrind leaves out zeros at the end.
 void add(Events& sum, char* line) {
@@ -39,30 +39,30 @@ void keep_names(const char* line) {
   if (size >= sizeof names) size = 0;
   memcpy(names, line, size);
   names[size] = '\0';
-  if (char* rest = strstr(names, kOfSystemCalls)) size = static_cast<size_t>(rest - names);
+  if (char* rest = strstr(names, kSystemCallNames)) size = static_cast<size_t>(rest - names);
   while (size > 0 && names[size - 1] == ' ') --size;
   names[size] = '\0';
-  named = size == 0 ? 0 : 1;
-  for (const char* at = names; *at != '\0'; ++at) named += *at == ' ';
+  name_count = size == 0 ? 0 : 1;
+  for (const char* at = names; *at != '\0'; ++at) name_count += *at == ' ';
 }
 
-// Takes the columns of system calls out: their time differs from run to run.
+// Removes the columns of system calls, whose time differs from run to run; returns their number.
 uint64_t take_system_calls(Events& events) {
-  const uint64_t calls = named < kMaxEvents ? events.of[named] : 0;
-  for (int i = named; i < kMaxEvents; ++i) events.of[i] = 0;
+  const uint64_t calls = name_count < kMaxEvents ? events.of[name_count] : 0;
+  for (int i = name_count; i < kMaxEvents; ++i) events.of[i] = 0;
   return calls;
 }
 
-// The text after `mark` at the begin of the line; null if the line begins otherwise.
+// Returns the text after `mark`, with which the line begins; else null.
 char* after(char* line, const char* mark) {
   size_t size = strlen(mark);
   return strncmp(line, mark, size) == 0 ? line + size : nullptr;
 }
 
 // "events-1: 6013 12 4" for each thread; "events-1-0: ..." is a call in progress.
-Collected parsed(char* text) {
+Collected parse(char* text) {
   Collected all;
-  unsigned long asking = 0;
+  unsigned long calling_thread = 0;
   for (char* line = text; line != nullptr; line = strchr(line, '\n')) {
     if (*line == '\n') ++line;
     if (char* state = after(line, "instrumentation: ")) {
@@ -71,14 +71,14 @@ Collected parsed(char* text) {
     }
     if (char* names_begin = after(line, "events:")) keep_names(names_begin);
     if (char* number = after(line, "part: ")) all.dumps = strtoull(number, nullptr, 10);
-    if (char* number = after(line, "current-tid: ")) asking = strtoul(number, nullptr, 10);
+    if (char* number = after(line, "current-tid: ")) calling_thread = strtoul(number, nullptr, 10);
     char* thread = after(line, "events-");
     if (thread == nullptr) continue;
     char* thread_end;
     unsigned long number = strtoul(thread, &thread_end, 10);
     if (*thread_end != ':') continue;
     add(all.events, thread_end + 1);
-    if (number != asking) add(all.others, thread_end + 1);
+    if (number != calling_thread) add(all.others, thread_end + 1);
   }
   all.system_calls = take_system_calls(all.events);
   take_system_calls(all.others);
@@ -104,26 +104,26 @@ const char* event_names() { return names; }
 
 const char* disturbance(const Collected& begin, const Collected& end, uint64_t iterations,
                         bool is_alone) {
-  static const char kTold[] =
+  static const char kRequested[] =
       "the snippet itself tells Callgrind what to count (CALLGRIND_TOGGLE_COLLECT, "
       "CALLGRIND_ZERO_STATS and the like): remove these requests";
-  static const char kPartly[] =
+  static const char kPartial[] =
       "Callgrind counted only a part, or more than the statement: the snippet tells Callgrind what "
       "to count (CALLGRIND_TOGGLE_COLLECT), or leaves a signal handler by siglongjmp(), which "
       "Callgrind does not always follow";
-  static const char kOther[] =
+  static const char kOtherThread[] =
       "another thread ran while the statement was measured, one that the setup left behind or "
       "that works for the statement: join it in the setup, or declare threads = [2]: such counts "
       "are shown, but no comparison fails on them";
   const bool is_counted = iterations != 0;
   const bool is_switched = end.is_on != begin.is_on || (is_counted && !end.is_on);
   if (is_switched || end.dumps != begin.dumps || is_backwards(begin.events, end.events)) {
-    return kTold;
+    return kRequested;
   }
-  if (is_alone && end.others.ir() != begin.others.ir()) return kOther;
-  // The loop itself has instructions, if it is counted.
+  if (is_alone && end.others.ir() != begin.others.ir()) return kOtherThread;
+  // A counted loop has at least one instruction for each iteration.
   uint64_t own = (end.events - end.others - (begin.events - begin.others)).ir();
-  return is_counted ? (own < iterations ? kPartly : nullptr) : (own != 0 ? kPartly : nullptr);
+  return is_counted ? (own < iterations ? kPartial : nullptr) : (own != 0 ? kPartial : nullptr);
 }
 
 Collected collected(const char* log) {
@@ -135,7 +135,7 @@ Collected collected(const char* log) {
   if (size <= 0) return {};
   tail.begin += size;
   tail.text[size] = '\0';
-  return parsed(tail.text);
+  return parse(tail.text);
 }
 
 }  // namespace instr

@@ -9,8 +9,8 @@ constexpr int64_t kMaxEntryAllocs = 8;  // for entering a block
 constexpr int64_t kMaxEntryBytes = 1024;
 constexpr uint32_t kEnoughEqual = 4;
 
-// True if a cost of two blocks of different lengths grows by a whole number with each iteration,
-// from at most `most_entry` for none.
+// True if a cost of two blocks of different lengths is an entry of at most `max_entry` and the same
+// whole number for each iteration.
 bool grows_evenly(const Block& one, const Block& other, uint64_t Cost::*part, int64_t max_entry) {
   const auto length = [](const Block& block) { return static_cast<int64_t>(block.iterations); };
   const auto cost = [part](const Block& block) { return static_cast<int64_t>(block.cost().*part); };
@@ -86,15 +86,14 @@ void Evidence::restart() {
 }
 
 const BlockTotals& Evidence::farthest() const {
-  const Block* found = &counted_[0];
-  const auto distance = [this](const Block& one) {
-    const uint64_t ir = one.cost().ir;
+  const auto distance = [this](const Block& block) {
+    const uint64_t ir = block.cost().ir;
     return std::max(ir, last().events.ir()) - std::min(ir, last().events.ir());
   };
-  for (uint32_t i = 1; i < blocks_; ++i) {
-    if (distance(counted_[i]) > distance(*found)) found = &counted_[i];
-  }
-  return found->totals;
+  const auto is_nearer = [&distance](const Block& one, const Block& other) {
+    return distance(one) < distance(other);
+  };
+  return std::max_element(counted_, counted_ + blocks_, is_nearer)->totals;
 }
 
 bool Evidence::is_uneven() const {

@@ -1,5 +1,5 @@
-// Judges from what the blocks of a run cost whether the statement costs the same each time. Knows
-// nothing of Callgrind, and allocates nothing.
+// Judges from the costs of a run's blocks if the statement costs the same each time. Knows nothing
+// of Callgrind, and allocates nothing.
 #pragma once
 
 #include <stdint.h>
@@ -17,7 +17,7 @@ struct BlockTotals {
   bool operator==(const BlockTotals& other) const = default;
 };
 
-// The costs that are exact and do not depend on what ran before, unlike those of simulated caches.
+// The exact costs. Unlike those of simulated caches they do not depend on earlier code.
 struct Cost {
   uint64_t ir = 0;
   uint64_t allocs = 0;
@@ -30,7 +30,7 @@ struct Block {
   uint64_t iterations = 0;
   BlockTotals totals{};
   int64_t growth = 0;         // of the live memory, in bytes
-  uint64_t system_calls = 0;  // of the statement
+  uint64_t system_calls = 0;  // by the statement
 
   Cost cost() const { return {totals.events.ir(), totals.allocs, totals.alloc_bytes}; }
 };
@@ -42,26 +42,26 @@ class Evidence {
  public:
   explicit Evidence(BlockEntry entry = {}) : entry_(entry) {}
 
-  // Takes in a block of any length, in the order in which they ran.
+  // Blocks are added in the order in which they ran.
   void add(const Block& block);
-  // Takes in a block whose cost is the count if nothing is in doubt: all of these have one length.
+  // Adds a block whose cost is the count if nothing is in doubt: all these have the same length.
   void add_counted(const Block& block);
-  // Takes in the block of twice that length that follows the last counted one.
+  // Adds the block of twice that length that follows the last counted one.
   void add_doubled(const Block& block);
-  // Takes in a block that is much longer.
+  // Adds a much longer block.
   void add_long(const Block& block);
-  // Takes in a block of one iteration; the next of these begins where it ended.
+  // Adds a block of one iteration that directly follows the previous single block.
   void add_single(const Block& block);
-  // Forgets the counted blocks: those that follow have another length.
+  // Forgets the counted blocks: later ones have another length.
   void restart();
 
   uint32_t blocks() const { return blocks_; }
-  // The counted blocks: the last one, and the one whose instructions differ most from it.
   const BlockTotals& last() const { return counted_[blocks_ - 1].totals; }
+  // The counted block whose instructions differ most from the last one's.
   const BlockTotals& farthest() const;
 
-  // Any two blocks differ by more than their lengths: the costs are not those of entering a block
-  // and of so many equal iterations.
+  // Two blocks differ by more than their lengths: their costs are not those of an entry and of so
+  // many equal iterations.
   bool is_uneven() const;
   // The statement can read a clock or a random device, or ask another process.
   bool has_system_calls() const { return has_system_calls_; }
@@ -80,16 +80,16 @@ class Evidence {
 
   uint32_t singles() const { return known_singles_; }
   uint64_t cost_of_singles() const;  // instructions
-  // The number of single iterations after which their costs repeat, if they were seen to differ and
-  // to repeat at least three times; 0: none was found.
+  // The number of single iterations after which their costs repeat, if they differ and repeat at
+  // least three times; otherwise 0.
   uint64_t period() const;
 
-  // A hash of all costs so far, in their order: the same statement in another process has the same,
-  // unless something outside of it decides what it costs.
+  // A hash of all costs so far, in order. It differs in another process only if something outside
+  // the statement affects the cost.
   uint64_t trace() const { return trace_; }
 
  private:
-  // Takes in a block longer than the last counted one; true if it is not on a line with it.
+  // Adds a block longer than the last counted one; true if the two are not on a line.
   bool add_off_line(const Block& longer);
   bool are_on_line(const Block& one, const Block& other) const;
 

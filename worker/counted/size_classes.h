@@ -18,7 +18,7 @@ struct SizeClass {
   std::size_t bytes;
 };
 
-// The smallest class that holds `size` bytes.
+// Returns the smallest class that holds `size` bytes.
 inline SizeClass class_of(std::size_t size) {
   std::size_t last = size - (size != 0);  // 0 is served as 1
   if (last < kSmallClasses * kAlignment) {
