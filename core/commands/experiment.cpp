@@ -5,27 +5,24 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
-#include <set>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "core/base/format.h"
 #include "core/base/output.h"
-#include "core/base/output_file.h"
-#include "core/base/replace_file.h"
 #include "core/base/shell.h"
 #include "core/base/terminal.h"
-#include "core/commands/cli/experiment_axes.h"
 #include "core/commands/cli/measuring.h"
 #include "core/commands/cli/selecting.h"
 #include "core/commands/cli/values.h"
 #include "core/commands/commands.h"
 #include "core/definitions/definition_keys.h"
 #include "core/experiments/expected_codes.h"
+#include "core/experiments/experiment_folder.h"
+#include "core/experiments/experiment_options.h"
 #include "core/experiments/experiment_run.h"
 #include "core/experiments/experiment_summary.h"
-#include "core/report/plot.h"
 #include "core/results/results_file.h"
 #include "core/run/pipeline.h"
 
@@ -38,109 +35,17 @@ namespace fs = std::filesystem;
 constexpr const char* kPrintCommands = "--print-commands";
 constexpr const char* kDumpFolder = "instr_bench_dump";
 
-// The folder of --output-dir: its files, and what is written there beside the results.
-class ExperimentFolder {
- public:
-  explicit ExperimentFolder(fs::path path) : path_(std::move(path)) {}
-
-  fs::path results() const { return path_ / "results.jsonl"; }
-  fs::path dumps() const { return path_ / "dumps"; }
-
-  // Makes it, unless it is there; an error if it cannot be written to.
-  Expected<void> make() const;
-
-  // summary.txt and summary.md.
-  Expected<void> write_summary(const std::vector<ExperimentRecord>& records) const;
-
-  // KIND.svg for each kind of picture that there is something to draw for. What is missing is
-  // reported.
-  Expected<void> draw(const std::vector<ExperimentRecord>& records, std::stop_token stop) const;
-
- private:
-  fs::path path_;
-};
-
-Expected<void> write(const fs::path& file, const std::string& text) {
-  return replace_file(file, text).map([](const Fd&) {});
-}
-
-Expected<void> ExperimentFolder::make() const {
-  return make_output_folder(path_, "name another one with --output-dir");
-}
-
-Expected<void> ExperimentFolder::write_summary(const std::vector<ExperimentRecord>& records) const {
-  const auto write_as = [&](ReportFormat format, const char* name) {
-    return write(path_ / name, experiment_report(records, {.format = format}) + "\n");
-  };
-  return write_as(ReportFormat::kTable, "summary.txt").and_then([&] {
-    return write_as(ReportFormat::kMarkdown, "summary.md");
-  });
-}
-
-Expected<void> ExperimentFolder::draw(const std::vector<ExperimentRecord>& records,
-                                      std::stop_token stop) const {
-  std::vector<Measurement> measurements;
-  for (const ExperimentRecord& record : records) measurements.push_back(measurement_of(record));
-  for (const auto& [kind, chart] : make_charts(measurements, kWall)) {
-    if (!chart) {
-      print_message(fmt::format("no {}.svg: {}: see instr_bench plot {} --kind={}\n",
-                                to_string(kind), chart.error().what, results().string(),
-                                to_string(kind)));
-      continue;
-    }
-    auto drawn = draw_svg(*chart, stop);
-    if (stop.stop_requested()) return {};
-    if (!drawn) {  // the next ones would fail in the same way
-      print_message("no pictures: " + to_string(drawn.error()) + "\n");
-      return {};
-    }
-    auto written = write(path_ / (std::string(to_string(kind)) + ".svg"), *drawn);
-    if (!written) return written;
+// --device, --backend, ...: values of the axes and, after a "-", those to leave out.
+void declare_axes(CommandLine& line, PlanConfig& plan) {
+  for (const AxisOption& option : axis_options()) {
+    std::string names = fmt::format("--{}", option.axis);
+    if (option.alias != nullptr) names += fmt::format(",--{}", option.alias);
+    std::replace(names.begin(), names.end(), '_', '-');
+    line.option(
+        names, "LIST", option.help,
+        each_item([take = option.take, &plan](const Given& given) { return take(given.value, plan); }),
+        option.choices);
   }
-  return {};
-}
-
-// --expect-codes: what was verified, compared with the codes in a committed file.
-struct CodesOptions {
-  std::optional<fs::path> file = {};
-  bool update = false;  // write the file instead
-};
-
-// The result of comparing verification codes, printed after the run.
-struct CodesVerdict {
-  std::string text = {};                         // lines; empty if there is nothing to tell
-  bool is_worse = false;                         // the run fails
-  std::set<std::string> expected_failures = {};  // keys of failures that are none of this run's
-};
-
-std::string lines_of(const std::string& heading, const std::vector<CodeDifference>& differences) {
-  if (differences.empty()) return "";
-  std::string text = heading + "\n";
-  for (const CodeDifference& one : differences) {
-    text += fmt::format("- {}: {}, expected {}", printable(one.key), to_string(one.code),
-                        to_string(one.expected));
-    if (!one.reason.empty() && one.code != VerificationCode::kPass) {
-      text += fmt::format(" ({})", printable(one.reason));
-    }
-    text += "\n";
-  }
-  return text;
-}
-
-std::string text_of(const CodeComparison& found, const std::string& file) {
-  std::string text = fmt::format("{}: {} as expected", file, found.same);
-  for (const auto& [count, what] : {std::pair{found.worse.size(), "worse"},
-                                    {found.better.size(), "better"},
-                                    {found.missing.size(), "missing"},
-                                    {found.fresh, "not in the file"}}) {
-    if (count != 0) text += fmt::format(", {} {}", count, what);
-  }
-  text += "\n" + lines_of("worse than expected:", found.worse);
-  text += lines_of("better than expected (--update-expected-codes writes it):", found.better);
-  if (found.missing.empty()) return text;
-  text += "in the file, but none of these experiments (--update-expected-codes removes them):\n";
-  for (const std::string& key : found.missing) text += fmt::format("- {}\n", printable(key));
-  return text;
 }
 
 void declare_codes(CommandLine& line, CodesOptions& options) {
@@ -151,36 +56,6 @@ void declare_codes(CommandLine& line, CodesOptions& options) {
   line.needs(
       {"update-expected-codes"}, [&options] { return options.file.has_value(); },
       "--expect-codes=FILE");
-}
-
-// Reads the expected codes before the run, so that a malformed file does not cost one. Empty
-// without a file; if the file is to be written, it may be missing.
-tl::expected<std::vector<ExpectedCode>, Errors> codes_to_expect(const CodesOptions& options) {
-  if (!options.file) return {};
-  if (!options.update) return read_expected_codes(*options.file);
-  TRY_ASSIGN(auto source, SourceText::read_if_exists(*options.file));
-  return parse_expected_codes(source);
-}
-
-// Compares, or writes the file.
-tl::expected<CodesVerdict, Errors> judge_codes(const CodesOptions& options,
-                                               const std::vector<ExpectedCode>& expected,
-                                               const std::vector<ExperimentRecord>& records,
-                                               const Selection& selection) {
-  if (!options.file) return {};
-  const IsSelected is_selected = make_key_selector(selection);
-  const std::string file = options.file->string();
-  if (options.update) {
-    return update_expected_codes_file(*options.file, records, is_selected)
-        .map([&file](const ExpectedUpdate& updated) {
-          return CodesVerdict{fmt::format("{}: {} changed, {} added, {} removed\n", file,
-                                          updated.changed, updated.added, updated.removed)};
-        });
-  }
-  const CodeComparison found = compare_codes(expected, records, is_selected);
-  return CodesVerdict{text_of(found, file),
-                      !found.worse.empty() || !found.missing.empty(),
-                      {found.failing.begin(), found.failing.end()}};
 }
 
 struct ExperimentArguments : ExperimentOptions {
@@ -242,7 +117,8 @@ bool has_failed(const ExperimentRecord& record) {
 // The status by the codes of a complete run.
 ExpectedStatus judge(const ExperimentArguments& options, const std::vector<ExpectedCode>& expected,
                      const std::vector<ExperimentRecord>& records) {
-  TRY_ASSIGN(auto verdict, judge_codes(options.codes, expected, records, options.plan.selection));
+  TRY_ASSIGN(auto verdict, judge_codes(options.codes, expected, records,
+                                        make_key_selector(options.plan.selection)));
   print_output(verdict.text);
   if (verdict.is_worse) return kRegression;
   const bool is_bad = std::any_of(records.begin(), records.end(), [&](const auto& one) {
@@ -271,13 +147,6 @@ ExpectedStatus show(const ExperimentArguments& options, const Ran& ran,
   return judge(options, expected, records);
 }
 
-// What is kept beside the results.
-Expected<void> keep(const ExperimentArguments& options, const Ran& ran, std::stop_token stop) {
-  if (!options.folder || options.only) return {};
-  const ExperimentFolder folder(*options.folder);
-  return folder.write_summary(ran.records).and_then([&] { return folder.draw(ran.records, stop); });
-}
-
 // A line for each: this command, for that experiment only.
 void print_commands(std::vector<std::string> words, const std::vector<Variant>& variants) {
   std::erase(words, kPrintCommands);
@@ -300,14 +169,17 @@ ExpectedStatus run_experiment(const ExperimentArguments& given, const Invocation
   if (options.folder) {
     TRY(ExperimentFolder(*options.folder).make());
   }
-  TRY_ASSIGN(auto expected, codes_to_expect(options.codes));
-  auto ran = measure_experiments({options.measure, options.results(), options.only,
-                                  options.collects_counters, progress_options(options.showing)},
-                                 variants, stop);
+  TRY_ASSIGN(auto expected, read_codes_to_expect(options.codes));
+  const auto ran =
+      measure_experiments({options.measure, options.results(), options.only,
+                           options.collects_counters, progress_options(options.showing)},
+                          variants, stop);
   if (!ran && stop.stop_requested()) return kInterrupted;
-  if (!ran) return tl::unexpected(ran.error());
+  TRY(ran);
   ExpectedStatus status = show(options, *ran, expected, stop.stop_requested());
-  TRY(keep(options, *ran, stop));
+  if (options.folder && !options.only) {
+    TRY(ExperimentFolder(*options.folder).write(ran->records, stop));
+  }
   return status;
 }
 

@@ -65,7 +65,7 @@ class CodeReader : private CsvReader {
 
 using ByKey = std::map<std::string, const ExperimentRecord*>;
 
-// Those that have a code of their own.
+// Indexes the experiments that have a code.
 ByKey with_codes(std::span<const ExperimentRecord> records) {
   ByKey by_key;
   for (const ExperimentRecord& record : records) {
@@ -98,14 +98,6 @@ tl::expected<std::vector<ExpectedCode>, Errors> parse_expected_codes(const Sourc
   return CodeReader(source).read();
 }
 
-tl::expected<std::vector<ExpectedCode>, Errors> read_expected_codes(const fs::path& file) {
-  TRY_ASSIGN(const auto source, SourceText::read(file));
-  auto codes = parse_expected_codes(source);
-  if (!codes || !codes->empty()) return codes;
-  return tl::unexpected(Errors{{source.at(0, 0), "there is no expected code in this file",
-                                "--update-expected-codes writes those that are measured"}});
-}
-
 CodeComparison compare_codes(const std::vector<ExpectedCode>& expected,
                              std::span<const ExperimentRecord> records,
                              const IsSelected& is_selected) {
@@ -122,7 +114,7 @@ CodeComparison compare_codes(const std::vector<ExpectedCode>& expected,
     if (record.code == one.code) {
       ++comparison.same;
       if (Verification{one.code, ""}.is_wrong()) comparison.failing.push_back(one.key);
-      // Eager's own line has no code: it fails as expected with the lines that say so.
+      // Eager's own line has no code: it fails as expected if these lines expect that.
       if (one.code == VerificationCode::kEagerFailed) {
         comparison.failing.push_back(eager_of(record.variant).key);
       }
@@ -159,12 +151,68 @@ tl::expected<ExpectedUpdate, Errors> update_expected_codes(
   return update;
 }
 
-tl::expected<ExpectedUpdate, Errors> update_expected_codes_file(
-    const fs::path& file, std::span<const ExperimentRecord> records,
-    const IsSelected& is_selected) {
-  return update_in_place(file, [&](const SourceText& source) {
-    return update_expected_codes(source, records, is_selected);
-  });
+namespace {
+
+std::string format_differences(const std::string& heading,
+                               const std::vector<CodeDifference>& differences) {
+  std::string text = differences.empty() ? "" : heading + "\n";
+  for (const CodeDifference& one : differences) {
+    text += fmt::format("- {}: {}, expected {}", printable(one.key), to_string(one.code),
+                        to_string(one.expected));
+    if (!one.reason.empty() && one.code != VerificationCode::kPass) {
+      text += fmt::format(" ({})", printable(one.reason));
+    }
+    text += "\n";
+  }
+  return text;
+}
+
+std::string format_comparison(const CodeComparison& compared, const std::string& file) {
+  std::string text = fmt::format("{}: {} as expected", file, compared.same);
+  for (const auto& [count, what] : {std::pair{compared.worse.size(), "worse"},
+                                    {compared.better.size(), "better"},
+                                    {compared.missing.size(), "missing"},
+                                    {compared.fresh, "not in the file"}}) {
+    if (count != 0) text += fmt::format(", {} {}", count, what);
+  }
+  text += "\n" + format_differences("worse than expected:", compared.worse);
+  text += format_differences("better than expected (--update-expected-codes writes it):",
+                             compared.better);
+  if (compared.missing.empty()) return text;
+  text += "in the file, but none of these experiments (--update-expected-codes removes them):\n";
+  for (const std::string& key : compared.missing) text += fmt::format("- {}\n", printable(key));
+  return text;
+}
+
+}  // namespace
+
+tl::expected<std::vector<ExpectedCode>, Errors> read_codes_to_expect(const CodesOptions& options) {
+  if (!options.file) return {};
+  TRY_ASSIGN(const auto source, options.update ? SourceText::read_if_exists(*options.file)
+                                               : SourceText::read(*options.file));
+  auto codes = parse_expected_codes(source);
+  if (!codes || !codes->empty() || options.update) return codes;
+  return tl::unexpected(Errors{{source.at(0, 0), "there is no expected code in this file",
+                                "--update-expected-codes writes those that are measured"}});
+}
+
+tl::expected<CodesVerdict, Errors> judge_codes(const CodesOptions& options,
+                                               const std::vector<ExpectedCode>& expected,
+                                               std::span<const ExperimentRecord> records,
+                                               const IsSelected& is_selected) {
+  if (!options.file) return {};
+  const std::string file = options.file->string();
+  if (options.update) {
+    TRY_ASSIGN(const auto updated, update_in_place(*options.file, [&](const SourceText& source) {
+                 return update_expected_codes(source, records, is_selected);
+               }));
+    return CodesVerdict{fmt::format("{}: {} changed, {} added, {} removed\n", file, updated.changed,
+                                    updated.added, updated.removed)};
+  }
+  const CodeComparison compared = compare_codes(expected, records, is_selected);
+  return CodesVerdict{format_comparison(compared, file),
+                      !compared.worse.empty() || !compared.missing.empty(),
+                      {compared.failing.begin(), compared.failing.end()}};
 }
 
 }  // namespace instr

@@ -1,10 +1,12 @@
-// The file of --expect-codes: the committed verification code of each experiment, and its update.
+// The file of --expect-codes: the committed verification code of each experiment.
 //   key,code
 //   layers/GRUCell/frozen/forward/t1/cpu,FAIL
 #pragma once
 
 #include <cstddef>
 #include <filesystem>
+#include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -23,12 +25,8 @@ struct ExpectedCode {
   std::string comment = {};  // above its line
 };
 
-// In the order written; all errors of the file.
+// In the order of the file. All errors of the file.
 tl::expected<std::vector<ExpectedCode>, Errors> parse_expected_codes(const SourceText& source);
-
-// An error if there is no code in it.
-tl::expected<std::vector<ExpectedCode>, Errors> read_expected_codes(
-    const std::filesystem::path& file);
 
 struct CodeDifference {
   std::string key;
@@ -38,29 +36,45 @@ struct CodeDifference {
 };
 
 struct CodeComparison {
-  std::vector<CodeDifference> worse;   // neither the expected one nor PASS
-  std::vector<CodeDifference> better;  // PASS where another is expected
+  std::vector<CodeDifference> worse;   // neither the expected code nor PASS
+  std::vector<CodeDifference> better;  // PASS instead of the expected code
   std::vector<std::string> missing;    // expected and selected, but no experiment
   std::vector<std::string> failing;    // failures as expected
   std::size_t same = 0;
   std::size_t fresh = 0;  // experiments that the file does not have
 };
 
-// Eager and what was skipped have no code to compare.
+// Compares the codes. Eager and skipped experiments have none.
 CodeComparison compare_codes(const std::vector<ExpectedCode>& expected,
                              std::span<const ExperimentRecord> records,
                              const IsSelected& is_selected);
 
-// The file with the codes of these experiments, sorted by key. Comments stay above the line that
-// they were above, and below the last one. A new key is added; one that was selected but is not an
-// experiment is removed.
+// Returns the file with the codes of these experiments, sorted by key. Comments stay above the same
+// line, or below the last one. A selected key without an experiment is removed.
 tl::expected<ExpectedUpdate, Errors> update_expected_codes(
     const SourceText& source, std::span<const ExperimentRecord> records,
     const IsSelected& is_selected);
 
-// Updates the file in one step, or creates it. One that needs no change is not written.
-tl::expected<ExpectedUpdate, Errors> update_expected_codes_file(
-    const std::filesystem::path& file, std::span<const ExperimentRecord> records,
-    const IsSelected& is_selected);
+// --expect-codes: the file to compare verification codes with, or to write them to.
+struct CodesOptions {
+  std::optional<std::filesystem::path> file = {};
+  bool update = false;
+};
+
+// Reads the expected codes before the run, so that a malformed file does not cost one. Empty
+// without a file; if the file is to be written, it may be missing.
+tl::expected<std::vector<ExpectedCode>, Errors> read_codes_to_expect(const CodesOptions& options);
+
+struct CodesVerdict {
+  std::string text = {};                         // lines to print after the run
+  bool is_worse = false;                         // the run fails
+  std::set<std::string> expected_failures = {};  // keys of failures that do not fail the run
+};
+
+// Compares the codes with the expected ones, or writes them to the file.
+tl::expected<CodesVerdict, Errors> judge_codes(const CodesOptions& options,
+                                               const std::vector<ExpectedCode>& expected,
+                                               std::span<const ExperimentRecord> records,
+                                               const IsSelected& is_selected);
 
 }  // namespace instr

@@ -7,7 +7,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "core/commands/cli/experiment_axes.h"
+#include "core/experiments/experiment_options.h"
 #include "core/experiments/experiment_file.h"
 #include "core/experiments/experiment_findings.h"
 #include "core/experiments/experiment_record.h"

@@ -1,0 +1,220 @@
+#include "core/experiments/experiment_options.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "core/compile/installation.h"
+#include "core/definitions/definition_keys.h"
+#include "core/definitions/toml_reader.h"
+
+namespace instr {
+
+namespace {
+
+// Completes an option with the functions for its values.
+template <class T, class Convert>
+AxisOption make_axis(AxisOption option, std::vector<T>& (*values_in)(PlanConfig&),
+                     Convert convert) {
+  option.has_values = [=, axis = std::string(option.axis)](PlanConfig& plan) {
+    const auto& left_out = plan.axes.left_out;
+    return !values_in(plan).empty() ||
+           std::any_of(left_out.begin(), left_out.end(),
+                       [&axis](const AxisValue& value) { return value.axis == axis; });
+  };
+  option.take = [=, axis = std::string(option.axis)](const std::string& item,
+                                                     PlanConfig& plan) -> Expected<void> {
+    const bool is_left_out = item.starts_with('-');
+    const std::string name = item.substr(is_left_out ? 1 : 0);
+    TRY_ASSIGN(auto value, convert(name));
+    if (is_left_out) {
+      TRY(check_left_out({axis, name}));
+      plan.axes.left_out.push_back({axis, name});
+      return {};
+    }
+    std::vector<T>& values = values_in(plan);
+    if (std::find(values.begin(), values.end(), value) == values.end()) {
+      values.push_back(std::move(value));
+    }
+    return {};
+  };
+  return option;
+}
+
+AxisOption make_number_axis(AxisOption option, std::vector<int>& (*values_in)(PlanConfig&)) {
+  return make_axis(option, values_in, [max = option.max_number](const std::string& text) {
+    int number = 0;
+    const char* end = text.data() + text.size();
+    const auto [stopped, error] = std::from_chars(text.data(), end, number);
+    const bool is_number = error == std::errc() && stopped == end && number >= 1 && number <= max;
+    if (is_number) return Expected<int>(number);
+    return Expected<int>(fail(fmt::format("`{}` is not a number from 1 to {}", text, max),
+                              "write a whole number, such as 2"));
+  });
+}
+
+// The items of a list of the file, as text.
+std::vector<Text> read_items(const TableReader& read, const AxisOption& option) {
+  const bool has_alias = option.alias != nullptr && !read.has(option.axis);
+  if (option.max_number == 0) return read.texts(has_alias ? option.alias : option.axis);
+  std::vector<Text> items;
+  for (int number : read.integers(option.axis)) {
+    items.push_back({std::to_string(number), read.place(option.axis)});
+  }
+  return items;
+}
+
+// Reads the axes. Values of those that `plan` has already are only checked.
+void read_axes(const TableReader& read, PlanConfig& plan) {
+  PlanConfig unused;
+  for (const AxisOption& option : axis_options()) {
+    PlanConfig& target = option.has_values(plan) ? unused : plan;
+    for (const Text& item : read_items(read, option)) {
+      const auto taken = option.take(item.code, target);
+      if (!taken) read.add_error(item.where, taken.error().what, taken.error().advice);
+    }
+  }
+}
+
+constexpr Key kKeys[] = {
+    {"filter", Shape::kStrings, "filter = \"^matmul/\""},
+    {"exclude", Shape::kStrings, "exclude = \"threads\""},
+    {"tag", Shape::kStrings, "tag = \"standard\""},
+    {"definitions", Shape::kStrings, "definitions = \"mine.toml\""},
+    {"suite", Shape::kStrings, "suite = [\"torchvision\"]"},
+    {"device", Shape::kStrings, "device = [\"cpu\", \"cuda\"]"},
+    {"accelerator", Shape::kStrings, "accelerator = [\"cpu\", \"cuda\"]"},
+    {"backend", Shape::kStrings, "backend = [\"eager\", \"torchscript\"]"},
+    {"test", Shape::kStrings, "test = [\"eval\", \"train\"]"},
+    {"dtype", Shape::kStrings, "dtype = [\"float32\", \"float64\"]"},
+    {"shapes", Shape::kStrings, "shapes = [\"static\", \"dynamic\"]"},
+    {"threads", Shape::kIntegers, "threads = [1, 2]"},
+    {"batch_size", Shape::kIntegers, "batch_size = [1, 16]"},
+    {.name = "repetitions",
+     .shape = Shape::kInteger,
+     .example = "repetitions = 10",
+     .range = {2, kMaxRepetitions}},
+    {.name = "repeat",
+     .shape = Shape::kInteger,
+     .example = "repeat = 10",
+     .range = {2, kMaxRepetitions}},
+    {.name = "iterations_per_run",
+     .shape = Shape::kInteger,
+     .example = "iterations_per_run = 100",
+     .range = {1, kMaxIterations}},
+    {"timeout", Shape::kNumber, "timeout = 60.0"},
+};
+
+// A list's values, read by `convert`; errors are at the value's place.
+template <class T, class Convert>
+void take(const TableReader& read, std::string_view key, std::vector<T>& into, Convert convert) {
+  const bool is_given = !into.empty();
+  for (const Text& text : read.texts(key)) {
+    auto value = convert(text.code);
+    if (!value) {
+      read.add_error(text.where, value.error().what, value.error().advice);
+    } else if (!is_given) {
+      into.push_back(std::move(*value));
+    }
+  }
+}
+
+// Files and suites are one list.
+void take_definitions(const TableReader& read, const SourceText& source,
+                      std::vector<std::filesystem::path>& into) {
+  std::vector<std::filesystem::path> files;
+  std::vector<std::filesystem::path> suites;
+  take(read, "definitions", files, [&source](const std::string& path) {
+    return Expected<std::filesystem::path>(source.beside(path));
+  });
+  take(read, "suite", suites, find_suite);
+  if (!into.empty()) return;
+  into = std::move(files);
+  into.insert(into.end(), suites.begin(), suites.end());
+}
+
+Expected<std::string> as_it_is(const std::string& text) { return text; }
+
+}  // namespace
+
+std::vector<AxisOption> axis_options() {
+  std::vector<std::string> backends;
+  for (const BackendFacts& known : kBackends) backends.emplace_back(known.name);
+  return {
+      make_axis<std::string>(
+          {"device", "accelerator", "cpu, cuda (default: as in the definitions)", known_devices()},
+          [](PlanConfig& plan) -> auto& { return plan.selection.devices; }, parse_device),
+      make_axis<Backend>(
+          {"backend", nullptr,
+           fmt::format("{} (default: all); eager is always included", fmt::join(backends, ", ")),
+           backends},
+          [](PlanConfig& plan) -> auto& { return plan.selection.backends; }, parse_backend),
+      make_axis<Autograd>(
+          {"test",
+           nullptr,
+           "eval (forward), train (with backward); default: both",
+           {"eval", "train"}},
+          [](PlanConfig& plan) -> auto& { return plan.selection.autograds; }, parse_test),
+      make_axis<std::string>(
+          {"dtype",
+           nullptr,
+           "float32, float64, float16, bfloat16: for tensors without an explicit type; "
+           "amp: float32 under autocast (float32)",
+           {std::begin(kDataTypes), std::end(kDataTypes)}},
+          [](PlanConfig& plan) -> auto& { return plan.axes.data_types; }, parse_data_type),
+      make_axis<std::string>(
+          {"shapes",
+           nullptr,
+           "static, dynamic: whether the backends of torch.compile() make code for these "
+           "sizes or for any (static)",
+           {std::begin(kShapes), std::end(kShapes)}},
+          [](PlanConfig& plan) -> auto& { return plan.axes.shapes; }, parse_shapes),
+      make_number_axis(
+          {"threads",
+           nullptr,
+           "measure with these numbers of threads, whatever the definitions say",
+           {},
+           kMaxThreads},
+          [](PlanConfig& plan) -> auto& { return plan.axes.threads; }),
+      make_number_axis(
+          {"batch_size",
+           nullptr,
+           "the same for definitions with a parameter batch_size",
+           {},
+           kMaxBatch},
+          [](PlanConfig& plan) -> auto& { return plan.axes.batch_sizes; })};
+}
+
+tl::expected<void, Errors> apply_experiment_file(const SourceText& source,
+                                                 ExperimentOptions& options) {
+  TRY_ASSIGN(const auto table, parse_toml(source));
+  Errors errors;
+  const TableReader read(table, "a file of experiments", kKeys, source, errors);
+  Selection& selection = options.plan.selection;
+  take(read, "filter", selection.filters, as_it_is);
+  take(read, "exclude", selection.excludes, as_it_is);
+  take(read, "tag", selection.tags, as_it_is);
+  take_definitions(read, source, options.plan.definitions);
+  read_axes(read, options.plan);
+  for (const char* key : {"repetitions", "repeat"}) {
+    const auto repetitions = read.integer(key);
+    if (repetitions && !options.repetitions) options.repetitions = *repetitions;
+  }
+  auto iterations = read.integer("iterations_per_run");
+  if (iterations && !options.iterations_per_run) options.iterations_per_run = *iterations;
+  auto timeout = read.number("timeout");
+  if (timeout && !is_time(*timeout)) {
+    read.add_error(read.place("timeout"),
+                   "`timeout` must be a number of seconds above 0, 1e6 at most",
+                   "write for example `timeout = 60`");
+  } else if (timeout && !options.timeout) {
+    options.timeout = *timeout;
+  }
+  if (errors.empty()) return {};
+  sort_by_place(errors);
+  return tl::unexpected(std::move(errors));
+}
+
+}  // namespace instr
