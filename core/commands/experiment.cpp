@@ -41,10 +41,11 @@ void declare_axes(CommandLine& line, PlanConfig& plan) {
     std::string names = fmt::format("--{}", option.axis);
     if (option.alias != nullptr) names += fmt::format(",--{}", option.alias);
     std::replace(names.begin(), names.end(), '_', '-');
-    line.option(
-        names, "LIST", option.help,
-        each_item([take = option.take, &plan](const Given& given) { return take(given.value, plan); }),
-        option.choices);
+    line.option(names, "LIST", option.help,
+                each_item([take = option.take, &plan](const Given& given) {
+                  return take(given.value, plan);
+                }),
+                option.choices);
   }
 }
 
@@ -118,7 +119,7 @@ bool has_failed(const ExperimentRecord& record) {
 ExpectedStatus judge(const ExperimentArguments& options, const std::vector<ExpectedCode>& expected,
                      const std::vector<ExperimentRecord>& records) {
   TRY_ASSIGN(auto verdict, judge_codes(options.codes, expected, records,
-                                        make_key_selector(options.plan.selection)));
+                                       make_key_selector(options.plan.selection)));
   print_output(verdict.text);
   if (verdict.is_worse) return kRegression;
   const bool is_bad = std::any_of(records.begin(), records.end(), [&](const auto& one) {

@@ -16,8 +16,8 @@ Expected<void> ExperimentFolder::make() const {
 
 Expected<void> ExperimentFolder::write(const std::vector<ExperimentRecord>& records,
                                        std::stop_token stop) const {
-  for (const auto& [format, name] : {std::pair{ReportFormat::kTable, "summary.txt"},
-                                     {ReportFormat::kMarkdown, "summary.md"}}) {
+  for (const auto& [format, name] :
+       {std::pair{ReportFormat::kTable, "summary.txt"}, {ReportFormat::kMarkdown, "summary.md"}}) {
     TRY(replace_file(path_ / name, experiment_report(records, {.format = format}) + "\n"));
   }
   return draw(records, std::move(stop));

@@ -145,46 +145,46 @@ std::vector<AxisOption> axis_options() {
   return {
       make_axis<std::string>(
           {"device", "accelerator", "cpu, cuda (default: as in the definitions)", known_devices()},
-          [](PlanConfig& plan) -> auto& { return plan.selection.devices; }, parse_device),
+          [](PlanConfig & plan) -> auto& { return plan.selection.devices; }, parse_device),
       make_axis<Backend>(
           {"backend", nullptr,
            fmt::format("{} (default: all); eager is always included", fmt::join(backends, ", ")),
            backends},
-          [](PlanConfig& plan) -> auto& { return plan.selection.backends; }, parse_backend),
+          [](PlanConfig & plan) -> auto& { return plan.selection.backends; }, parse_backend),
       make_axis<Autograd>(
           {"test",
            nullptr,
            "eval (forward), train (with backward); default: both",
            {"eval", "train"}},
-          [](PlanConfig& plan) -> auto& { return plan.selection.autograds; }, parse_test),
+          [](PlanConfig & plan) -> auto& { return plan.selection.autograds; }, parse_test),
       make_axis<std::string>(
           {"dtype",
            nullptr,
            "float32, float64, float16, bfloat16: for tensors without an explicit type; "
            "amp: float32 under autocast (float32)",
            {std::begin(kDataTypes), std::end(kDataTypes)}},
-          [](PlanConfig& plan) -> auto& { return plan.axes.data_types; }, parse_data_type),
+          [](PlanConfig & plan) -> auto& { return plan.axes.data_types; }, parse_data_type),
       make_axis<std::string>(
           {"shapes",
            nullptr,
            "static, dynamic: whether the backends of torch.compile() make code for these "
            "sizes or for any (static)",
            {std::begin(kShapes), std::end(kShapes)}},
-          [](PlanConfig& plan) -> auto& { return plan.axes.shapes; }, parse_shapes),
+          [](PlanConfig & plan) -> auto& { return plan.axes.shapes; }, parse_shapes),
       make_number_axis(
           {"threads",
            nullptr,
            "measure with these numbers of threads, whatever the definitions say",
            {},
            kMaxThreads},
-          [](PlanConfig& plan) -> auto& { return plan.axes.threads; }),
+          [](PlanConfig & plan) -> auto& { return plan.axes.threads; }),
       make_number_axis(
           {"batch_size",
            nullptr,
            "the same for definitions with a parameter batch_size",
            {},
            kMaxBatch},
-          [](PlanConfig& plan) -> auto& { return plan.axes.batch_sizes; })};
+          [](PlanConfig & plan) -> auto& { return plan.axes.batch_sizes; })};
 }
 
 tl::expected<void, Errors> apply_experiment_file(const SourceText& source,

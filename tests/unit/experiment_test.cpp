@@ -7,9 +7,9 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "core/experiments/experiment_options.h"
 #include "core/experiments/experiment_file.h"
 #include "core/experiments/experiment_findings.h"
+#include "core/experiments/experiment_options.h"
 #include "core/experiments/experiment_record.h"
 #include "core/experiments/experiment_summary.h"
 #include "tests/golden.h"
