@@ -12,26 +12,28 @@ namespace instr {
 
 namespace {
 
-// The meaning of a known word.
 template <class T>
-Expected<T> meaning(const char* axis, const std::string& word,
-                    const std::vector<std::pair<std::string, T>>& known) {
+Expected<T> parse_word(const char* axis, const std::string& word,
+                       const std::vector<std::pair<std::string, T>>& known) {
   return find_meaning(word, known).map_error([&](const std::string& advice) {
     return Error{{}, fmt::format("`{}` is not a known {}", word, axis), advice};
   });
 }
 
-// Words that mean themselves.
+// Parses a word that means itself.
 template <class Words>
-std::vector<std::pair<std::string, std::string>> named(const Words& words) {
+Expected<std::string> parse_known(const char* axis, const std::string& word, const Words& words) {
   std::vector<std::pair<std::string, std::string>> known;
-  for (const auto& word : words) known.emplace_back(word, word);
-  return known;
+  for (const auto& each : words) known.emplace_back(each, each);
+  return parse_word(axis, word, known);
 }
 
-std::string data_type_on_axis(const Variant& variant) {
-  const std::string type = find_param(variant, "dtype");
-  return type.empty() ? kDataTypes[0] : type;
+// Returns a parameter's value; empty if the variant has no such parameter.
+std::string find_param(const Variant& variant, std::string_view name) {
+  for (const auto& [known, value] : variant.params) {
+    if (known == name) return value;
+  }
+  return "";
 }
 
 struct Axis {
@@ -46,7 +48,11 @@ constexpr Axis kAxes[] = {
      [](const Variant& variant) {
        return std::string(variant.autograd == Autograd::kForward ? "eval" : "train");
      }},
-    {"dtype", data_type_on_axis},
+    {"dtype",
+     [](const Variant& variant) {
+       const std::string type = find_param(variant, "dtype");
+       return type.empty() ? kDataTypes[0] : type;
+     }},
     {"shapes",
      [](const Variant& variant) { return std::string(kShapes[has_dynamic_shapes(variant)]); }},
     {"threads", [](const Variant& variant) { return std::to_string(variant.threads); }},
@@ -77,26 +83,26 @@ std::vector<Definition> apply_axes(std::vector<Definition> definitions,
 }
 
 Expected<std::string> parse_device(const std::string& name) {
-  return meaning("device", name, named(known_devices()));
+  return parse_known("device", name, known_devices());
 }
 
 Expected<Backend> parse_backend(const std::string& name) {
   std::vector<std::pair<std::string, Backend>> known;
-  for (const BackendFacts& one : kBackends) known.emplace_back(one.name, one.backend);
-  return meaning("backend", name, known);
+  for (const BackendFacts& facts : kBackends) known.emplace_back(facts.name, facts.backend);
+  return parse_word("backend", name, known);
 }
 
 Expected<Autograd> parse_test(const std::string& name) {
-  return meaning<Autograd>("test", name,
-                           {{"eval", Autograd::kForward}, {"train", Autograd::kForwardBackward}});
+  return parse_word<Autograd>(
+      "test", name, {{"eval", Autograd::kForward}, {"train", Autograd::kForwardBackward}});
 }
 
 Expected<std::string> parse_data_type(const std::string& name) {
-  return meaning("data type", name, named(kDataTypes));
+  return parse_known("data type", name, kDataTypes);
 }
 
 Expected<std::string> parse_shapes(const std::string& name) {
-  return meaning("kind of shapes", name, named(kShapes));
+  return parse_known("kind of shapes", name, kShapes);
 }
 
 Expected<void> check_left_out(const AxisValue& left_out) {
@@ -108,19 +114,12 @@ Expected<std::vector<Variant>> leave_out(std::vector<Variant> variants,
                                          const std::vector<AxisValue>& left_out) {
   const std::size_t before = variants.size();
   std::erase_if(variants, [&left_out](const Variant& variant) {
-    return std::any_of(left_out.begin(), left_out.end(), [&variant](const AxisValue& one) {
-      return find_axis_value(one.axis, variant) == one.value;
+    return std::any_of(left_out.begin(), left_out.end(), [&variant](const AxisValue& value) {
+      return find_axis_value(value.axis, variant) == value.value;
     });
   });
   if (!variants.empty() || before == 0) return variants;
   return fail("what is left out leaves nothing to measure", "leave out fewer values");
-}
-
-std::string find_param(const Variant& variant, std::string_view name) {
-  for (const auto& [known, value] : variant.params) {
-    if (known == name) return value;
-  }
-  return "";
 }
 
 std::string find_axis_value(std::string_view axis, const Variant& variant) {

@@ -1,5 +1,5 @@
-// The axes of experiments: the names of their values, in options, files and results; what
-// definitions are multiplied by; what a variant has on each.
+// The axes of experiments: names of their values in options, files and results; how they multiply
+// definitions; a variant's value on each.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@
 
 namespace instr {
 
-// A value on an axis, by their names: "backend", "inductor".
+// For example "backend", "inductor".
 struct AxisValue {
   std::string axis;
   std::string value;
@@ -20,56 +20,52 @@ struct AxisValue {
   bool operator==(const AxisValue&) const = default;
 };
 
-// Values that replace the definitions' own. Empty: those stay.
+// Values that replace the definitions' own; an empty list replaces nothing.
 struct ExperimentAxes {
-  std::vector<std::string> data_types =
-      {};                             // of tensors that a snippet makes without naming a type
-  std::vector<int> batch_sizes = {};  // of definitions with a parameter `batch_size`
+  std::vector<std::string> data_types = {};  // of tensors that a snippet makes without a type
+  std::vector<int> batch_sizes = {};         // in definitions with a parameter `batch_size`
   std::vector<int> threads = {};
-  std::vector<std::string> devices = {};  // of definitions whose texts name `{device}`
-  std::vector<std::string> shapes = {};   // of what torch.compile() makes (kShapes)
-  std::vector<AxisValue> left_out = {};   // variants that have one of these are not measured
+  std::vector<std::string> devices = {};  // in definitions whose texts contain `{device}`
+  std::vector<std::string> shapes = {};   // for torch.compile() (kShapes)
+  std::vector<AxisValue> left_out = {};   // variants with one of these values are not measured
 };
 
-// Automatic mixed precision: float32, and autocast around the statement.
+// Automatic mixed precision: float32 with autocast around the statement.
 inline constexpr const char* kAmp = "amp";
 
-// Values of the matrix parameter `dtype`, the first also that of those without one: LibTorch's
-// default type, of tensors without an explicit type, or kAmp.
+// Values of the matrix parameter `dtype`, which is LibTorch's default type for tensors without an
+// explicit type, or kAmp. Variants without the parameter have the first value.
 inline constexpr const char* kDataTypes[] = {"float32", "float64", "float16", "bfloat16", kAmp};
 
-// Definitions that have their own parameter `dtype` keep its values; those that are explicit have
-// no variants for kAmp, as nothing is put around their statements.
+// Applies the axes to each definition. A definition with its own parameter `dtype` keeps its
+// values; an explicit one gets no kAmp, as nothing is put around its statement.
 std::vector<Definition> apply_axes(std::vector<Definition> definitions, const ExperimentAxes& axes);
 
-// Those that have none of these values. An error, without a place, if that leaves none.
+// Removes the variants that have one of these values. An error, without a place, if none remains.
 Expected<std::vector<Variant>> leave_out(std::vector<Variant> variants,
                                          const std::vector<AxisValue>& left_out);
 
-// A parameter's value; empty if the variant has no such parameter.
-std::string find_param(const Variant& variant, std::string_view name);
-
-// What it has on the axis of that name, such as "backend"; empty if nothing (batch_size).
+// Returns the variant's value on an axis such as "backend"; empty if it has none (batch_size).
 std::string find_axis_value(std::string_view axis, const Variant& variant);
 
-// LibTorch's default type while it runs: "float32", ...
+// Returns LibTorch's default type for the variant: "float32", ...
 std::string find_default_type(const Variant& variant);
 
-// Whether its statement runs under autocast: in bfloat16 on the CPU and float16 on CUDA where that
-// is precise enough.
+// Returns true if the statement runs under autocast: in bfloat16 on the CPU and float16 on CUDA
+// where that is precise enough.
 bool is_autocast(const Variant& variant);
 
-// Whether its compiler has to make code for any sizes.
+// Returns true if the compiler has to generate code for any sizes.
 bool has_dynamic_shapes(const Variant& variant);
 
-// The meaning of a value's name on each axis. Errors have no place.
+// Parse the name of a value on each axis. Errors have no place.
 Expected<std::string> parse_device(const std::string& name);
 Expected<Backend> parse_backend(const std::string& name);
 Expected<Autograd> parse_test(const std::string& name);  // "eval": forward, "train": with backward
 Expected<std::string> parse_data_type(const std::string& name);
 Expected<std::string> parse_shapes(const std::string& name);
 
-// Whether a value may be left out.
+// Refuses to leave out eager, which the other backends are compared with.
 Expected<void> check_left_out(const AxisValue& left_out);
 
 }  // namespace instr

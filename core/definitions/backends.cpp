@@ -1,6 +1,6 @@
 #include "core/definitions/backends.h"
 
-#include <algorithm>
+#include <iterator>
 #include <sstream>
 
 namespace instr {
@@ -18,17 +18,16 @@ static_assert(is_in_order(), "facts_of() finds an entry by its place");
 }  // namespace
 
 std::optional<Backend> find_backend(const std::string& name) {
-  const auto known = std::find_if(kBackends.begin(), kBackends.end(),
-                                  [&name](const BackendFacts& one) { return name == one.name; });
-  return known == kBackends.end() ? std::nullopt : std::optional(known->backend);
+  for (const BackendFacts& facts : kBackends) {
+    if (facts.name == name) return facts.backend;
+  }
+  return std::nullopt;
 }
 
 std::vector<std::string> packages_of(Backend backend) {
   const char* text = facts_of(backend).packages;
   std::istringstream words(text != nullptr ? text : "");
-  std::vector<std::string> packages;
-  for (std::string word; words >> word;) packages.push_back(word);
-  return packages;
+  return {std::istream_iterator<std::string>(words), {}};
 }
 
 bool runs_on(Backend backend, const std::string& device) {

@@ -1,5 +1,5 @@
-// The backends: one entry for each way in which a definition is run. Keys, options, expansion,
-// generated code and the choice of a zygote are derived from this table.
+// The backends: one entry for each way to run a definition. Keys, options, expansion, generated
+// code and the choice of a zygote are derived from this table.
 #pragma once
 
 #include <array>
@@ -21,39 +21,39 @@ enum class Backend {
   kUnfused,    // without it
   kTraced,     // torch.jit.trace of Python
   kAoti,       // the definition's AOTInductor package
-  kCudaGraph,  // captured once, replayed
-  // torch.compile() with the backend of this name.
+  kCudaGraph,  // captured once, then replayed
+  // torch.compile() with the backend of this name:
   kInductor,
-  kInductorMaxAutotune,  // with the mode of this name
+  kInductorMaxAutotune,  // and the mode of this name
   kInductorCudaGraphs,
   kAotEager,
   kCudaGraphs,
-  kXla,  // as it is, on XLA's device
+  kXla,  // without torch.compile(), on XLA's device
   kOpenXla,
   kOpenVino,
   kTvm,
   kOnnxRuntime,
 };
 
-// What generated code runs, which the definition must have.
+// The part of a definition that generated code runs.
 enum class Body {
-  kStatement,       // its C++
-  kScript,          // its TorchScript body, as a module
-  kTraced,          // its Python, as TorchScript that a call of it was traced to
-  kPackage,         // its AOTInductor package
-  kCapturedScript,  // that module's work, captured on a device
-  kCompiled,        // its Python, as a function that torch.compile() has made
-  kLazy,            // its Python, on a device that records what is called, and compiles that
+  kStatement,       // the statement as written
+  kScript,          // the TorchScript body, as a module
+  kTraced,          // the Python, traced to TorchScript
+  kPackage,         // the AOTInductor package
+  kCapturedScript,  // the TorchScript module, captured on a device
+  kCompiled,        // the Python, compiled by torch.compile()
+  kLazy,            // the Python, on a device that records calls and compiles them
 };
 
 // The change to a TorchScript module before it runs, in C++ only.
 enum class Preparation { kNone, kFreeze, kOptimize, kFuse, kDoNotFuse };
 
-// The zygotes, by their warm-up. Those of Python start slowly: one for what runs as it is, and one
-// that has also imported what torch.compile() needs.
+// The zygotes by their warm-up. Zygotes for Python start slowly, so kCompiler is one that has also
+// imported what torch.compile() needs.
 enum class WarmUp { kEager, kTorchScript, kPython, kCompiler };
 
-// As the worker takes them; in the order of WarmUp.
+// Names in the protocol of workers, in the order of WarmUp.
 inline constexpr auto kWarmUpNames =
     std::to_array<const char*>({"eager", "torchscript", "python", "compiler"});
 
@@ -67,32 +67,31 @@ constexpr bool is_of_python(WarmUp zygote) {
 
 struct BackendFacts {
   Backend backend;
-  const char* name;   // in keys and options
-  const char* title;  // as shown to people
+  const char* name;  // in keys and options
+  const char* title;
   Body body = Body::kScript;
   Preparation preparation = Preparation::kNone;
   bool is_usual = false;  // measured without --backend
-  // Parameters of a frozen module or of a package are constants: there is nothing to differentiate
-  // by; and a captured graph replays only its forward pass.
+  // False if backward() cannot run: parameters of a frozen module or of a package are constants,
+  // and a captured graph replays only its forward pass.
   bool keeps_gradients = true;
-  const char* device = nullptr;    // the one that it runs on; null: any
-  const char* libtorch = nullptr;  // the versions it needs; null: any
-  // What its Python needs besides torch: requirements, as words. Such a package has memory of its
-  // own, which LibTorch does not see, and code for this processor, which Valgrind may not support:
-  // it is only timed.
+  const char* device = nullptr;    // the only device that it runs on; null: any
+  const char* libtorch = nullptr;  // required versions; null: any
+  // Python packages required besides torch, separated by spaces. Backends with such packages are
+  // only timed: they have their own memory, which LibTorch does not see, and code for this
+  // processor, which Valgrind may not support.
   const char* packages = nullptr;
-  bool is_on_xla = false;  // runs on XLA's device, where its arguments are moved
-  // Of torch.compile(), which is passed the backend of this name, or the backend's.
-  const char* torch_backend = nullptr;
+  bool is_on_xla = false;  // arguments are moved to XLA's device
+  // Arguments of torch.compile().
+  const char* torch_backend = nullptr;  // null: `name`
   const char* mode = nullptr;
-  const char* options = nullptr;  // an expression of Python
-  // The header of LibTorch that its units include, and that needs those of CUDA's toolkit.
-  const char* cuda_header = nullptr;
+  const char* options = nullptr;      // a Python expression
+  const char* cuda_header = nullptr;  // included by its units; needs the headers of CUDA's toolkit
 };
 
 // A backend of torch.compile().
-constexpr BackendFacts compiled_by(Backend backend, const char* name, const char* title,
-                                   const char* device = nullptr) {
+constexpr BackendFacts make_compiled(Backend backend, const char* name, const char* title,
+                                     const char* device = nullptr) {
   BackendFacts facts{.backend = backend, .name = name, .title = title};
   facts.body = Body::kCompiled;
   facts.device = device;
@@ -100,17 +99,17 @@ constexpr BackendFacts compiled_by(Backend backend, const char* name, const char
   return facts;
 }
 
-// One that these packages bring along.
-constexpr BackendFacts compiled_by_package(Backend backend, const char* name, const char* title,
-                                           const char* packages) {
-  BackendFacts facts = compiled_by(backend, name, title);
+// A backend of torch.compile() that comes with these packages.
+constexpr BackendFacts make_packaged(Backend backend, const char* name, const char* title,
+                                     const char* packages) {
+  BackendFacts facts = make_compiled(backend, name, title);
   facts.packages = packages;
   return facts;
 }
 
-// What PyTorch/XLA runs on the CPU.
-constexpr BackendFacts on_xla(Body body, Backend backend, const char* name, const char* title) {
-  BackendFacts facts = compiled_by_package(backend, name, title, "torch_xla>=2.7");
+// A backend that PyTorch/XLA runs on the CPU.
+constexpr BackendFacts make_xla(Body body, Backend backend, const char* name, const char* title) {
+  BackendFacts facts = make_packaged(backend, name, title, "torch_xla>=2.7");
   facts.body = body;
   facts.libtorch = ">=2.7";
   facts.is_on_xla = true;
@@ -118,34 +117,35 @@ constexpr BackendFacts on_xla(Body body, Backend backend, const char* name, cons
   return facts;
 }
 
-// Its graphs have the parameters as constants. It would compute in bfloat16 whatever the type where
-// the processor is good at that.
-constexpr BackendFacts open_vino() {
-  BackendFacts facts = compiled_by_package(Backend::kOpenVino, "openvino", "OpenVINO", "openvino");
+// OpenVINO's graphs hold the parameters as constants. Without the hint it computes in bfloat16,
+// whatever the data type, on processors that support bfloat16 well.
+constexpr BackendFacts make_openvino() {
+  BackendFacts facts = make_packaged(Backend::kOpenVino, "openvino", "OpenVINO", "openvino");
   facts.keeps_gradients = false;
   facts.device = "cpu";
   facts.options = "{\"aot_autograd\": True, \"config\": {\"INFERENCE_PRECISION_HINT\": \"f32\"}}";
   return facts;
 }
 
-// A later torch only has a placeholder for it, and a later onnxscript does not export for it.
-constexpr BackendFacts onnx_runtime() {
-  BackendFacts facts = compiled_by_package(Backend::kOnnxRuntime, "onnxrt", "ONNX Runtime",
-                                           "onnxruntime-training onnxscript<0.4");
+// Later versions of torch have only a placeholder for this backend, and later versions of
+// onnxscript do not export for it.
+constexpr BackendFacts make_onnx_runtime() {
+  BackendFacts facts = make_packaged(Backend::kOnnxRuntime, "onnxrt", "ONNX Runtime",
+                                     "onnxruntime-training onnxscript<0.4");
   facts.libtorch = ">=2.1,<2.9";
   return facts;
 }
 
-// Inductor in a mode of its own.
-constexpr BackendFacts inductor_in(const char* mode, Backend backend, const char* name,
-                                   const char* title, const char* device = nullptr) {
-  BackendFacts facts = compiled_by(backend, name, title, device);
+// Inductor in a particular mode.
+constexpr BackendFacts make_inductor(const char* mode, Backend backend, const char* name,
+                                     const char* title, const char* device = nullptr) {
+  BackendFacts facts = make_compiled(backend, name, title, device);
   facts.torch_backend = "inductor";
   facts.mode = mode;
   return facts;
 }
 
-// In the order of reports, the plainest first.
+// In the order of reports, the simplest first.
 inline constexpr auto kBackends = std::to_array<BackendFacts>(
     {{.backend = Backend::kEager,
       .name = "eager",
@@ -188,18 +188,18 @@ inline constexpr auto kBackends = std::to_array<BackendFacts>(
       .keeps_gradients = false,
       .device = "cuda",
       .cuda_header = "ATen/cuda/CUDAGraph.h"},
-     compiled_by(Backend::kInductor, "inductor", "Inductor"),
-     inductor_in("max-autotune", Backend::kInductorMaxAutotune, "inductor_max_autotune",
-                 "Inductor autotuned"),
-     inductor_in("reduce-overhead", Backend::kInductorCudaGraphs, "inductor_cudagraphs",
-                 "Inductor cudagraphs", "cuda"),
-     compiled_by(Backend::kAotEager, "aot_eager", "AOT eager"),
-     compiled_by(Backend::kCudaGraphs, "cudagraphs", "cudagraphs", "cuda"),
-     on_xla(Body::kLazy, Backend::kXla, "xla", "XLA"),
-     on_xla(Body::kCompiled, Backend::kOpenXla, "openxla", "OpenXLA"),
-     open_vino(),
-     compiled_by_package(Backend::kTvm, "tvm", "TVM", "apache-tvm"),
-     onnx_runtime()});
+     make_compiled(Backend::kInductor, "inductor", "Inductor"),
+     make_inductor("max-autotune", Backend::kInductorMaxAutotune, "inductor_max_autotune",
+                   "Inductor autotuned"),
+     make_inductor("reduce-overhead", Backend::kInductorCudaGraphs, "inductor_cudagraphs",
+                   "Inductor cudagraphs", "cuda"),
+     make_compiled(Backend::kAotEager, "aot_eager", "AOT eager"),
+     make_compiled(Backend::kCudaGraphs, "cudagraphs", "cudagraphs", "cuda"),
+     make_xla(Body::kLazy, Backend::kXla, "xla", "XLA"),
+     make_xla(Body::kCompiled, Backend::kOpenXla, "openxla", "OpenXLA"),
+     make_openvino(),
+     make_packaged(Backend::kTvm, "tvm", "TVM", "apache-tvm"),
+     make_onnx_runtime()});
 
 constexpr const BackendFacts& facts_of(Backend backend) {
   return kBackends[static_cast<std::size_t>(backend)];
@@ -208,8 +208,8 @@ constexpr const BackendFacts& facts_of(Backend backend) {
 // The backends measured unless others are requested.
 inline const std::vector<Backend> kUsualBackends = [] {
   std::vector<Backend> usual;
-  for (const BackendFacts& one : kBackends) {
-    if (one.is_usual) usual.push_back(one.backend);
+  for (const BackendFacts& facts : kBackends) {
+    if (facts.is_usual) usual.push_back(facts.backend);
   }
   return usual;
 }();
@@ -217,21 +217,20 @@ inline const std::vector<Backend> kUsualBackends = [] {
 constexpr const char* to_string(Backend backend) { return facts_of(backend).name; }
 std::optional<Backend> find_backend(const std::string& name);
 
-// Whether it runs something that is prepared first: a script, a package, a compiled function. Not
-// eager.
+// Returns true if the backend first prepares what it runs: a script, a package, a compiled
+// function.
 constexpr bool is_script(Backend backend) { return facts_of(backend).body != Body::kStatement; }
 
-// Whether torch.compile() makes that.
+// Returns true if torch.compile() prepares it.
 constexpr bool is_of_torch_compile(Backend backend) {
   return facts_of(backend).body == Body::kCompiled;
 }
 
-// Whether a compiler other than TorchScript's makes that, which takes long.
+// Returns true if a compiler other than TorchScript's prepares it, which takes long.
 constexpr bool is_compiled(Backend backend) {
   return is_of_torch_compile(backend) || facts_of(backend).body == Body::kLazy;
 }
 
-// Returns true if the backend runs snippets in this language.
 constexpr bool runs_in(Backend backend, Language language) {
   const BackendFacts& facts = facts_of(backend);
   switch (facts.body) {
@@ -247,7 +246,7 @@ constexpr bool runs_in(Backend backend, Language language) {
   return false;
 }
 
-// The requirements of its packages: "onnxscript<0.4".
+// Returns the requirements of the backend's packages: "onnxscript<0.4".
 std::vector<std::string> packages_of(Backend backend);
 
 bool runs_on(Backend backend, const std::string& device);

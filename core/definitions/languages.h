@@ -1,4 +1,4 @@
-// The languages of snippets: one entry for each. Keys of definitions and of variants and options
+// The languages of snippets: one entry for each. Keys of definitions, keys of variants and options
 // are derived from this table.
 #pragma once
 
@@ -14,8 +14,8 @@ enum class Language { kCpp, kPython };
 
 struct LanguageFacts {
   Language language;
-  const char* name;   // in options, and the key of its text in [setups.NAME]
-  const char* title;  // as shown to people
+  const char* name;  // in options, and the key of its text in [setups.NAME]
+  const char* title;
   const char* example_setup;
   const char* example_stmt;
   const char* example_module;
@@ -43,13 +43,13 @@ constexpr const LanguageFacts& facts_of(Language language) {
 inline const char* to_string(Language language) { return facts_of(language).name; }
 
 inline std::optional<Language> find_language(std::string_view name) {
-  for (const LanguageFacts& one : kLanguages) {
-    if (one.name == name) return one.language;
+  for (const LanguageFacts& facts : kLanguages) {
+    if (facts.name == name) return facts.language;
   }
   return std::nullopt;
 }
 
-// The key of a benchmark that holds this text: "stmt" in C++, "py_stmt" in Python.
+// Returns a benchmark's key in this language: "stmt" in C++, "py_stmt" in Python.
 inline std::string format_key(Language language, const char* key) {
   return language == Language::kCpp ? key : std::string(to_string(language)) + "_" + key;
 }

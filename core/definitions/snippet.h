@@ -1,4 +1,4 @@
-// The part of a benchmark that its author writes and that stays the same whichever way it is run.
+// The part of a benchmark that stays the same whichever way it is run.
 #pragma once
 
 #include <filesystem>
@@ -40,14 +40,14 @@ struct BuildOptions {
   SourceLocation where;
 };
 
-// How far the results of another backend may differ from eager's. Absent: the usual tolerance for
-// the data type.
+// How far the results of another backend may differ from eager's. All absent: the usual tolerance
+// for the data type.
 struct Tolerance {
   std::optional<double> relative;
   std::optional<double> absolute;
-  std::optional<double> cosine;  // instead: the least cosine similarity
-  // Instead, as PyTorch's own runner of benchmarks: both, and the root mean square of the error
-  // against a reference in place of its greatest.
+  std::optional<double> cosine;  // instead of both: the minimum cosine similarity
+  // Instead of all three, as in PyTorch's own benchmark runner: relative and absolute tolerance,
+  // and a limit for the root mean square error against a float64 reference.
   std::optional<double> rmse = {};
 
   bool operator==(const Tolerance&) const = default;
@@ -64,7 +64,7 @@ struct Snippet {
   std::optional<Text> stmt;         // absent if `module` makes the statement
   std::optional<Text> torchscript;  // body of forward
   std::optional<Text> module;       // expression that makes a torch::nn module
-  std::optional<Text> package;      // absolute path of an AOTInductor package of it
+  std::optional<Text> package;      // absolute path of an AOTInductor package
   std::optional<Signature> signature;
   std::optional<std::string> reduce;          // method that makes the output a scalar: "sum"
   bool is_explicit = false;                   // exactly as written, never expanded

@@ -11,7 +11,7 @@ namespace instr {
 namespace {
 
 // Takes "/word" from the end of `key`; empty if there is none.
-std::string last_part(std::string& key) {
+std::string take_last_part(std::string& key) {
   const auto slash = key.rfind('/');
   if (slash == std::string::npos) return "";
   std::string part = key.substr(slash + 1);
@@ -19,17 +19,25 @@ std::string last_part(std::string& key) {
   return part;
 }
 
-// Takes "/name=value" from the end of `key` as long as there is one.
+// Takes each "/name=value" from the end of `key`.
 std::vector<std::pair<std::string, std::string>> take_params(std::string& key) {
   std::vector<std::pair<std::string, std::string>> params;
   for (std::string rest = key;;) {
-    const std::string part = last_part(rest);
+    const std::string part = take_last_part(rest);
     const std::size_t equals = part.find('=');
     if (equals == std::string::npos || equals == 0) break;
     params.insert(params.begin(), {part.substr(0, equals), part.substr(equals + 1)});
     key = rest;
   }
   return params;
+}
+
+std::string format_suffix(const Variant& variant) {
+  std::string suffix;
+  for (const auto& [name, value] : variant.params) suffix += " " + name + "=" + value;
+  if (variant.threads != 1) suffix += fmt::format(" t{}", variant.threads);
+  if (variant.device != "cpu") suffix += " " + variant.device;
+  return printable(suffix);
 }
 
 }  // namespace
@@ -46,10 +54,10 @@ Variant parse_key(const std::string& key) {
   Variant variant;
   variant.key = variant.label = key;
   std::string rest = key;
-  const std::string device = last_part(rest);
-  const std::string threads = last_part(rest);
-  const std::string autograd = last_part(rest);
-  const std::string backend = last_part(rest);
+  const std::string device = take_last_part(rest);
+  const std::string threads = take_last_part(rest);
+  const std::string autograd = take_last_part(rest);
+  const std::string backend = take_last_part(rest);
   int count = 0;
   const char* end = threads.data() + threads.size();
   const bool is_key = threads.starts_with('t') && std::from_chars(threads.data() + 1, end, count) ==
@@ -71,30 +79,15 @@ Variant parse_key(const std::string& key) {
   return variant;
 }
 
-namespace {
-
-std::string suffix_of(const Variant& variant) {
-  std::string suffix;
-  for (const auto& [name, value] : variant.params) suffix += " " + name + "=" + value;
-  if (variant.threads != 1) suffix += fmt::format(" t{}", variant.threads);
-  if (variant.device != "cpu") suffix += " " + variant.device;
-  return printable(suffix);
-}
-
-std::string without_start(const std::string& text) {
-  return text.starts_with(' ') ? text.substr(1) : text;
-}
-
-}  // namespace
-
 VariantName name_variant(const Variant& variant) {
   const std::string label = printable(variant.label);
-  const std::string suffix = suffix_of(variant);
+  const std::string suffix = format_suffix(variant);
   const std::size_t slash = label.find('/');
   VariantName name;
   name.group = label.substr(0, slash);
   name.full = label + suffix;
-  name.row = slash == std::string::npos ? without_start(suffix) : label.substr(slash + 1) + suffix;
+  name.row = slash == std::string::npos ? suffix.substr(suffix.empty() ? 0 : 1)
+                                        : label.substr(slash + 1) + suffix;
   if (name.row.empty()) name.row = label;
   name.column = format_column_name(variant.language, variant.backend, variant.autograd);
   return name;
@@ -103,8 +96,8 @@ VariantName name_variant(const Variant& variant) {
 std::string format_column_name(Language language, Backend backend, Autograd autograd) {
   std::string name = facts_of(backend).title;
   if (language != Language::kCpp) {
-    const std::string of = facts_of(language).title;
-    name = backend == Backend::kEager ? of : of + " " + name;
+    const std::string title = facts_of(language).title;
+    name = backend == Backend::kEager ? title : title + " " + name;
   }
   return autograd == Autograd::kForward ? name : name + " fwd+bwd";
 }

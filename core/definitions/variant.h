@@ -1,5 +1,5 @@
-// One measurable thing: a definition, in a language, at one point of parameters x backend x
-// autograd x threads x device, with all its texts final.
+// A definition at one point of parameters x backend x autograd x threads x device: the unit of
+// measurement.
 #pragma once
 
 #include <string>
@@ -24,14 +24,13 @@ struct Variant : Snippet {
   std::string device = "cpu";
 };
 
-// What the key alone says: LABEL/PARAMETER=VALUE/.../[py/]RUNTIME/AUTOGRAD/tTHREADS/DEVICE,
-// provided that no value has a slash. A variant of a key of another form has a key and a label
-// only.
+// Parses LABEL/PARAMETER=VALUE/.../[py/]BACKEND/AUTOGRAD/tTHREADS/DEVICE; values must not contain
+// slashes. A key of another form gives a variant with a key and a label only.
 Variant parse_key(const std::string& key);
 
-// A variant's name in tables, which people also type to select it. Printable.
+// A variant's name in tables, which people also type to select it. Contains only printable text.
 struct VariantName {
-  std::string group;   // "matmul": the heading of rows whose labels start alike
+  std::string group;   // "matmul": the heading above rows with a common first part
   std::string row;     // "mm n=4 t2 cuda": the row below it
   std::string full;    // "matmul/mm n=4 t2 cuda": a row without a heading
   std::string column;  // "eager fwd+bwd"
