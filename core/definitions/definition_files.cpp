@@ -39,8 +39,7 @@ void add_folder(const fs::path& folder, std::vector<fs::path>& files, Errors& er
 std::vector<fs::path> find_definition_files(const std::vector<fs::path>& paths, Errors& errors) {
   std::vector<fs::path> files;
   for (const fs::path& path : paths) {
-    std::error_code
-        ignored;  // anything but a folder is read as a file, which gives the better message
+    std::error_code ignored;  // anything else is read as a file, which gives the better message
     if (fs::is_directory(path, ignored)) {
       add_folder(path, files, errors);
     } else {

@@ -8,9 +8,9 @@
 
 namespace instr {
 
-// A file stands for itself; a folder for all *.toml below it, sorted by path; names that begin with
-// a dot are skipped. Paths begin as the caller's do (relative stays relative). Unreadable paths,
-// and folders without a definition file, are added to `errors`.
+// Returns the files, and all *.toml below the folders, sorted by path; names that begin with a dot
+// are skipped. Relative paths stay relative. Adds unreadable paths and folders without a definition
+// file to `errors`.
 std::vector<std::filesystem::path> find_definition_files(
     const std::vector<std::filesystem::path>& paths, Errors& errors);
 

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <deque>
+
 #include "core/definitions/metrics.h"
 
 namespace instr {
@@ -16,8 +18,7 @@ constexpr Key kFileKeys[] = {
      .range = {kDefinitionSchema, kDefinitionSchema}},
     {"include", Shape::kStrings, "include = [\"common.toml\"]",
      "Other definition files, relative to this one, whose setups and global_setup can be used "
-     "here. "
-     "Their benchmarks are not included."},
+     "here. Their benchmarks are not included."},
     {"global_setup", Shape::kString, "global_setup = \"#include <vector>\"",
      "C++ at namespace scope, such as #include lines and functions, for every benchmark of this "
      "file."},
@@ -206,26 +207,16 @@ Keys benchmark_keys() { return kBenchmarkKeys; }
 Keys build_keys() { return kBuildKeys; }
 
 Keys limit_keys() {
-  struct Texts {
-    std::string example;
-    std::string description;
-  };
-  static const std::vector<Texts> kTexts = [] {
-    std::vector<Texts> texts;
-    for (const Metric& metric : kMetrics) {
-      texts.push_back({fmt::format("limit = {{ {} = \"{}\" }}", metric.name, metric.example_limit),
-                       fmt::format("Limit of {}.", metric.what)});
-    }
-    return texts;
-  }();
+  static std::deque<std::string> texts;  // views of a deque's elements stay valid
   static const std::vector<Key> kKeys = [] {
     std::vector<Key> keys;
-    for (std::size_t i = 0; i < kMetrics.size(); ++i) {
-      const Key key{kMetrics[i].name, Shape::kString, kTexts[i].example, kTexts[i].description};
-      keys.push_back(key);
-      if (kMetrics[i].alias == nullptr) continue;
-      keys.push_back(key);
-      keys.back().name = kMetrics[i].alias;
+    for (const Metric& metric : kMetrics) {
+      const auto& example = texts.emplace_back(
+          fmt::format("limit = {{ {} = \"{}\" }}", metric.name, metric.example_limit));
+      const auto& description = texts.emplace_back(fmt::format("Limit of {}.", metric.what));
+      for (const char* name : {metric.name, metric.alias}) {
+        if (name != nullptr) keys.push_back({name, Shape::kString, example, description});
+      }
     }
     return keys;
   }();

@@ -1,5 +1,5 @@
-// Every key that a definition file may have, and the shape of its value: the one table that the
-// loader checks against, and from which the JSON Schema for editors is made.
+// Every key that a definition file may have, with the shape of its value. The loader checks against
+// this table, and the JSON Schema for editors is generated from it.
 #pragma once
 
 #include <limits>
@@ -30,7 +30,6 @@ enum class Shape {
 
 const char* describe(Shape shape);  // "a string or a list of strings"
 
-// The values that an integer may have.
 struct Range {
   int min = std::numeric_limits<int>::min();
   int max = std::numeric_limits<int>::max();
@@ -47,8 +46,8 @@ struct Key {
   std::string_view example;
   std::string_view description = {};  // shown by editors
   bool is_required = false;
-  Keys (*members)() = nullptr;                           // the keys of its tables; null: any
-  const std::vector<std::string>& (*words)() = nullptr;  // the strings it may have; null: any
+  Keys (*members)() = nullptr;                           // keys of its tables; null: any
+  const std::vector<std::string>& (*words)() = nullptr;  // allowed strings; null: any
   Range range = {};                                      // of its integers
 };
 
@@ -67,9 +66,9 @@ const std::vector<std::string>& known_reductions();  // names of tensor member f
 inline constexpr int kDefinitionSchema = 1;
 inline constexpr int kMaxThreads = 1024;
 inline constexpr int kMaxIterations = 1'000'000'000;
-inline constexpr double kMaxSeconds = 1e6;  // of any duration given: eleven days
+inline constexpr double kMaxSeconds = 1e6;  // of any duration: eleven days
 
-// Whether a number can be a duration; NaN cannot.
+// Returns true for a number that can be a duration; NaN cannot.
 inline constexpr bool is_time(double seconds) { return seconds > 0 && seconds <= kMaxSeconds; }
 
 }  // namespace instr

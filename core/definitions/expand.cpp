@@ -15,7 +15,7 @@ using Params = std::vector<std::pair<std::string, std::string>>;
 struct Kind {
   Backend backend;
   Autograd autograd;
-  bool is_dynamic;  // its shapes
+  bool has_dynamic_shapes;
 };
 
 bool has_body(const Definition& definition, Backend backend) {
@@ -32,25 +32,25 @@ bool has_body(const Definition& definition, Backend backend) {
   return false;
 }
 
-// Those that it has a body for. Dynamic shapes are for compilers, and for eager, which they are
-// compared with.
-std::vector<Backend> backends_with(const std::string& shapes, const Definition& definition,
-                                   std::vector<Backend> backends) {
-  std::erase_if(backends, [&](Backend one) { return !has_body(definition, one); });
+// Returns the backends that the definition has a body for. Only compilers have dynamic shapes, and
+// eager, which they are compared with.
+std::vector<Backend> select_backends(const std::string& shapes, const Definition& definition,
+                                     std::vector<Backend> backends) {
+  std::erase_if(backends, [&](Backend backend) { return !has_body(definition, backend); });
   if (shapes == kShapes[0]) return backends;
   const bool has_compiler = std::any_of(backends.begin(), backends.end(), is_of_torch_compile);
-  std::erase_if(backends, [&](Backend one) {
-    return !is_of_torch_compile(one) && (one != Backend::kEager || !has_compiler);
+  std::erase_if(backends, [&](Backend backend) {
+    return !is_of_torch_compile(backend) && (backend != Backend::kEager || !has_compiler);
   });
   return backends;
 }
 
-std::vector<Kind> kinds_of(const Definition& definition, const std::vector<Backend>& backends) {
+std::vector<Kind> list_kinds(const Definition& definition, const std::vector<Backend>& backends) {
   const bool is_differentiated = definition.autograd && !definition.is_explicit;
   std::vector<Kind> kinds;
   for (const std::string& shapes : definition.shapes) {
     const bool is_dynamic = shapes != kShapes[0];
-    for (const Backend backend : backends_with(shapes, definition, backends)) {
+    for (const Backend backend : select_backends(shapes, definition, backends)) {
       kinds.push_back({backend, Autograd::kForward, is_dynamic});
       if (!is_differentiated || !facts_of(backend).keeps_gradients) continue;
       kinds.push_back({backend, Autograd::kForwardBackward, is_dynamic});
@@ -59,8 +59,8 @@ std::vector<Kind> kinds_of(const Definition& definition, const std::vector<Backe
   return kinds;
 }
 
-// Python's spelling of truth values, also for TorchScript.
-Params python_params(Params params) {
+// Spells truth values as Python, and so TorchScript, does.
+Params spell_for_python(Params params) {
   for (auto& [name, value] : params) {
     if (value == "true") value = "True";
     if (value == "false") value = "False";
@@ -68,11 +68,12 @@ Params python_params(Params params) {
   return params;
 }
 
-void put_in(std::optional<Text>& text, const Params& params) {
+void substitute_in(std::optional<Text>& text, const Params& params) {
   if (text) text->code = substitute(text->code, params);
 }
 
-// The names that braces in texts may use: of two alike the first, so parameters take precedence.
+// Returns the names that texts may have in braces. Of two equal names the first is used, so
+// parameters take precedence.
 Params names_in_texts(const Definition& definition, Params params, const std::string& device,
                       Autograd autograd) {
   if (definition.names_devices) params.emplace_back("device", device);
@@ -82,9 +83,9 @@ Params names_in_texts(const Definition& definition, Params params, const std::st
   return params;
 }
 
-// The part common to the variants of a definition at one point of its matrix.
-Variant at_point(const Definition& definition, const Params& params, const std::string& device,
-                 Autograd autograd) {
+// Makes the part common to the variants of a definition at one point of its matrix.
+Variant make_variant(const Definition& definition, const Params& params, const std::string& device,
+                     Autograd autograd) {
   Variant variant;
   static_cast<Snippet&>(variant) = definition;
   variant.device = device;
@@ -92,36 +93,36 @@ Variant at_point(const Definition& definition, const Params& params, const std::
   const Params given = names_in_texts(definition, params, device, autograd);
   if (given.empty() || definition.is_explicit) return variant;
 
-  const Params names = definition.language == Language::kPython ? python_params(given) : given;
+  const Params names = definition.language == Language::kPython ? spell_for_python(given) : given;
   variant.description = substitute(variant.description, names);
   for (Text& setup : variant.global_setups) setup.code = substitute(setup.code, names);
   for (Text& setup : variant.setups) setup.code = substitute(setup.code, names);
-  put_in(variant.stmt, names);
-  put_in(variant.torchscript, python_params(given));
-  put_in(variant.module, names);
-  put_in(variant.package, names);
+  substitute_in(variant.stmt, names);
+  substitute_in(variant.torchscript, spell_for_python(given));
+  substitute_in(variant.module, names);
+  substitute_in(variant.package, names);
   return variant;
 }
 
-std::string key_prefix(const std::string& label, const Params& params, Language language) {
+std::string format_key_prefix(const std::string& label, const Params& params, Language language) {
   std::string key = label;
   for (const auto& [name, value] : params) key += "/" + name + "=" + value;
-  // Keys of C++ are older than the other languages.
+  // C++ was the first language, so its keys do not name it.
   if (language != Language::kCpp) key += std::string("/") + facts_of(language).name;
   return key;
 }
 
-void add_point(const Definition& definition, const std::vector<Kind>& kinds, const Params& params,
+void add_variants_at(const Definition& definition, const std::vector<Kind>& kinds, const Params& params,
                std::vector<Variant>& variants) {
-  for (const auto& [backend, autograd, is_dynamic] : kinds) {
-    // Not a parameter of its texts; of keys, only where it is not as it always was.
+  for (const auto& [backend, autograd, has_dynamic_shapes] : kinds) {
+    // Texts cannot name the shapes; keys name only dynamic ones, which were added later.
     Params named = params;
-    if (is_dynamic) named.emplace_back("shapes", kShapes[1]);
-    const std::string prefix = key_prefix(definition.label, named, definition.language);
+    if (has_dynamic_shapes) named.emplace_back("shapes", kShapes[1]);
+    const std::string prefix = format_key_prefix(definition.label, named, definition.language);
     for (const int threads : definition.threads) {
       for (const std::string& device : definition.devices) {
         if (!runs_on(backend, device)) continue;
-        Variant& variant = variants.emplace_back(at_point(definition, params, device, autograd));
+        Variant& variant = variants.emplace_back(make_variant(definition, params, device, autograd));
         variant.key = fmt::format("{}/{}/{}/t{}/{}", prefix, to_string(backend),
                                   to_string(autograd), threads, device);
         variant.params = named;
@@ -132,8 +133,8 @@ void add_point(const Definition& definition, const std::vector<Kind>& kinds, con
   }
 }
 
-// Steps `at` to the next combination, the last parameter fastest; false after the last one.
-bool next_point(const Definition& definition, std::vector<std::size_t>& at) {
+// Advances `at` to the next combination, the last parameter fastest; false after the last one.
+bool advance(const Definition& definition, std::vector<std::size_t>& at) {
   for (std::size_t i = at.size(); i-- > 0;) {
     if (++at[i] < definition.matrix[i].second.size()) return true;
     at[i] = 0;
@@ -144,18 +145,18 @@ bool next_point(const Definition& definition, std::vector<std::size_t>& at) {
 void add_definition(const Definition& definition, const std::vector<Backend>& backends,
                     std::vector<Variant>& variants) {
   if (count_variants(definition, backends) == 0) return;
-  const std::vector<Kind> kinds = kinds_of(definition, backends);
+  const std::vector<Kind> kinds = list_kinds(definition, backends);
   std::vector<std::size_t> at(definition.matrix.size(), 0);
   do {
     Params params;
     for (std::size_t i = 0; i < at.size(); ++i) {
       params.emplace_back(definition.matrix[i].first, definition.matrix[i].second[at[i]]);
     }
-    add_point(definition, kinds, params, variants);
-  } while (next_point(definition, at));
+    add_variants_at(definition, kinds, params, variants);
+  } while (advance(definition, at));
 }
 
-// Checked before anything is expanded, so that even the largest matrix costs nothing.
+// Runs before anything is expanded, so that even a huge matrix costs nothing.
 Errors check_sizes(const std::vector<Definition>& definitions,
                    const std::vector<Backend>& backends) {
   Errors errors;
@@ -167,7 +168,7 @@ Errors check_sizes(const std::vector<Definition>& definitions,
           {definition.where,
            fmt::format("`{}` makes {} variants, more than the {} allowed for one benchmark",
                        definition.label, count, kMaxVariantsPerBenchmark),
-           "give its matrix fewer values, or split it into benchmarks of their own"});
+           "give its matrix fewer values, or split it into several benchmarks"});
     } else {
       total += count;
     }
@@ -182,21 +183,18 @@ Errors check_sizes(const std::vector<Definition>& definitions,
   return errors;
 }
 
-std::string place(const SourceLocation& where) {
-  return where.file.empty() ? "another definition" : to_string(where);
-}
-
 Errors check_keys(const std::vector<Variant>& variants) {
   Errors errors;
   std::unordered_map<std::string_view, const Variant*> by_key;
   by_key.reserve(variants.size());
-  // Two benchmarks with the same label clash in all their variants; one message is enough.
+  // Two benchmarks with the same label have many equal keys; one message is enough.
   std::set<std::pair<std::string, std::string>> reported;
   for (const Variant& variant : variants) {
-    const auto [found, is_new] = by_key.emplace(variant.key, &variant);
+    const auto [it, is_new] = by_key.emplace(variant.key, &variant);
     if (is_new) continue;
-    const std::string other = place(found->second->where);
-    if (!reported.emplace(other, place(variant.where)).second) continue;
+    const SourceLocation& first = it->second->where;
+    const std::string other = first.file.empty() ? "another definition" : to_string(first);
+    if (!reported.emplace(other, to_string(variant.where)).second) continue;
     errors.push_back(
         {variant.where,
          fmt::format("two variants have the key `{}`; the other is at {}", variant.key, other),
@@ -214,7 +212,7 @@ std::uint64_t saturating_product(std::uint64_t a, std::uint64_t b) {
 
 std::uint64_t count_variants(const Definition& definition, const std::vector<Backend>& backends) {
   std::uint64_t count = 0;
-  for (const Kind& kind : kinds_of(definition, backends)) {
+  for (const Kind& kind : list_kinds(definition, backends)) {
     for (const std::string& device : definition.devices) count += runs_on(kind.backend, device);
   }
   count = saturating_product(count, definition.threads.size());

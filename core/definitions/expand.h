@@ -1,5 +1,5 @@
-// Definitions to variants: every combination of parameters, backend, autograd, threads and device,
-// with the parameters put into the texts.
+// Expands definitions to variants: every combination of parameters, backend, autograd, threads and
+// device, with the parameters substituted in the texts.
 #pragma once
 
 #include <cstdint>
@@ -13,25 +13,24 @@
 
 namespace instr {
 
-// Beyond these nobody reads the results, and memory runs out.
+// More results are unreadable, and memory runs out.
 inline constexpr std::uint64_t kMaxVariantsPerBenchmark = 10'000;
 inline constexpr std::uint64_t kMaxVariants = 100'000;
 
-// How many variants a definition expands to; saturates instead of overflowing.
+// Returns how many variants a definition expands to; saturates instead of overflowing.
 std::uint64_t count_variants(const Definition& definition,
                              const std::vector<Backend>& backends = kUsualBackends);
 
-// Product that saturates.
+// Multiplies; saturates instead of overflowing.
 std::uint64_t saturating_product(std::uint64_t a, std::uint64_t b);
 
-// `{name}` becomes the parameter's value wherever `name` is one of the parameters; all other braces
-// stay as they are.
+// Replaces `{name}` by the value of the parameter `name`; all other braces stay unchanged.
 std::string substitute(std::string_view code,
                        const std::vector<std::pair<std::string, std::string>>& params);
 
-// All variants for these backends, in the order of the definitions; within one, the last parameter
-// moves fastest, then backend, autograd, threads, device. Errors: more variants than the limits
-// above, two variants with the same key.
+// Returns all variants for these backends, in the order of the definitions; within a definition, the
+// last parameter changes fastest, then backend, autograd, threads, device. Errors: more variants
+// than the limits above, two variants with the same key.
 tl::expected<std::vector<Variant>, Errors> expand(
     const std::vector<Definition>& definitions,
     const std::vector<Backend>& backends = kUsualBackends);

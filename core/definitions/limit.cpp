@@ -27,8 +27,8 @@ std::vector<std::string_view> split(std::string_view text) {
   }
 }
 
-// A decimal number without a sign.
-std::optional<double> number(std::string_view text) {
+// Parses a decimal number without a sign.
+std::optional<double> parse_number(std::string_view text) {
   if (text.empty() || text.front() < '0' || text.front() > '9') return std::nullopt;
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -44,7 +44,7 @@ Expected<void> add_part(std::string_view part, Limit& limit) {
   if (plus) digits.remove_prefix(1);
   const bool percent = digits.ends_with('%');
   if (percent) digits.remove_suffix(1);
-  const auto value = number(percent ? trim(digits) : digits);
+  const auto value = parse_number(percent ? trim(digits) : digits);
   if (!value || (!plus && !percent)) {
     return fail(
         part.empty() ? std::string("a limit is empty") : fmt::format("`{}` is not a limit", part),
@@ -59,14 +59,10 @@ Expected<void> add_part(std::string_view part, Limit& limit) {
   return {};
 }
 
-Expected<Limit> limit_from_parts(const std::vector<std::string_view>& parts) {
+Expected<Limit> parse_parts(const std::vector<std::string_view>& parts) {
   Limit limit;
   if (parts.size() == 1 && parts.front() == "none") return limit;
-  for (const std::string_view part : parts) {
-    if (auto added = add_part(part, limit); !added) {
-      return tl::unexpected<Error>(std::move(added.error()));
-    }
-  }
+  for (const std::string_view part : parts) TRY(add_part(part, limit));
   return limit;
 }
 
@@ -77,7 +73,7 @@ const std::vector<std::string>& limit_metrics() {
   return kNames;
 }
 
-Expected<Limit> parse_limit(std::string_view text) { return limit_from_parts(split(text)); }
+Expected<Limit> parse_limit(std::string_view text) { return parse_parts(split(text)); }
 
 Expected<std::map<std::string, Limit>> parse_limits(std::string_view text) {
   std::map<std::string, std::vector<std::string_view>> parts;
@@ -99,10 +95,8 @@ Expected<std::map<std::string, Limit>> parse_limits(std::string_view text) {
     parts[metric].push_back(part);
   }
   std::map<std::string, Limit> limits;
-  for (const auto& [name, own_parts] : parts) {
-    auto limit = limit_from_parts(own_parts);
-    if (!limit) return tl::unexpected<Error>(std::move(limit.error()));
-    limits.emplace(name, *limit);
+  for (const auto& [name, texts] : parts) {
+    TRY_ASSIGN(limits[name], parse_parts(texts));
   }
   return limits;
 }

@@ -20,25 +20,25 @@ struct Limit {
   auto operator<=>(const Limit&) const = default;
 };
 
-// Metrics that a limit can be set for: all of them.
+// Names of the metrics that a limit can be set for: all of them.
 const std::vector<std::string>& limit_metrics();
 
-// One percentage ("0.5%"), one number of units ("+100"), or both joined by `|` in any order: a
+// Parses a percentage ("0.5%"), a number of units ("+100"), or both joined by `|` in any order: a
 // change is within the limit if it is within either. "none" is no limit. The error has no place;
 // its advice has an example.
 Expected<Limit> parse_limit(std::string_view text);
 
-// For the command line: "instructions=0.5%|+100", "instructions=0.5%|instructions=+100",
-// "instructions=none|allocs=+0"; a part without a metric belongs to the metric before it.
+// Parses limits on the command line: "instructions=0.5%|+100", "instructions=0.5%|instructions=+100",
+// "instructions=none|allocs=+0". A part without a metric belongs to the metric before it.
 Expected<std::map<std::string, Limit>> parse_limits(std::string_view text);
 
-// As parse_limit() takes it: "0.5%|+100", "none".
+// Formats a limit as parse_limit() reads it: "0.5%|+100", "none".
 std::string to_string(const Limit& limit);
 
-// The greatest change, in the metric's unit, that is within the limit; infinite for "none".
+// Returns the maximum change within the limit, in the metric's unit; infinite for "none".
 double allowance(const Limit& limit, double baseline);
 
-// Just at the limit is within it, whatever the last bit of the percentage says.
+// Returns true if the growth exceeds the limit by more than a rounding error.
 bool is_beyond(double growth, const std::optional<Limit>& limit, double baseline);
 
 }  // namespace instr

@@ -39,11 +39,9 @@ struct File {
   std::array<std::optional<Text>, kLanguages.size()> global_setups;
   bool is_root = false;  // named by the caller, not only included
 
-  // Including those of the includes.
-  std::map<std::string, Setup*> visible_setups;
-  std::vector<const File*> global_setup_files;  // those whose texts this file's benchmarks get
-  // It, or a file that it includes, could not be read entirely: unknown setups may exist.
-  bool is_incomplete = false;
+  std::map<std::string, Setup*> visible_setups;  // its own and those of its includes
+  std::vector<const File*> global_setup_files;   // that this file's benchmarks get texts of
+  bool is_incomplete = false;  // the file or an include is partly unread: setups may be unknown
   enum class Visit { kNot, kActive, kDone } visit = Visit::kNot;
 };
 
@@ -74,8 +72,8 @@ class Loader {
   tl::expected<std::vector<Definition>, Errors> result() {
     if (errors_.empty()) return std::move(definitions_);
     const auto order = [&](const Error& error) {
-      const auto found = file_order_.find(error.where.file);
-      return std::tuple(found == file_order_.end() ? 0 : found->second, error.where.line,
+      const auto file = file_order_.find(error.where.file);
+      return std::tuple(file == file_order_.end() ? 0 : file->second, error.where.line,
                         error.where.column);
     };
     std::stable_sort(errors_.begin(), errors_.end(),
@@ -96,16 +94,14 @@ class Loader {
     roots.push_back(file);
   }
 
-  // The file, read only once; null, with the reason in `error`, if it cannot be read.
+  // Returns the file, read only once; null, with the reason in `error`, if it cannot be read.
   File* obtain(const fs::path& named, Error& error) {
     const fs::path path = in_measured_tree(named);
     struct stat info {};
     const bool is_there = ::stat(path.c_str(), &info) == 0;
     const Identity identity{info.st_dev, info.st_ino};
-    if (is_there) {
-      if (const auto known = files_.find(identity); known != files_.end())
-        return known->second.get();
-    }
+    const auto known = is_there ? files_.find(identity) : files_.end();
+    if (known != files_.end()) return known->second.get();
     file_order_.emplace(path.string(), file_order_.size() + 1);
     auto source = SourceText::read(path);
     if (!source) {
@@ -115,22 +111,18 @@ class Loader {
     auto& file = files_[identity];
     file = std::make_unique<File>(std::move(*source));
     auto table = parse_toml(file->source);
-    if (!table) {
-      errors_.push_back(std::move(table.error()));
-      is_any_broken_ = file->is_incomplete = true;
-      return file.get();
-    }
-    file->table = std::move(*table);
-    if (!check_schema(*file)) {
+    if (!table) errors_.push_back(std::move(table.error()));
+    if (table) file->table = std::move(*table);
+    if (!table || !check_schema(*file)) {
       file->table.clear();
       is_any_broken_ = file->is_incomplete = true;
-      return file.get();
+    } else {
+      read_file_keys(*file);
     }
-    read_file_keys(*file);
     return file.get();
   }
 
-  // False if the file is of a newer schema, which cannot be checked further.
+  // Returns false if the file has a newer schema, which cannot be checked further.
   bool check_schema(const File& file) {
     const toml::node* schema = file.table.get("schema");
     const auto value =
@@ -181,9 +173,8 @@ class Loader {
     for (const LanguageFacts& language : kLanguages) {
       Text& text = setup.texts[static_cast<std::size_t>(language.language)];
       if (auto given = read.text(language.name)) text = std::move(*given);
-      const bool is_blank_here = is_blank(text.code) && read.get(language.name);
-      is_any_blank = is_any_blank || is_blank_here;
-      has_any = has_any || read.has(language.name);
+      is_any_blank |= is_blank(text.code) && read.get(language.name);
+      has_any |= read.has(language.name);
     }
     if (is_any_blank || !has_any) {
       errors_.push_back({entry.where, fmt::format("setup `{}` is empty", entry.name),
@@ -191,7 +182,7 @@ class Loader {
     }
   }
 
-  // Depth first; `chain_` holds the files on the way here.
+  // Depth first; `chain_` holds the files that led here.
   void resolve_includes(File& file) {
     if (file.visit == File::Visit::kDone) return;
     file.visit = File::Visit::kActive;
@@ -211,19 +202,17 @@ class Loader {
     file.visit = File::Visit::kDone;
   }
 
-  // Null, after adding the error, if it cannot be read or would close a cycle.
+  // Returns null, after adding an error, if the file cannot be read or would close a cycle.
   File* open_include(const Include& include) {
     Error error;
     File* file = obtain(include.path, error);
     if (!file) {
-      // The include's own place is where to correct it, unless the place is in the included file.
-      const bool has_place = error.where.line > 0;
-      errors_.push_back(
-          {has_place ? error.where : include.where,
-           has_place ? error.what
-                     : fmt::format("included file `{}` {}", include.path.string(), error.what),
-           has_place ? error.advice
-                     : "the path of an include is relative to the file that includes"});
+      if (error.where.line == 0) {
+        error = {include.where,
+                 fmt::format("included file `{}` {}", include.path.string(), error.what),
+                 "the path of an include is relative to the file that includes"};
+      }
+      errors_.push_back(std::move(error));
       return nullptr;
     }
     if (file->visit != File::Visit::kActive) return file;
@@ -233,7 +222,7 @@ class Loader {
     }
     errors_.push_back(
         {include.where, "include cycle: " + names + file->source.path(),
-         "remove one of these includes; move the shared part into a file of its own"});
+         "remove one of these includes; move the shared part into a separate file"});
     return nullptr;
   }
 
@@ -241,36 +230,33 @@ class Loader {
     file.is_incomplete |= included.is_incomplete;
     for (const auto& [name, setup] : included.visible_setups)
       add_visible(file, name, *setup, where);
-    for (const File* giver : included.global_setup_files) {
+    for (const File* provider : included.global_setup_files) {
       auto& all = file.global_setup_files;
-      if (std::find(all.begin(), all.end(), giver) == all.end()) all.push_back(giver);
+      if (std::find(all.begin(), all.end(), provider) == all.end()) all.push_back(provider);
     }
   }
 
   void add_visible(File& file, const std::string& name, Setup& setup, const SourceLocation& where) {
-    const auto [found, is_new] = file.visible_setups.emplace(name, &setup);
-    if (is_new || found->second == &setup) return;
+    const auto [it, is_new] = file.visible_setups.emplace(name, &setup);
+    if (is_new || it->second == &setup) return;
     setup.is_used = true;  // it is unclear which of the two is used
-    const auto place = [](const Setup& s) {
-      return fmt::format("{}:{}:{}", s.where.file, s.where.line, s.where.column);
-    };
     errors_.push_back({where,
                        fmt::format("two setups have the name `{}`: at {} and at {}", name,
-                                   place(*found->second), place(setup)),
+                                   to_string(it->second->where), to_string(setup.where)),
                        "rename one of them"});
   }
 
   const Text* find_setup(const File& file, const std::string& name, Language language,
                          const SourceLocation& where) {
-    const auto found = file.visible_setups.find(name);
-    if (found != file.visible_setups.end()) {
-      found->second->is_used = true;
-      const auto& texts = found->second->texts;
+    const auto setup = file.visible_setups.find(name);
+    if (setup != file.visible_setups.end()) {
+      setup->second->is_used = true;
+      const auto& texts = setup->second->texts;
       const Text& text = texts[static_cast<std::size_t>(language)];
       if (!is_blank(text.code)) return &text;
       const bool is_empty = std::all_of(texts.begin(), texts.end(),
-                                        [](const Text& one) { return is_blank(one.code); });
-      if (is_empty) return nullptr;  // that is an error of its own
+                                        [](const Text& each) { return is_blank(each.code); });
+      if (is_empty) return nullptr;  // already reported
       const LanguageFacts& facts = facts_of(language);
       errors_.push_back({where, fmt::format("setup `{}` has no {}", name, facts.title),
                          fmt::format("add for example `{} = \"{}\"` to [setups.{}]", facts.name,
@@ -279,8 +265,8 @@ class Loader {
     }
     if (file.is_incomplete) return nullptr;  // it may be in the part that could not be read
     std::vector<std::string> known;
-    for (const auto& [known_name, setup] : file.visible_setups) known.push_back(known_name);
-    // A misspelt name is one error: the setup that was meant is not reported as unused, too.
+    for (const auto& [known_name, other] : file.visible_setups) known.push_back(known_name);
+    // A misspelt name is one error: the intended setup is not also reported as unused.
     if (const auto near = nearest(name, known)) file.visible_setups.at(*near)->is_used = true;
     errors_.push_back({where, fmt::format("no setup has the name `{}`", name),
                        known.empty()
@@ -290,38 +276,35 @@ class Loader {
   }
 
   void read_benchmarks(const File& file) {
-    const toml::node* node = file.table.get("benchmark");
-    const toml::array* benchmarks = node ? node->as_array() : nullptr;
-    const toml::node* build = file.table.get("build");
+    const toml::array* benchmarks = file.table["benchmark"].as_array();
+    const toml::table* build = file.table["build"].as_table();
     BenchmarkContext context{
         file.source,
         [&](const std::string& name, Language language, const SourceLocation& where) {
           return find_setup(file, name, language, where);
         },
         {},
-        build && build->is_table() ? read_build(*build->as_table(), file.source, errors_)
-                                   : nullptr};
-    for (const File* giver : file.global_setup_files) {
+        build ? read_build(*build, file.source, errors_) : nullptr};
+    for (const File* provider : file.global_setup_files) {
       for (std::size_t i = 0; i < kLanguages.size(); ++i) {
-        const auto& text = giver->global_setups[i];
+        const auto& text = provider->global_setups[i];
         if (text && !is_blank(text->code)) context.global_setups[i].push_back(*text);
       }
     }
     if (!benchmarks) return;
     for (const toml::node& benchmark : *benchmarks) {
       if (!benchmark.is_table()) continue;
-      // Setups that a malformed `use` was meant to name are not reported as unused.
+      // After a malformed `use`, no setup is reported as unused.
       const toml::node* use = benchmark.as_table()->get("use");
       const toml::array* list = use ? use->as_array() : nullptr;
-      const bool is_right =
-          list ? list->empty() || list->is_homogeneous<std::string>() : !use || use->is_string();
-      if (!is_right) is_any_broken_ = true;
+      is_any_broken_ |=
+          list ? !list->empty() && !list->is_homogeneous<std::string>() : use && !use->is_string();
       auto definitions = read_benchmark(*benchmark.as_table(), context, errors_);
       std::move(definitions.begin(), definitions.end(), std::back_inserter(definitions_));
     }
   }
 
-  // A setup in a file that is only included may be there for files not loaded now.
+  // A setup in a file that is only included may be used by files that are not loaded now.
   void check_unused(const std::vector<File*>& roots) {
     if (is_any_broken_) return;
     for (const File* file : roots) {

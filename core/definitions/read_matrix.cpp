@@ -114,7 +114,7 @@ std::vector<std::pair<std::string, std::vector<std::string>>> read_matrix(
         benchmark.place("matrix"),
         fmt::format("the matrix makes {} variants, more than the {} allowed for one benchmark",
                     count_words(count), kMaxVariantsPerBenchmark),
-        "give it fewer values, or split it into benchmarks of their own");
+        "give it fewer values, or split it into several benchmarks");
     return {};
   }
   std::vector<std::pair<std::string, std::vector<std::string>>> matrix;

@@ -165,7 +165,7 @@ TEST(Expand, RefusesExplodingMatricesWithoutExpandingThem) {
   ASSERT_EQ(variants.error().size(), 2u);
   EXPECT_EQ(to_string(variants.error()[0]),
             "a.toml:3:1: `huge` makes 10000000 variants, more than the 10000 allowed for one "
-            "benchmark: give its matrix fewer values, or split it into benchmarks of their own");
+            "benchmark: give its matrix fewer values, or split it into several benchmarks");
 }
 
 TEST(Expand, TakesExactlyTheLimitAndRefusesOneMore) {
