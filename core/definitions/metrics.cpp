@@ -19,14 +19,6 @@ static_assert(std::all_of(kMetrics.begin(), kMetrics.end(),
                           }),
               "each metric that is a time has its repetitions");
 
-constexpr bool are_groups_in_order() {
-  for (std::size_t i = 0; i < kMetricGroups.size(); ++i) {
-    if (kMetricGroups[i].group != static_cast<MetricGroup>(i)) return false;
-  }
-  return true;
-}
-static_assert(are_groups_in_order());
-
 }  // namespace
 
 const char* to_string(Unit unit) {

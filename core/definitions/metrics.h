@@ -1,5 +1,5 @@
-// The metrics: one entry each. Results, limits, --metrics, reports, pictures and the JSON Schemas
-// are derived from this table. Every value is per iteration, and for every metric less is better.
+// The metrics: one entry each. Results, limits, --metrics, reports, plots and the JSON Schemas are
+// derived from this table. Every value is per iteration, and for every metric less is better.
 #pragma once
 
 #include <array>
@@ -29,23 +29,23 @@ enum class Unit {
 
 const char* to_string(Unit unit);  // "instructions", "allocs", ..., "ns"
 
-// What has to run to obtain a metric. Those up to kBranch are counted under Valgrind, the others
-// are measured without it.
+// Metrics that the same kind of run provides. Groups up to kBranch are counted under Valgrind, the
+// others are measured without it.
 enum class MetricGroup {
-  kCounted,   // every count has these
+  kCounted,   // every count
   kCache,     // simulated caches
   kBranch,    // a simulated branch predictor
   kTime,      // repetitions
   kStart,     // fresh processes
   kDevice,    // repetitions on a device
-  kHardware,  // repetitions, with the processor's counters
-  kKernel,    // with the kernel's
+  kHardware,  // repetitions with the processor's counters
+  kKernel,    // repetitions with the kernel's counters
 };
 
 struct MetricGroupFacts {
   MetricGroup group;
   const char* how;             // how its metrics are obtained, for --help
-  const char* word = nullptr;  // that stands for them all in --metrics; null: none
+  const char* word = nullptr;  // the name of the whole group in --metrics; null: none
 };
 
 inline constexpr auto kMetricGroups = std::to_array<MetricGroupFacts>(
@@ -58,30 +58,30 @@ inline constexpr auto kMetricGroups = std::to_array<MetricGroupFacts>(
      {.group = MetricGroup::kHardware, .how = "counted by the processor", .word = "hw"},
      {.group = MetricGroup::kKernel, .how = "counted by the kernel"}});
 
-// What becomes of a metric's values, if there is one for each repetition or fresh process.
+// Summarizes a metric's values of several repetitions or fresh processes.
 enum class Statistic {
   kNone,  // there is a single value
   kMedian,
-  kMin,  // what disturbs it only adds to it
+  kMin,  // for events, to which disturbances only add
 };
 
 struct Metric {
   const char* name;             // in results, limits and --metrics
-  const char* alias = nullptr;  // another name that options and files take
+  const char* alias = nullptr;  // another name in options and files
   const char* heading;          // of its column in a table
-  const char* title;            // of its axis in a picture
+  const char* title;            // of its axis in a plot
   const char* what;             // in a sentence: "limit of ..."
   Unit unit;
   MetricGroup group;
   Statistic statistic = Statistic::kNone;
-  Limit hard_limit = {};  // if nothing else sets one
+  Limit hard_limit = {};  // the default
   Limit soft_limit = {};
   const char* example_limit;     // in a definition, for messages
   bool is_default = false;       // shown without --metrics
   bool is_side_by_side = false;  // has a column for each variant of a benchmark
 };
 
-// Those that the code refers to by name.
+// Metrics that the code refers to by name.
 inline constexpr const char* kInstructions = "instructions";  // the count itself
 inline constexpr const char* kPeakBytes = "peak_bytes";
 inline constexpr const char* kWall = "wall";
@@ -90,12 +90,66 @@ inline constexpr const char* kFirstResultTime = "first_result";
 inline constexpr const char* kReadyTime = "ready";
 inline constexpr const char* kDevicePeakBytes = "device_peak_bytes";
 
+// A metric that Callgrind simulates.
+constexpr Metric make_simulated(MetricGroup group, Unit unit, const char* name, const char* heading,
+                                const char* title, const char* what) {
+  return {.name = name,
+          .heading = heading,
+          .title = title,
+          .what = what,
+          .unit = unit,
+          .group = group,
+          .example_limit = "1%"};
+}
+
+// The median of repetitions, or of fresh processes.
+constexpr Metric make_time(MetricGroup group, const char* name, const char* heading,
+                           const char* title, const char* what, const char* example_limit,
+                           bool is_side_by_side) {
+  return {.name = name,
+          .heading = heading,
+          .title = title,
+          .what = what,
+          .unit = Unit::kNanoseconds,
+          .group = group,
+          .statistic = Statistic::kMedian,
+          .example_limit = example_limit,
+          .is_side_by_side = is_side_by_side};
+}
+
+// A number that torch.compile() reports: graphs, places that no graph could contain, and
+// compilations of a function again because a guard failed.
+constexpr Metric make_compiled_count(Unit unit, const char* name, const char* heading,
+                                     const char* title, const char* what) {
+  return {.name = name,
+          .heading = heading,
+          .title = title,
+          .what = what,
+          .unit = unit,
+          .group = MetricGroup::kStart,
+          .example_limit = "+0",
+          .is_side_by_side = true};
+}
+
+// An event that the processor or the kernel counts.
+constexpr Metric make_event(MetricGroup group, Unit unit, const char* name, const char* heading,
+                            const char* title, const char* what, const char* example_limit) {
+  return {.name = name,
+          .heading = heading,
+          .title = title,
+          .what = what,
+          .unit = unit,
+          .group = group,
+          .statistic = Statistic::kMin,
+          .example_limit = example_limit};
+}
+
 // In the order of reports, each group together.
 //
-// Counts are exact, so no limit needs a margin for noise: 0.5% of the instructions is a price that
-// a worthwhile change may have, far below what any other method can detect; an additional
-// allocation never happens by chance. The soft limits show the creep of many merges that each stay
-// below the hard one.
+// Counts are exact, so no limit needs a margin for noise. A worthwhile change may cost 0.5% of the
+// instructions, which is far less than any other method can detect; an additional allocation never
+// happens by chance. The soft limits show the creep of many merges that each stay below the hard
+// limit.
 inline constexpr auto kMetrics = std::to_array<Metric>(
     {{.name = kInstructions,
       .alias = "ir",
@@ -137,146 +191,54 @@ inline constexpr auto kMetrics = std::to_array<Metric>(
       .hard_limit = {.percent = 0.5},
       .soft_limit = {.absolute = 0},
       .example_limit = "1%|+4096"},
-     // An access that changes a place is a write.
-     {.name = "data_reads",
-      .heading = "data reads",
-      .title = "Data reads per iteration",
-      .what = "the number of data reads",
-      .unit = Unit::kAccesses,
-      .group = MetricGroup::kCache,
-      .example_limit = "1%"},
-     {.name = "data_writes",
-      .heading = "data writes",
-      .title = "Data writes per iteration",
-      .what = "the number of data writes",
-      .unit = Unit::kAccesses,
-      .group = MetricGroup::kCache,
-      .example_limit = "1%"},
-     {.name = "i1_misses",
-      .heading = "i1 misses",
-      .title = "L1 instruction misses per iteration",
-      .what = "the number of instruction fetches that missed the first-level cache",
-      .unit = Unit::kAccesses,
-      .group = MetricGroup::kCache,
-      .example_limit = "1%"},
-     {.name = "d1_misses",
-      .heading = "d1 misses",
-      .title = "L1 data misses per iteration",
-      .what = "the number of data accesses that missed the first-level cache",
-      .unit = Unit::kAccesses,
-      .group = MetricGroup::kCache,
-      .example_limit = "1%"},
-     // Of instructions and data.
-     {.name = "l1_hits",
-      .heading = "l1 hits",
-      .title = "L1 hits per iteration",
-      .what = "the number of accesses that hit the first-level caches",
-      .unit = Unit::kAccesses,
-      .group = MetricGroup::kCache,
-      .example_limit = "1%"},
-     {.name = "ll_hits",
-      .heading = "ll hits",
-      .title = "Last-level hits per iteration",
-      .what = "the number of accesses that hit the last-level cache",
-      .unit = Unit::kAccesses,
-      .group = MetricGroup::kCache,
-      .example_limit = "1%"},
-     {.name = "ram_hits",
-      .heading = "ram hits",
-      .title = "Accesses to memory per iteration",
-      .what = "the number of accesses that missed all caches",
-      .unit = Unit::kAccesses,
-      .group = MetricGroup::kCache,
-      .example_limit = "1%"},
+     // An access that changes a place counts as a write.
+     make_simulated(MetricGroup::kCache, Unit::kAccesses, "data_reads", "data reads",
+                    "Data reads per iteration", "the number of data reads"),
+     make_simulated(MetricGroup::kCache, Unit::kAccesses, "data_writes", "data writes",
+                    "Data writes per iteration", "the number of data writes"),
+     make_simulated(MetricGroup::kCache, Unit::kAccesses, "i1_misses", "i1 misses",
+                    "L1 instruction misses per iteration",
+                    "the number of instruction fetches that missed the first-level cache"),
+     make_simulated(MetricGroup::kCache, Unit::kAccesses, "d1_misses", "d1 misses",
+                    "L1 data misses per iteration",
+                    "the number of data accesses that missed the first-level cache"),
+     // Hits of instruction fetches and data accesses.
+     make_simulated(MetricGroup::kCache, Unit::kAccesses, "l1_hits", "l1 hits",
+                    "L1 hits per iteration",
+                    "the number of accesses that hit the first-level caches"),
+     make_simulated(MetricGroup::kCache, Unit::kAccesses, "ll_hits", "ll hits",
+                    "Last-level hits per iteration",
+                    "the number of accesses that hit the last-level cache"),
+     make_simulated(MetricGroup::kCache, Unit::kAccesses, "ram_hits", "ram hits",
+                    "Accesses to memory per iteration",
+                    "the number of accesses that missed all caches"),
      // l1_hits + 5 ll_hits + 35 ram_hits, Itamar Turner-Trauring's formula
      // (pythonspeed.com/articles/consistent-benchmarking-in-ci), which iai and its successors use.
-     {.name = "estimated_cycles",
-      .heading = "estimated cycles",
-      .title = "Estimated cycles per iteration",
-      .what = "the estimated cycles",
-      .unit = Unit::kCycles,
-      .group = MetricGroup::kCache,
-      .example_limit = "1%"},
+     make_simulated(MetricGroup::kCache, Unit::kCycles, "estimated_cycles", "estimated cycles",
+                    "Estimated cycles per iteration", "the estimated cycles"),
      // Conditional branches, and indirect jumps and calls.
-     {.name = "branches",
-      .heading = "branches",
-      .title = "Branches per iteration",
-      .what = "the number of branches",
-      .unit = Unit::kBranches,
-      .group = MetricGroup::kBranch,
-      .example_limit = "1%"},
-     {.name = "mispredictions",
-      .heading = "mispredictions",
-      .title = "Mispredicted branches per iteration",
-      .what = "the number of mispredicted branches",
-      .unit = Unit::kBranches,
-      .group = MetricGroup::kBranch,
-      .example_limit = "1%"},
-     // Medians of repetitions: until the statement and the work it left to the device are done; and
-     // the CPU time of the thread that runs it.
-     {.name = kWall,
-      .heading = "wall time",
-      .title = "Wall time per iteration (median)",
-      .what = "the wall time",
-      .unit = Unit::kNanoseconds,
-      .group = MetricGroup::kTime,
-      .statistic = Statistic::kMedian,
-      .example_limit = "5%",
-      .is_side_by_side = true},
-     {.name = kCpu,
-      .heading = "cpu",
-      .title = "CPU time per iteration (median)",
-      .what = "the CPU time",
-      .unit = Unit::kNanoseconds,
-      .group = MetricGroup::kTime,
-      .statistic = Statistic::kMedian,
-      .example_limit = "5%"},
-     // Medians of fresh processes.
-     {.name = kFirstResultTime,
-      .heading = "first result",
-      .title = "Time to the first result (median)",
-      .what = "the time from a text to its first result",
-      .unit = Unit::kNanoseconds,
-      .group = MetricGroup::kStart,
-      .statistic = Statistic::kMedian,
-      .example_limit = "20%",
-      .is_side_by_side = true},
-     {.name = kReadyTime,
-      .heading = "ready",
-      .title = "Time until ready (median)",
-      .what = "the time until it is as fast as it gets",
-      .unit = Unit::kNanoseconds,
-      .group = MetricGroup::kStart,
-      .statistic = Statistic::kMedian,
-      .example_limit = "20%",
-      .is_side_by_side = true},
-     // Of torch.compile(): the graphs that it made, and the places that it could not put into one.
-     {.name = "graphs",
-      .heading = "graphs",
-      .title = "Graphs compiled",
-      .what = "the number of graphs",
-      .unit = Unit::kGraphs,
-      .group = MetricGroup::kStart,
-      .example_limit = "+0",
-      .is_side_by_side = true},
-     {.name = "graph_breaks",
-      .heading = "graph breaks",
-      .title = "Graph breaks",
-      .what = "the number of graph breaks",
-      .unit = Unit::kGraphBreaks,
-      .group = MetricGroup::kStart,
-      .example_limit = "+0",
-      .is_side_by_side = true},
-     // How often it compiled a function once more, since a guard had failed.
-     {.name = "recompilations",
-      .heading = "recompilations",
-      .title = "Recompilations",
-      .what = "the number of recompilations",
-      .unit = Unit::kRecompilations,
-      .group = MetricGroup::kStart,
-      .example_limit = "+0",
-      .is_side_by_side = true},
-     // The most memory that LibTorch had in use there.
+     make_simulated(MetricGroup::kBranch, Unit::kBranches, "branches", "branches",
+                    "Branches per iteration", "the number of branches"),
+     make_simulated(MetricGroup::kBranch, Unit::kBranches, "mispredictions", "mispredictions",
+                    "Mispredicted branches per iteration", "the number of mispredicted branches"),
+     // Wall time until the statement and the work that it left to the device are done.
+     make_time(MetricGroup::kTime, kWall, "wall time", "Wall time per iteration (median)",
+               "the wall time", "5%", /*is_side_by_side=*/true),
+     // CPU time of the thread that runs the statement.
+     make_time(MetricGroup::kTime, kCpu, "cpu", "CPU time per iteration (median)", "the CPU time",
+               "5%", /*is_side_by_side=*/false),
+     make_time(MetricGroup::kStart, kFirstResultTime, "first result",
+               "Time to the first result (median)", "the time from a text to its first result",
+               "20%", /*is_side_by_side=*/true),
+     make_time(MetricGroup::kStart, kReadyTime, "ready", "Time until ready (median)",
+               "the time until it is as fast as it gets", "20%", /*is_side_by_side=*/true),
+     make_compiled_count(Unit::kGraphs, "graphs", "graphs", "Graphs compiled",
+                         "the number of graphs"),
+     make_compiled_count(Unit::kGraphBreaks, "graph_breaks", "graph breaks", "Graph breaks",
+                         "the number of graph breaks"),
+     make_compiled_count(Unit::kRecompilations, "recompilations", "recompilations",
+                         "Recompilations", "the number of recompilations"),
+     // The maximum memory that LibTorch used on the device.
      {.name = kDevicePeakBytes,
       .heading = "device peak bytes",
       .title = "Peak of bytes on the device",
@@ -284,7 +246,7 @@ inline constexpr auto kMetrics = std::to_array<Metric>(
       .unit = Unit::kBytes,
       .group = MetricGroup::kDevice,
       .example_limit = "1%"},
-     // Of all threads, in user mode. Only the instructions repeat well enough for a limit by
+     // Events of all threads in user mode. Only the instructions repeat well enough for a limit by
      // default.
      {.name = "hw_instructions",
       .heading = "hw instructions",
@@ -296,40 +258,18 @@ inline constexpr auto kMetrics = std::to_array<Metric>(
       .hard_limit = {.percent = 1},
       .example_limit = "1%",
       .is_side_by_side = true},
-     {.name = "hw_cycles",
-      .heading = "hw cycles",
-      .title = "Cycles per iteration",
-      .what = "the cycles",
-      .unit = Unit::kCycles,
-      .group = MetricGroup::kHardware,
-      .statistic = Statistic::kMin,
-      .example_limit = "5%"},
-     {.name = "hw_branch_misses",
-      .heading = "hw branch misses",
-      .title = "Branch misses per iteration",
-      .what = "the branches that the processor mispredicted",
-      .unit = Unit::kBranches,
-      .group = MetricGroup::kHardware,
-      .statistic = Statistic::kMin,
-      .example_limit = "10%"},
-     {.name = "hw_cache_misses",
-      .heading = "hw cache misses",
-      .title = "Cache misses per iteration",
-      .what = "the accesses that missed the processor's last-level cache",
-      .unit = Unit::kAccesses,
-      .group = MetricGroup::kHardware,
-      .statistic = Statistic::kMin,
-      .example_limit = "10%"},
-     {.name = "page_faults",
-      .heading = "page faults",
-      .title = "Page faults per iteration",
-      .what = "the page faults",
-      .unit = Unit::kPageFaults,
-      .group = MetricGroup::kKernel,
-      .statistic = Statistic::kMin,
-      .example_limit = "1%"}});
+     make_event(MetricGroup::kHardware, Unit::kCycles, "hw_cycles", "hw cycles",
+                "Cycles per iteration", "the cycles", "5%"),
+     make_event(MetricGroup::kHardware, Unit::kBranches, "hw_branch_misses", "hw branch misses",
+                "Branch misses per iteration", "the branches that the processor mispredicted",
+                "10%"),
+     make_event(MetricGroup::kHardware, Unit::kAccesses, "hw_cache_misses", "hw cache misses",
+                "Cache misses per iteration",
+                "the accesses that missed the processor's last-level cache", "10%"),
+     make_event(MetricGroup::kKernel, Unit::kPageFaults, "page_faults", "page faults",
+                "Page faults per iteration", "the page faults", "1%")});
 
-// The part of the table that these groups make up.
+// Returns the metrics of these consecutive groups.
 constexpr std::span<const Metric> metrics_of(MetricGroup first, MetricGroup last) {
   std::size_t begin = 0;
   while (begin < kMetrics.size() && kMetrics[begin].group < first) ++begin;
@@ -347,7 +287,7 @@ inline constexpr auto kStartMetrics = metrics_of(MetricGroup::kStart);
 inline constexpr auto kEventMetrics = metrics_of(MetricGroup::kHardware, MetricGroup::kKernel);
 inline constexpr auto kTimeMetrics = metrics_of(MetricGroup::kTime, MetricGroup::kKernel);
 
-// Null if none of these has that name.
+// Returns null if none of these metrics has that name.
 constexpr const Metric* find_metric(std::string_view name,
                                     std::span<const Metric> among = kMetrics) {
   for (const Metric& metric : among) {
@@ -369,11 +309,10 @@ std::string metric_name(std::string_view word);
 
 std::vector<std::string> names_of(std::span<const Metric> metrics);
 
-// Those that are shown without --metrics.
+// Returns the metrics that are shown without --metrics.
 std::vector<std::string> default_metrics();
 
-// The words that --metrics takes, with their meanings: each metric, and the word of each group that
-// has one.
+// Returns the words of --metrics with their meanings: each metric, and each group that has a word.
 std::vector<std::pair<std::string, std::span<const Metric>>> metric_words();
 
 }  // namespace instr

@@ -33,29 +33,28 @@ bool is_matrix_value(const toml::node& node) {
   return node.is_string() || node.is_number() || node.is_boolean();
 }
 
-// What an entry of the shape's table must be.
-std::string_view entry_words(Shape shape) {
+// Describes an entry of the shape's table.
+std::string_view describe_entry(Shape shape) {
   if (shape == Shape::kStringsTable) return "a string or a list of strings";
   if (shape == Shape::kDefineTable) return "a string or an integer";
   if (shape == Shape::kMatrix) return "a list of integers, floats, strings or booleans";
   return "a string";
 }
 
-// What an element of the shape's list must be.
-std::string_view element_words(Shape shape) {
+// Describes an element of the shape's list.
+std::string_view describe_element(Shape shape) {
   if (shape == Shape::kIntegers) return "an integer";
   if (shape == Shape::kTables) return "a table";
   if (shape == Shape::kMatrix) return "an integer, a float, a string or a boolean";
   return "a string";
 }
 
-// toml++ makes a table within a table of each part of a dotted name, and frees them recursively: a
-// name of very many would overflow the stack. Lists and inline tables it nests at most 256 deep, so
-// the names in them add up to 8,192 parts.
+// toml++ makes a nested table for each part of a dotted name, and frees them recursively: a name with
+// very many parts would overflow the stack. It nests lists and inline tables at most 256 deep, so
+// names in them add up to at most 8,192 parts.
 constexpr int kMaxParts = 32;
 
-// Counts the parts of what may be a name, in strings and comments, too: text between blanks, quotes
-// and single dots.
+// Counts the parts of every text that may be a name, even in strings and comments.
 Expected<void> check_names(const SourceText& source) {
   const std::string_view text = source.text();
   int parts = 1;
@@ -77,9 +76,7 @@ Expected<void> check_names(const SourceText& source) {
 }  // namespace
 
 Expected<toml::table> parse_toml(const SourceText& source) {
-  if (auto checked = check_names(source); !checked) {
-    return tl::unexpected<Error>(std::move(checked.error()));
-  }
+  TRY(check_names(source));
   try {
     return toml::parse(source.text());
   } catch (const toml::parse_error& error) {
@@ -94,8 +91,8 @@ std::vector<TomlEntry> list_entries(const toml::table& table, const SourceText& 
   for (const auto& [key, value] : table) {
     entries.push_back({std::string(key.str()), place_at(key.source(), source), &value});
   }
-  std::stable_sort(entries.begin(), entries.end(), [](const TomlEntry& a, const TomlEntry& b) {
-    return std::pair(a.where.line, a.where.column) < std::pair(b.where.line, b.where.column);
+  std::ranges::stable_sort(entries, {}, [](const TomlEntry& entry) {
+    return std::pair(entry.where.line, entry.where.column);
   });
   return entries;
 }
@@ -106,8 +103,8 @@ SourceLocation toml_location(const toml::node& node, const SourceText& source) {
 
 namespace {
 
-// The brace that closes the one at `open`, in the same line.
-std::size_t closing_brace(std::string_view code, std::size_t open) {
+// Returns the brace in the same line that closes the brace at `open`.
+std::size_t find_closing_brace(std::string_view code, std::size_t open) {
   int depth = 0;
   for (std::size_t at = open; at < code.size() && code[at] != '\n'; ++at) {
     depth += code[at] == '{' ? 1 : code[at] == '}' ? -1 : 0;
@@ -116,12 +113,13 @@ std::size_t closing_brace(std::string_view code, std::size_t open) {
   return std::string_view::npos;
 }
 
-// `{./PATH}` becomes the path of what is there beside the file. Braces in it are parameters.
-std::string with_paths(const std::string& code, const SourceText& source) {
+// Replaces `{./PATH}`, a path relative to the file, by the full path. PATH may contain parameters in
+// braces.
+std::string replace_paths(const std::string& code, const SourceText& source) {
   std::string result;
   for (std::size_t at = 0; at < code.size();) {
     const std::size_t open = std::min(code.find("{./", at), code.size());
-    const std::size_t close = closing_brace(code, open);
+    const std::size_t close = find_closing_brace(code, open);
     result += code.substr(at, open - at);
     at = open;
     if (open == code.size()) break;
@@ -139,7 +137,7 @@ std::string with_paths(const std::string& code, const SourceText& source) {
 
 Text to_text(const toml::node& string, const SourceText& source) {
   const auto begin = string.source().begin;
-  return {with_paths(string.as_string()->get(), source),
+  return {replace_paths(string.as_string()->get(), source),
           source.content_of_string(static_cast<int>(begin.line), static_cast<int>(begin.column))};
 }
 
@@ -163,8 +161,7 @@ TableReader::TableReader(const toml::table& table, std::string_view title, Keys 
                          const SourceText& source, Errors& errors)
     : table_(table), title_(title), known_(known), source_(source), errors_(errors) {
   for (const auto& [name, value] : table) {
-    const auto key = std::find_if(known.begin(), known.end(),
-                                  [own = name.str()](const Key& k) { return k.name == own; });
+    const auto key = std::ranges::find(known, name.str(), &Key::name);
     if (key != known.end()) {
       check_shape(*key, value);
       check_words(*key);
@@ -220,27 +217,27 @@ void TableReader::check_words(const Key& key) {
   if (key.words == nullptr) return;
   const std::vector<std::string>& known = key.words();
   for (const Text& text : texts(key.name)) {
-    if (std::find(known.begin(), known.end(), text.code) != known.end()) continue;
+    if (std::ranges::find(known, text.code) != known.end()) continue;
     add_error(text.where, fmt::format("unknown {} `{}`", key.name, text.code),
               did_you_mean(text.code, known));
   }
 }
 
-// `name` is the key's own or that of an entry of its table; `fits` is asked of the value, or of
-// each element if it is a list and may be one.
+// `name`: of the key, or of an entry of its table. Applies `fits` to the value, or to each element if
+// it may be a list and is a list.
 void TableReader::check_entry(const Key& key, const toml::node& value, std::string_view name,
                               bool (*fits)(const toml::node&), bool may_be_list) {
   const toml::array* list = may_be_list ? value.as_array() : nullptr;
   if (!list) {
     if (!fits(value)) {
       wrong_shape(key, value, name,
-                  name == key.name ? describe(key.shape) : entry_words(key.shape));
+                  name == key.name ? describe(key.shape) : describe_entry(key.shape));
     }
     return;
   }
   for (const toml::node& element : *list) {
     if (!fits(element)) {
-      return wrong_shape(key, element, fmt::format("{}[...]", name), element_words(key.shape));
+      return wrong_shape(key, element, fmt::format("{}[...]", name), describe_element(key.shape));
     }
   }
 }
@@ -254,8 +251,7 @@ void TableReader::wrong_shape(const Key& key, const toml::node& value, std::stri
 }
 
 const toml::node* TableReader::get(std::string_view key) const {
-  if (std::find(wrong_.begin(), wrong_.end(), key) != wrong_.end()) return nullptr;
-  return table_.get(key);
+  return std::ranges::find(wrong_, key) == wrong_.end() ? table_.get(key) : nullptr;
 }
 
 SourceLocation TableReader::place(std::string_view key) const {
@@ -265,13 +261,12 @@ SourceLocation TableReader::place(std::string_view key) const {
 
 std::optional<Text> TableReader::text(std::string_view key) const {
   const toml::node* value = get(key);
-  if (!value) return std::nullopt;
-  return to_text(*value, source_);
+  return value ? std::optional(to_text(*value, source_)) : std::nullopt;
 }
 
 std::optional<Text> TableReader::code(std::string_view key) const {
-  std::optional<Text> found = text(key);
-  if (!found || !is_blank(found->code)) return found;
+  std::optional<Text> text = this->text(key);
+  if (!text || !is_blank(text->code)) return text;
   refuse(key, fmt::format("`{}` is empty", key), "write the code, or leave the key out");
   return std::nullopt;
 }
@@ -298,13 +293,17 @@ std::vector<Text> TableReader::texts(std::string_view key) const {
   return result;
 }
 
+std::vector<std::string> TableReader::strings(std::string_view key) const {
+  std::vector<std::string> result;
+  for (Text& text : texts(key)) result.push_back(std::move(text.code));
+  return result;
+}
+
 std::vector<int> TableReader::integers(std::string_view key) const {
   std::vector<int> result;
   const toml::node* value = get(key);
   if (!value) return result;
-  const Range range = std::find_if(known_.begin(), known_.end(), [key](const Key& known) {
-                        return known.name == key;
-                      })->range;
+  const Range range = std::ranges::find(known_, key, &Key::name)->range;
   const auto add = [&](const toml::node& node) {
     const std::int64_t number = node.as_integer()->get();
     if (number < range.min || number > range.max) {
@@ -324,8 +323,7 @@ std::vector<int> TableReader::integers(std::string_view key) const {
 
 std::optional<int> TableReader::integer(std::string_view key) const {
   const std::vector<int> values = integers(key);
-  if (values.empty()) return std::nullopt;
-  return values.front();
+  return values.empty() ? std::nullopt : std::optional(values.front());
 }
 
 std::optional<double> TableReader::number(std::string_view key) const {
@@ -342,11 +340,15 @@ void TableReader::add_error(SourceLocation where, std::string what, std::string 
   errors_.push_back({std::move(where), std::move(what), std::move(advice)});
 }
 
+void TableReader::add_error(SourceLocation where, Error error) const {
+  add_error(std::move(where), std::move(error.what), std::move(error.advice));
+}
+
 bool TableReader::has_misspelled(const std::string& name) const {
   const std::vector<std::string> names = names_of(known_);
   for (const auto& [key, value] : table_) {
     const std::string written(key.str());
-    if (std::find(names.begin(), names.end(), written) != names.end()) continue;
+    if (std::ranges::find(names, written) != names.end()) continue;
     if (nearest(written, names) == name) return true;
   }
   return false;
@@ -362,8 +364,7 @@ std::map<std::string, std::string> read_limit_texts(const TableReader& read) {
     const std::optional<Text> limit = read.text(key);
     if (!limit) continue;
     if (auto parsed = parse_limit(limit->code); !parsed) {
-      read.add_error(limit->where, std::move(parsed.error().what),
-                     std::move(parsed.error().advice));
+      read.add_error(limit->where, std::move(parsed.error()));
     }
     limits[metric_name(key)] = limit->code;
   }

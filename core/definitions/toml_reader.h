@@ -1,5 +1,5 @@
-// Typed reading of TOML tables: keys and shapes are checked once against the table of known keys,
-// with all errors collected; invalid values then read as absent.
+// Typed reading of TOML tables. Keys and shapes are checked once against the table of known keys, with
+// all errors collected; invalid values then read as absent.
 #pragma once
 
 #include <toml++/toml.h>
@@ -16,7 +16,7 @@
 
 namespace instr {
 
-// The whole file. The error is at the place where the text is not valid TOML.
+// Parses the whole file. The error is at the place where the text is not valid TOML.
 Expected<toml::table> parse_toml(const SourceText& source);
 
 struct TomlEntry {
@@ -25,12 +25,12 @@ struct TomlEntry {
   const toml::node* value;
 };
 
-// TOML tables are sorted by name in memory; this is the order in which they were written.
+// Returns the table's entries in the order in which they were written; toml++ sorts them by name.
 std::vector<TomlEntry> list_entries(const toml::table& table, const SourceText& source);
 
 SourceLocation toml_location(const toml::node& node, const SourceText& source);
 
-// A string's content and the place of its first character.
+// Returns a string's content and the place of its first character.
 Text to_text(const toml::node& string, const SourceText& source);
 
 // "a string", "a list", ...
@@ -43,30 +43,32 @@ class TableReader {
   TableReader(const toml::table& table, std::string_view title, Keys known,
               const SourceText& source, Errors& errors);
 
-  // Whether the key exists at all, with a valid value or not.
+  // Returns true if the key exists, with a valid value or not.
   bool has(std::string_view key) const { return table_.contains(key); }
-  // The value if it exists and has its shape, else null.
+  // Returns null if the value is missing or has a wrong shape.
   const toml::node* get(std::string_view key) const;
-  // Place of the value; of the table if the key is absent.
+  // Returns the place of the value; of the table if the key is absent.
   SourceLocation place(std::string_view key) const;
 
   std::optional<Text> text(std::string_view key) const;
-  // The same, but blank text is an error.
+  // Like text(), but blank text is an error.
   std::optional<Text> code(std::string_view key) const;
   std::string string(std::string_view key) const;       // empty if absent
   bool boolean(std::string_view key) const;             // false if absent
   std::vector<Text> texts(std::string_view key) const;  // of a string or a list of strings
-  // Values outside the key's range are errors, and left out.
+  std::vector<std::string> strings(std::string_view key) const;
+  // Values outside the key's range are errors, and are left out.
   std::vector<int> integers(std::string_view key) const;
   std::optional<int> integer(std::string_view key) const;
   std::optional<double> number(std::string_view key) const;
   const toml::table* table(std::string_view key) const;
 
-  void add_error(SourceLocation where, std::string what, std::string advice) const;
-  // Adds an error at the key's place.
-  // True if a key of the table is unknown, and was probably meant to be this one.
+  // Returns true if the table has an unknown key that is probably a misspelling of this name.
   bool has_misspelled(const std::string& name) const;
 
+  void add_error(SourceLocation where, std::string what, std::string advice) const;
+  void add_error(SourceLocation where, Error error) const;
+  // Adds an error at the key's place.
   void refuse(std::string_view key, std::string what, std::string advice) const;
 
  private:
@@ -85,8 +87,8 @@ class TableReader {
   std::vector<std::string_view> wrong_;  // keys whose value has a wrong shape
 };
 
-// Returns the limits in a table whose keys are limit_keys(), as written, by metric. Invalid limits
-// are errors at their place.
+// Returns the limits in a table whose keys are limit_keys(), as written, by metric. Adds an error for
+// each invalid limit.
 std::map<std::string, std::string> read_limit_texts(const TableReader& read);
 
 }  // namespace instr
