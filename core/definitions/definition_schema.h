@@ -5,8 +5,8 @@
 
 namespace instr {
 
-// Describes each key of the tables in definition_keys.h, with the type of its value. Only the loader
-// checks rules about several keys, and the syntax of texts.
+// Describes each key of the tables in definition_keys.h, with the type of its value. Only the
+// loader checks rules about several keys, and the syntax of texts.
 nlohmann::ordered_json definition_schema();
 
 }  // namespace instr

@@ -112,8 +112,8 @@ std::string format_key_prefix(const std::string& label, const Params& params, La
   return key;
 }
 
-void add_variants_at(const Definition& definition, const std::vector<Kind>& kinds, const Params& params,
-               std::vector<Variant>& variants) {
+void add_variants_at(const Definition& definition, const std::vector<Kind>& kinds,
+                     const Params& params, std::vector<Variant>& variants) {
   for (const auto& [backend, autograd, has_dynamic_shapes] : kinds) {
     // Texts cannot name the shapes; keys name only dynamic ones, which were added later.
     Params named = params;
@@ -122,7 +122,8 @@ void add_variants_at(const Definition& definition, const std::vector<Kind>& kind
     for (const int threads : definition.threads) {
       for (const std::string& device : definition.devices) {
         if (!runs_on(backend, device)) continue;
-        Variant& variant = variants.emplace_back(make_variant(definition, params, device, autograd));
+        Variant& variant =
+            variants.emplace_back(make_variant(definition, params, device, autograd));
         variant.key = fmt::format("{}/{}/{}/t{}/{}", prefix, to_string(backend),
                                   to_string(autograd), threads, device);
         variant.params = named;

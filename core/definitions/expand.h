@@ -28,9 +28,9 @@ std::uint64_t saturating_product(std::uint64_t a, std::uint64_t b);
 std::string substitute(std::string_view code,
                        const std::vector<std::pair<std::string, std::string>>& params);
 
-// Returns all variants for these backends, in the order of the definitions; within a definition, the
-// last parameter changes fastest, then backend, autograd, threads, device. Errors: more variants
-// than the limits above, two variants with the same key.
+// Returns all variants for these backends, in the order of the definitions; within a definition,
+// the last parameter changes fastest, then backend, autograd, threads, device. Errors: more
+// variants than the limits above, two variants with the same key.
 tl::expected<std::vector<Variant>, Errors> expand(
     const std::vector<Definition>& definitions,
     const std::vector<Backend>& backends = kUsualBackends);

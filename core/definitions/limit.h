@@ -28,8 +28,9 @@ const std::vector<std::string>& limit_metrics();
 // its advice has an example.
 Expected<Limit> parse_limit(std::string_view text);
 
-// Parses limits on the command line: "instructions=0.5%|+100", "instructions=0.5%|instructions=+100",
-// "instructions=none|allocs=+0". A part without a metric belongs to the metric before it.
+// Parses limits on the command line: "instructions=0.5%|+100",
+// "instructions=0.5%|instructions=+100", "instructions=none|allocs=+0". A part without a metric
+// belongs to the metric before it.
 Expected<std::map<std::string, Limit>> parse_limits(std::string_view text);
 
 // Formats a limit as parse_limit() reads it: "0.5%|+100", "none".

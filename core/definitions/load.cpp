@@ -220,9 +220,8 @@ class Loader {
     for (auto at = std::find(chain_.begin(), chain_.end(), file); at != chain_.end(); ++at) {
       names += (*at)->source.path() + " -> ";
     }
-    errors_.push_back(
-        {include.where, "include cycle: " + names + file->source.path(),
-         "remove one of these includes; move the shared part into a separate file"});
+    errors_.push_back({include.where, "include cycle: " + names + file->source.path(),
+                       "remove one of these includes; move the shared part into a separate file"});
     return nullptr;
   }
 

@@ -9,9 +9,9 @@
 namespace instr {
 
 // Loads files, and all *.toml below folders. Definitions are in the order of the paths (a folder's
-// files sorted), then in the order written; a file that is named twice is loaded once. A file that is
-// only included contributes its setups and its `global_setup`, not its benchmarks. Errors are sorted
-// by file and place.
+// files sorted), then in the order written; a file that is named twice is loaded once. A file that
+// is only included contributes its setups and its `global_setup`, not its benchmarks. Errors are
+// sorted by file and place.
 tl::expected<std::vector<Definition>, Errors> load_definitions(
     const std::vector<std::filesystem::path>& paths);
 

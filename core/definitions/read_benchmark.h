@@ -16,10 +16,10 @@
 
 namespace instr {
 
-// A benchmark's surroundings.
+// The parts of a file that its benchmarks use.
 struct BenchmarkContext {
   const SourceText& source;
-  // The code of the named setup in this language, or null after adding an error at `where`.
+  // Returns the code of the named setup in this language, or null after adding an error at `where`.
   std::function<const Text*(const std::string& name, Language language,
                             const SourceLocation& where)>
       find_setup;
@@ -27,7 +27,7 @@ struct BenchmarkContext {
   std::shared_ptr<const BuildOptions> build;                       // may be null
 };
 
-// Adds to `errors` what is wrong; the definitions must not be used then.
+// If this adds to `errors`, the definitions must not be used.
 std::vector<Definition> read_benchmark(const toml::table& table, const BenchmarkContext& context,
                                        Errors& errors);
 
@@ -36,15 +36,20 @@ std::vector<Definition> read_benchmark(const toml::table& table, const Benchmark
 std::shared_ptr<const BuildOptions> read_build(const toml::table& table, const SourceText& source,
                                                Errors& errors);
 
+// Reads the options that are the same for all statements and languages: threads, devices, tags,
+// limits and so on.
+void read_options(const TableReader& read, const SourceText& source, Errors& errors,
+                  Definition& definition);
+
 // Reads a benchmark's `matrix`: its parameters, in the order written; values as C++ spells them (a
-// float always has a point or an exponent). `variants_of_point`: how many variants each combination
-// makes. Errors go to the reader: bad names, empty lists, values that repeat or that cannot be part
-// of a key, and more variants than kMaxVariantsPerBenchmark, which is checked before any value is
-// read.
+// float always has a point or an exponent). `variants_of_point`: the number of variants per
+// combination. Adds errors to the reader: bad names, empty lists, values that repeat or that cannot
+// be part of a key, and more variants than kMaxVariantsPerBenchmark, which is checked before any
+// value is read.
 std::vector<std::pair<std::string, std::vector<std::string>>> read_matrix(
     const TableReader& benchmark, const SourceText& source, std::uint64_t variants_of_point);
 
-// A statement, and the suffix that it adds to the benchmark's label.
+// A statement, with the suffix that it adds to the benchmark's label.
 struct Statement {
   Language language = Language::kCpp;
   std::string suffix;
@@ -52,12 +57,12 @@ struct Statement {
   std::optional<Text> module;  // one of many; absent: the benchmark's
 };
 
-// Adds what a [[benchmark]] table measures in this language, in the order written: a statement,
-// many, or many modules.
+// Adds the statements of a [[benchmark]] table in this language, in the order written: a statement,
+// many statements, or many modules.
 void read_statements(const TableReader& read, const SourceText& source, Language language,
                      std::vector<Statement>& statements);
 
-// Sorts statements so that those with one name follow each other, in the order of languages.
+// Sorts statements so that those with the same name follow each other, in the order of languages.
 void sort_statements(std::vector<Statement>& statements);
 
 }  // namespace instr

@@ -11,8 +11,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::vector<fs::path> paths(const TableReader& read, std::string_view key,
-                            const SourceText& source) {
+std::vector<fs::path> read_paths(const TableReader& read, std::string_view key,
+                                 const SourceText& source) {
   std::vector<fs::path> result;
   for (const Text& path : read.texts(key)) {
     if (path.empty()) {
@@ -24,19 +24,17 @@ std::vector<fs::path> paths(const TableReader& read, std::string_view key,
   return result;
 }
 
-std::vector<std::string> strings(const TableReader& read, std::string_view key) {
-  std::vector<std::string> result;
-  for (Text& text : read.texts(key)) {
+std::vector<std::string> read_strings(const TableReader& read, std::string_view key) {
+  for (const Text& text : read.texts(key)) {
     if (text.empty()) {
       read.add_error(text.where, fmt::format("`{}` has an empty string", key), "leave it out");
     }
-    result.push_back(std::move(text.code));
   }
-  return result;
+  return read.strings(key);
 }
 
-std::vector<std::pair<std::string, std::string>> defines(const TableReader& read,
-                                                         const SourceText& source) {
+std::vector<std::pair<std::string, std::string>> read_defines(const TableReader& read,
+                                                              const SourceText& source) {
   std::vector<std::pair<std::string, std::string>> result;
   const toml::table* table = read.table("defines");
   if (!table) return result;
@@ -59,12 +57,12 @@ std::shared_ptr<const BuildOptions> read_build(const toml::table& table, const S
   const TableReader read(table, "[build]", build_keys(), source, errors);
   auto build = std::make_shared<BuildOptions>();
   build->where = toml_location(table, source);
-  build->include_dirs = paths(read, "include_dirs", source);
-  build->sources = paths(read, "sources", source);
-  build->libraries = strings(read, "libraries");
-  build->library_dirs = paths(read, "library_dirs", source);
-  build->defines = defines(read, source);
-  build->flags = strings(read, "flags");
+  build->include_dirs = read_paths(read, "include_dirs", source);
+  build->sources = read_paths(read, "sources", source);
+  build->libraries = read_strings(read, "libraries");
+  build->library_dirs = read_paths(read, "library_dirs", source);
+  build->defines = read_defines(read, source);
+  build->flags = read_strings(read, "flags");
   const std::vector<Text> written = read.texts("sources");
   for (std::size_t i = 0; i < written.size(); ++i) {
     std::error_code error;

@@ -13,15 +13,15 @@
 namespace instr {
 namespace {
 
-std::string float_text(double value) {
+std::string format_float(double value) {
   std::string text = fmt::format("{}", value);
   if (text.find_first_of(".en") == std::string::npos) text += ".0";
   return text;
 }
 
-std::string value_text(const toml::node& value) {
+std::string format_value(const toml::node& value) {
   if (const auto* integer = value.as_integer()) return std::to_string(integer->get());
-  if (const auto* number = value.as_floating_point()) return float_text(number->get());
+  if (const auto* number = value.as_floating_point()) return format_float(number->get());
   if (const auto* boolean = value.as_boolean()) return boolean->get() ? "true" : "false";
   return value.as_string()->get();
 }
@@ -35,11 +35,11 @@ class MatrixReader {
   MatrixReader(const TableReader& benchmark, const SourceText& source)
       : benchmark_(benchmark), source_(source) {}
 
-  std::vector<std::string> values(const TomlEntry& entry) const {
+  std::vector<std::string> read(const TomlEntry& entry) const {
     std::vector<std::string> result;
     std::unordered_set<std::string> seen;
     const auto add = [&](const toml::node& value) {
-      std::string text = value_text(value);
+      std::string text = format_value(value);
       if (!check(value, text)) return;
       if (!seen.insert(text).second) {
         refuse(toml_location(value, source_),
@@ -87,7 +87,7 @@ class MatrixReader {
   const SourceText& source_;
 };
 
-std::string count_words(std::uint64_t count) {
+std::string format_variant_count(std::uint64_t count) {
   return count == std::numeric_limits<std::uint64_t>::max() ? "more than 10^19"
                                                             : std::to_string(count);
 }
@@ -113,12 +113,12 @@ std::vector<std::pair<std::string, std::vector<std::string>>> read_matrix(
     reader.refuse(
         benchmark.place("matrix"),
         fmt::format("the matrix makes {} variants, more than the {} allowed for one benchmark",
-                    count_words(count), kMaxVariantsPerBenchmark),
+                    format_variant_count(count), kMaxVariantsPerBenchmark),
         "give it fewer values, or split it into several benchmarks");
     return {};
   }
   std::vector<std::pair<std::string, std::vector<std::string>>> matrix;
-  for (const TomlEntry& entry : entries) matrix.emplace_back(entry.name, reader.values(entry));
+  for (const TomlEntry& entry : entries) matrix.emplace_back(entry.name, reader.read(entry));
   return matrix;
 }
 

@@ -19,19 +19,18 @@ class StatementsReader {
       : read_(read), source_(source), language_(language), statements_(statements) {}
 
   void read() {
-    const std::string one = format_key(language_, "stmt");
+    const std::string single = format_key(language_, "stmt");
     const std::string many = format_key(language_, "stmts");
-    refuse_both(one, many);
+    refuse_both(single, many);
     if (read_.has(format_key(language_, "modules"))) return read_modules();
     if (const toml::table* table = read_.table(many)) return read_named(*table);
     if (read_.has(many)) return;
-    // Without a statement, the module's.
-    if (!read_.has(one)) return add("", std::nullopt, std::nullopt);
-    if (auto text = read_.code(one)) add("", std::move(text), std::nullopt);
+    if (!read_.has(single)) return add("", std::nullopt, std::nullopt);  // the module's own
+    if (auto text = read_.code(single)) add("", std::move(text), std::nullopt);
   }
 
  private:
-  // A statement of each, in the words of `stmt` if there is one.
+  // Makes a statement for each module: `stmt` if it exists, else a call of the module.
   void read_modules() {
     const std::string many = format_key(language_, "modules");
     refuse_both(format_key(language_, "module"), many);
@@ -42,7 +41,7 @@ class StatementsReader {
     check_names(many, *table, facts_of(language_).example_module);
     for (const TomlEntry& entry : list_entries(*table, source_)) {
       Text module = to_text(*entry.value, source_);
-      if (is_there(module, "module")) add("/" + entry.name, statement, std::move(module));
+      if (check_not_empty(module, "module")) add("/" + entry.name, statement, std::move(module));
     }
   }
 
@@ -65,13 +64,13 @@ class StatementsReader {
     }
   }
 
-  void refuse_both(const std::string& one, const std::string& many) {
-    if (!read_.has(one) || !read_.has(many)) return;
-    read_.refuse(many, fmt::format("this benchmark has both `{}` and `{}`", one, many),
-                 fmt::format("leave out `{}`, or make two benchmarks", one));
+  void refuse_both(const std::string& single, const std::string& many) {
+    if (!read_.has(single) || !read_.has(many)) return;
+    read_.refuse(many, fmt::format("this benchmark has both `{}` and `{}`", single, many),
+                 fmt::format("leave out `{}`, or make two benchmarks", single));
   }
 
-  // The names in a table that makes a benchmark of each.
+  // Checks the names in a table with a benchmark for each.
   void check_names(const std::string& key, const toml::table& table, const char* example) {
     if (table.empty()) {
       read_.refuse(key, fmt::format("`{}` is empty", key),
@@ -85,7 +84,7 @@ class StatementsReader {
     }
   }
 
-  bool is_there(const Text& text, const char* what) {
+  bool check_not_empty(const Text& text, const char* what) {
     if (!is_blank(text.code)) return true;
     read_.add_error(text.where, fmt::format("this {} is empty", what),
                     "write the code, or leave it out");
@@ -93,7 +92,7 @@ class StatementsReader {
   }
 
   void add_statement(std::string suffix, Text text) {
-    if (is_there(text, "statement")) add(std::move(suffix), std::move(text), std::nullopt);
+    if (check_not_empty(text, "statement")) add(std::move(suffix), std::move(text), std::nullopt);
   }
 
   void add(std::string suffix, std::optional<Text> text, std::optional<Text> module) {
@@ -115,11 +114,9 @@ void read_statements(const TableReader& read, const SourceText& source, Language
 
 void sort_statements(std::vector<Statement>& statements) {
   std::map<std::string, std::size_t> order;
-  for (const Statement& one : statements) order.emplace(one.suffix, order.size());
-  std::stable_sort(statements.begin(), statements.end(),
-                   [&order](const Statement& left, const Statement& right) {
-                     return order.at(left.suffix) < order.at(right.suffix);
-                   });
+  for (const Statement& statement : statements) order.emplace(statement.suffix, order.size());
+  std::ranges::stable_sort(
+      statements, {}, [&order](const Statement& statement) { return order.at(statement.suffix); });
 }
 
 }  // namespace instr

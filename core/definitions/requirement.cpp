@@ -17,7 +17,7 @@ namespace {
 
 using Numbers = std::vector<unsigned>;
 
-// The numbers that `text` begins with, "2.1" of "2.1rc1"; `rest` is what follows them.
+// Reads the numbers at the start of `text`, "2.1" in "2.1rc1"; `rest` gets the remaining text.
 Numbers leading_numbers(std::string_view text, std::string_view& rest) {
   Numbers numbers;
   rest = text;
@@ -49,7 +49,7 @@ bool holds(std::string_view relation, std::strong_ordering order) {
   return relation == ">" ? std::is_gt(order) : std::is_lt(order);
 }
 
-// Whether one part, ">=2.0", holds; nothing if it cannot be read.
+// Returns true if the part, such as ">=2.0", holds; nothing if it is malformed.
 std::optional<bool> part_holds(const Numbers& version, std::string_view part) {
   constexpr std::array<std::string_view, 6> kRelations{">=", "<=", "==", "!=", ">", "<"};
   for (const std::string_view relation : kRelations) {
@@ -66,7 +66,7 @@ bool is_letter_or_digit(char c) { return std::isalnum(static_cast<unsigned char>
 
 bool is_separator(char c) { return c == '-' || c == '_' || c == '.'; }
 
-// In lower case, with one hyphen for each run of separators.
+// Converts to lower case, and each run of separators to a hyphen.
 std::string normalized(std::string_view name) {
   std::string result;
   for (const char c : name) {

@@ -25,7 +25,7 @@ class Scanner {
     return true;
   }
 
-  // Empty if none stands here.
+  // Returns "" if there is no identifier here.
   std::string identifier() {
     std::size_t end = at_;
     if (end < text_.size() && begins_identifier(text_[end])) {
@@ -52,8 +52,8 @@ class Scanner {
   std::size_t at_ = 0;
 };
 
-// The place of byte `offset` of the text; up to there all is ASCII.
-SourceLocation place_in(const Text& text, std::size_t offset) {
+// Returns the place of byte `offset` of the text, which is ASCII up to there.
+SourceLocation find_place(const Text& text, std::size_t offset) {
   SourceLocation where = text.where;
   for (const char c : std::string_view(text.code).substr(0, offset)) {
     if (c == '\n') {
@@ -66,9 +66,9 @@ SourceLocation place_in(const Text& text, std::size_t offset) {
   return where;
 }
 
-tl::unexpected<Error> refuse(const Text& text, std::size_t offset, const std::string& what) {
-  return tl::unexpected<Error>(
-      Error{place_in(text, offset), "bad signature: " + what, "write for example `f(x, w) -> y`"});
+tl::unexpected<Error> fail_at(const Text& text, std::size_t offset, const std::string& what) {
+  return tl::unexpected<Error>(Error{find_place(text, offset), "bad signature: " + what,
+                                     "write for example `f(x, w) -> y`"});
 }
 
 }  // namespace
@@ -81,7 +81,7 @@ bool is_identifier(std::string_view text) {
 Expected<Signature> parse_signature(const Text& text) {
   Scanner scan(text.code);
   const auto expected = [&](const char* what) {
-    return refuse(text, scan.position(), fmt::format("{} expected here", what));
+    return fail_at(text, scan.position(), fmt::format("{} expected here", what));
   };
   Signature signature{{}, "", text.where};
   if (scan.identifier().empty()) return expected("a function name");
@@ -91,10 +91,9 @@ Expected<Signature> parse_signature(const Text& text) {
     const std::size_t begin = scan.position();
     std::string name = scan.identifier();
     if (name.empty()) return expected("an argument's name");
-    if (name == "self") return refuse(text, begin, "`self` is the module's own name");
-    if (std::find(signature.arguments.begin(), signature.arguments.end(), name) !=
-        signature.arguments.end()) {
-      return refuse(text, begin, fmt::format("`{}` is named twice", name));
+    if (name == "self") return fail_at(text, begin, "`self` is the module's own name");
+    if (std::ranges::find(signature.arguments, name) != signature.arguments.end()) {
+      return fail_at(text, begin, fmt::format("`{}` is named twice", name));
     }
     signature.arguments.push_back(std::move(name));
   }

@@ -5,11 +5,11 @@
 
 namespace instr {
 
-// NAME(ARGUMENT, ...) -> OUTPUT; spaces are free, the argument list may be empty. The error is at
-// the character that does not fit.
+// Parses NAME(ARGUMENT, ...) -> OUTPUT; spaces are optional, the argument list may be empty. The
+// error is at the first wrong character.
 Expected<Signature> parse_signature(const Text& text);
 
-// A name in C++ and Python alike: letters, digits and _, not beginning with a digit.
+// Returns true for a valid name in both C++ and Python: letters, digits and _, no digit first.
 bool is_identifier(std::string_view text);
 
 }  // namespace instr

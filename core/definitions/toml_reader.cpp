@@ -49,9 +49,9 @@ std::string_view describe_element(Shape shape) {
   return "a string";
 }
 
-// toml++ makes a nested table for each part of a dotted name, and frees them recursively: a name with
-// very many parts would overflow the stack. It nests lists and inline tables at most 256 deep, so
-// names in them add up to at most 8,192 parts.
+// toml++ makes a nested table for each part of a dotted name, and frees them recursively: a name
+// with very many parts would overflow the stack. It nests lists and inline tables at most 256 deep,
+// so names in them add up to at most 8,192 parts.
 constexpr int kMaxParts = 32;
 
 // Counts the parts of every text that may be a name, even in strings and comments.
@@ -113,8 +113,8 @@ std::size_t find_closing_brace(std::string_view code, std::size_t open) {
   return std::string_view::npos;
 }
 
-// Replaces `{./PATH}`, a path relative to the file, by the full path. PATH may contain parameters in
-// braces.
+// Replaces `{./PATH}`, a path relative to the file, by the full path. PATH may contain parameters
+// in braces.
 std::string replace_paths(const std::string& code, const SourceText& source) {
   std::string result;
   for (std::size_t at = 0; at < code.size();) {
@@ -223,8 +223,8 @@ void TableReader::check_words(const Key& key) {
   }
 }
 
-// `name`: of the key, or of an entry of its table. Applies `fits` to the value, or to each element if
-// it may be a list and is a list.
+// `name`: of the key, or of an entry of its table. Applies `fits` to the value, or to each element
+// if it may be a list and is a list.
 void TableReader::check_entry(const Key& key, const toml::node& value, std::string_view name,
                               bool (*fits)(const toml::node&), bool may_be_list) {
   const toml::array* list = may_be_list ? value.as_array() : nullptr;

@@ -1,5 +1,5 @@
-// Typed reading of TOML tables. Keys and shapes are checked once against the table of known keys, with
-// all errors collected; invalid values then read as absent.
+// Typed reading of TOML tables. Keys and shapes are checked once against the table of known keys,
+// with all errors collected; invalid values then read as absent.
 #pragma once
 
 #include <toml++/toml.h>
@@ -87,8 +87,8 @@ class TableReader {
   std::vector<std::string_view> wrong_;  // keys whose value has a wrong shape
 };
 
-// Returns the limits in a table whose keys are limit_keys(), as written, by metric. Adds an error for
-// each invalid limit.
+// Returns the limits in a table whose keys are limit_keys(), as written, by metric. Adds an error
+// for each invalid limit.
 std::map<std::string, std::string> read_limit_texts(const TableReader& read);
 
 }  // namespace instr
