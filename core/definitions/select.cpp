@@ -5,7 +5,6 @@
 #include <xxhash.h>
 
 #include <algorithm>
-#include <cctype>
 #include <iterator>
 #include <memory>
 #include <set>
@@ -20,11 +19,10 @@ namespace instr {
 namespace {
 
 constexpr std::size_t kMaxMatchesShown = 12;
+constexpr std::size_t kMaxSuggestions = 3;
+constexpr std::size_t kMaxCandidates = 12;  // for suggestions of one pattern
 
-constexpr std::size_t kSuggestions = 3;
-constexpr std::size_t kNearest = 12;  // that they are taken from
-
-std::unique_ptr<re2::RE2> compiled(const std::string& pattern, bool any_case) {
+std::unique_ptr<re2::RE2> compile_regex(const std::string& pattern, bool any_case) {
   re2::RE2::Options options;
   options.set_log_errors(false);
   options.set_case_sensitive(!any_case);
@@ -33,14 +31,14 @@ std::unique_ptr<re2::RE2> compiled(const std::string& pattern, bool any_case) {
 
 bool has_capital(const std::string& text) { return re2::RE2::PartialMatch(text, R"(\p{Lu})"); }
 
-// Whether it has wildcards, and nothing specific to regular expressions.
+// Returns true if the text has wildcards, and nothing specific to regular expressions.
 bool is_glob(const std::string& text) {
   return text.find_first_of("*?") != std::string::npos &&
          text.find_first_of("^$+()[]{}|\\") == std::string::npos &&
          text.find(".*") == std::string::npos && text.find(".?") == std::string::npos;
 }
 
-std::string regex_of_glob(const std::string& glob) {
+std::string convert_glob(const std::string& glob) {
   std::string regex;
   for (const char c : glob) {
     regex += c == '*' ? ".*" : c == '?' ? "." : re2::RE2::QuoteMeta(std::string(1, c));
@@ -48,176 +46,166 @@ std::string regex_of_glob(const std::string& glob) {
   return regex;
 }
 
-// A pattern as typed, in each of its readings.
+// A pattern as typed, with all its interpretations.
 class Pattern {
  public:
   explicit Pattern(const std::string& text) : text_(text) {
     const bool any_case = !has_capital(text);
-    auto regex = compiled(text, any_case);
-    if (!regex->ok()) problem_ = regex->error();
+    auto regex = compile_regex(text, any_case);
+    if (regex->ok()) {
+      expressions_.push_back(std::move(regex));
+    } else {
+      problem_ = regex->error();
+    }
     std::string plain = re2::RE2::QuoteMeta(text);
-    if (regex->ok()) readings_.push_back(std::move(regex));
-    if (plain != text) readings_.push_back(compiled(plain, any_case));
-    if (is_glob(text)) readings_.push_back(compiled(regex_of_glob(text), any_case));
+    if (plain != text) expressions_.push_back(compile_regex(plain, any_case));
+    if (is_glob(text)) expressions_.push_back(compile_regex(convert_glob(text), any_case));
   }
 
   const std::string& text() const { return text_; }
   const std::string& problem() const { return problem_; }  // why it is not a regular expression
 
-  bool finds(const Variant& variant) const {
-    if (is_in(variant.key)) return true;
+  bool matches(const Variant& variant) const {
+    if (matches(variant.key)) return true;
     const VariantName name = name_variant(variant);
-    return is_in(name.full + " " + name.column) || is_in(name.row + " " + name.column);
+    return matches(name.full + " " + name.column) || matches(name.row + " " + name.column);
   }
 
-  bool is_in(const std::string& text) const {
-    return std::any_of(readings_.begin(), readings_.end(), [&text](const auto& reading) {
-      return re2::RE2::PartialMatch(text, *reading);
+  bool matches(const std::string& text) const {
+    return std::ranges::any_of(expressions_, [&text](const auto& expression) {
+      return re2::RE2::PartialMatch(text, *expression);
     });
   }
 
  private:
   std::string text_;
   std::string problem_;
-  std::vector<std::unique_ptr<re2::RE2>> readings_;
+  std::vector<std::unique_ptr<re2::RE2>> expressions_;
 };
 
-// A std::function's target is copied.
+// Shared, as std::function copies its target.
 using Patterns = std::shared_ptr<const std::vector<Pattern>>;
 
-Patterns patterns(const std::vector<std::string>& texts) {
+Patterns make_patterns(const std::vector<std::string>& texts) {
   return std::make_shared<const std::vector<Pattern>>(texts.begin(), texts.end());
 }
 
-bool any_finds(const std::vector<Pattern>& patterns, const Variant& variant) {
-  return std::any_of(patterns.begin(), patterns.end(),
-                     [&variant](const Pattern& pattern) { return pattern.finds(variant); });
+bool any_matches(const std::vector<Pattern>& patterns, const Variant& variant) {
+  return std::ranges::any_of(
+      patterns, [&variant](const Pattern& pattern) { return pattern.matches(variant); });
 }
 
-bool finds_any(const Pattern& pattern, const std::vector<Variant>& variants) {
-  return std::any_of(variants.begin(), variants.end(),
-                     [&pattern](const Variant& variant) { return pattern.finds(variant); });
+bool matches_any(const Pattern& pattern, const std::vector<Variant>& variants) {
+  return std::ranges::any_of(
+      variants, [&pattern](const Variant& variant) { return pattern.matches(variant); });
 }
 
 template <class T>
 bool is_listed(const std::vector<T>& list, const T& value) {
-  return list.empty() || std::find(list.begin(), list.end(), value) != list.end();
+  return list.empty() || std::ranges::find(list, value) != list.end();
 }
 
 bool has_wanted_tag(const std::vector<std::string>& list, const Variant& variant) {
-  return list.empty() || std::any_of(variant.tags.begin(), variant.tags.end(),
-                                     [&](const auto& tag) { return is_listed(list, tag); });
+  return list.empty() ||
+         std::ranges::any_of(variant.tags, [&](const auto& tag) { return is_listed(list, tag); });
 }
 
-// The words in their order, each once.
-class Words {
- public:
-  void add(std::string word) {
-    if (seen_.insert(word).second) all_.push_back(std::move(word));
-  }
-  const std::vector<std::string>& all() const { return all_; }
-
- private:
-  std::vector<std::string> all_;
-  std::set<std::string> seen_;
-};
-
-std::vector<std::string> labels_of(const std::vector<Variant>& variants) {
-  Words labels;
-  for (const Variant& variant : variants) labels.add(variant.label);
-  return labels.all();
+// Removes all but the first of equal words.
+std::vector<std::string> remove_repeated(std::vector<std::string> words) {
+  std::set<std::string> seen;
+  std::erase_if(words, [&seen](const std::string& word) { return !seen.insert(word).second; });
+  return words;
 }
 
-// All filters that may have been meant; those that match more come first.
-std::vector<std::string> possible_filters(const std::vector<Variant>& variants) {
+// Returns all filters that may be intended; those that match more variants come first.
+std::vector<std::string> list_possible_filters(const std::vector<Variant>& variants) {
   std::vector<VariantName> names;
   for (const Variant& variant : variants) names.push_back(name_variant(variant));
-  Words words;
-  for (const VariantName& name : names) words.add(name.group);
-  for (const Variant& variant : variants) words.add(printable(variant.label));
-  for (const VariantName& name : names) words.add(name.full);
-  for (const VariantName& name : names) words.add(name.row);
-  for (const VariantName& name : names) words.add(name.full + " " + name.column);
-  for (const VariantName& name : names) words.add(name.row + " " + name.column);
-  for (const Variant& variant : variants) words.add(printable(variant.key));
-  return words.all();
+  std::vector<std::string> words;
+  for (const VariantName& name : names) words.push_back(name.group);
+  for (const Variant& variant : variants) words.push_back(printable(variant.label));
+  for (const VariantName& name : names) words.push_back(name.full);
+  for (const VariantName& name : names) words.push_back(name.row);
+  for (const VariantName& name : names) words.push_back(name.full + " " + name.column);
+  for (const VariantName& name : names) words.push_back(name.row + " " + name.column);
+  for (const Variant& variant : variants) words.push_back(printable(variant.key));
+  return remove_repeated(std::move(words));
 }
 
-std::string quoted_list(const std::vector<std::string>& words) {
+std::string join_quoted(const std::vector<std::string>& words) {
   std::string text;
   for (const std::string& word : words) text += (text.empty() ? "`" : ", `") + word + "`";
   return text;
 }
 
-// The pattern's plain text: what a person most likely meant to find.
-std::string without_operators(const std::string& pattern) {
-  std::string text;
-  for (const char c : pattern) {
-    if (std::string_view("^$.*+?()[]{}|\\").find(c) == std::string_view::npos) text += c;
-  }
-  return text;
-}
-
-// Near `pattern`, nearest first.
-std::vector<std::string> near_filters(const Pattern& pattern, const std::vector<Variant>& variants,
-                                      const std::vector<std::string>& possible) {
+// Returns filters near the pattern, nearest first.
+std::vector<std::string> find_near_filters(const Pattern& pattern,
+                                           const std::vector<Variant>& variants,
+                                           const std::vector<std::string>& possible) {
   const std::string any_case = lower_case(pattern.text());
-  if (any_case != pattern.text() && finds_any(Pattern(any_case), variants)) return {any_case};
-  return near_matches(without_operators(pattern.text()), possible, kNearest);
+  if (any_case != pattern.text() && matches_any(Pattern(any_case), variants)) return {any_case};
+  std::string plain = pattern.text();
+  constexpr std::string_view kOperators = "^$.*+?()[]{}|\\";
+  std::erase_if(plain, [&](char c) { return kOperators.find(c) != std::string_view::npos; });
+  return near_matches(plain, possible, kMaxCandidates);
 }
 
-// Some filters near the patterns, no two of which find the same.
-std::vector<std::string> suggestions_for(const std::vector<const Pattern*>& patterns,
-                                         const std::vector<Variant>& variants) {
-  const std::vector<std::string> possible = possible_filters(variants);
+// Returns filters near the patterns that all match different variants.
+std::vector<std::string> find_suggestions(const std::vector<const Pattern*>& patterns,
+                                          const std::vector<Variant>& variants) {
+  const std::vector<std::string> possible = list_possible_filters(variants);
   std::vector<std::string> suggestions;
-  std::set<std::vector<bool>> found_by_others;
+  std::set<std::vector<bool>> matched_by_others;
   for (const Pattern* pattern : patterns) {
-    for (std::string& filter : near_filters(*pattern, variants, possible)) {
-      if (suggestions.size() == kSuggestions) return suggestions;
+    for (std::string& filter : find_near_filters(*pattern, variants, possible)) {
+      if (suggestions.size() == kMaxSuggestions) return suggestions;
       const Pattern near(filter);
-      std::vector<bool> found;
-      for (const Variant& variant : variants) found.push_back(near.finds(variant));
-      if (found_by_others.insert(std::move(found)).second) suggestions.push_back(std::move(filter));
+      std::vector<bool> matched;
+      for (const Variant& variant : variants) matched.push_back(near.matches(variant));
+      if (matched_by_others.insert(std::move(matched)).second) {
+        suggestions.push_back(std::move(filter));
+      }
     }
   }
   return suggestions;
 }
 
 // "did you mean --filter=mm or --filter='mm n=4'?"
-std::string advice_on(const char* option, const std::vector<const Pattern*>& patterns,
+std::string advise_on(const char* option, const std::vector<const Pattern*>& patterns,
                       const std::vector<Variant>& variants) {
   std::string advice;
-  const std::vector<std::string> suggestions = suggestions_for(patterns, variants);
-  for (const std::string& one : suggestions) {
-    const bool is_last = suggestions.size() > 1 && &one == &suggestions.back();
+  const std::vector<std::string> suggestions = find_suggestions(patterns, variants);
+  for (const std::string& filter : suggestions) {
+    const bool is_last = suggestions.size() > 1 && &filter == &suggestions.back();
     advice += advice.empty() ? "did you mean " : is_last ? " or " : ", ";
-    advice += fmt::format("{}={}", option, shell_word(one));
+    advice += fmt::format("{}={}", option, shell_word(filter));
   }
   if (!advice.empty()) return advice + "?";
-  const auto labels = labels_of(variants);
+  std::vector<std::string> labels;
+  for (const Variant& variant : variants) labels.push_back(variant.label);
+  labels = remove_repeated(std::move(labels));
   return fmt::format("there {} {}, such as {}={}", labels.size() == 1 ? "is" : "are",
                      format_plural(labels.size(), "label"), option,
                      shell_word(printable(labels.front())));
 }
 
-Error no_filter_matches(const std::vector<Pattern>& filters, const std::vector<Variant>& variants,
-                        const std::vector<std::string>& texts) {
+Error make_no_match_error(const std::vector<Pattern>& filters, const std::vector<Variant>& variants,
+                          const std::vector<std::string>& texts) {
   std::vector<const Pattern*> all;
   for (const Pattern& filter : filters) all.push_back(&filter);
   return {{},
-          fmt::format("no benchmark matches the filter {}", quoted_list(texts)),
-          advice_on("--filter", all, variants)};
+          fmt::format("no benchmark matches the filter {}", join_quoted(texts)),
+          advise_on("--filter", all, variants)};
 }
 
-// A pattern that is not a regular expression and matches nothing as plain text was meant to be one.
-Expected<void> check_readable(const std::vector<Pattern>& patterns, const char* option,
+// Refuses patterns that are not valid regular expressions and match nothing as plain text or glob.
+Expected<void> check_patterns(const std::vector<Pattern>& patterns, const char* option,
                               const std::vector<Variant>& variants) {
   for (const Pattern& pattern : patterns) {
-    if (pattern.problem().empty() || finds_any(pattern, variants)) continue;
+    if (pattern.problem().empty() || matches_any(pattern, variants)) continue;
     if (is_glob(pattern.text())) {
       return fail(fmt::format("{} `{}` matches no benchmark", option, pattern.text()),
-                  advice_on(option, {&pattern}, variants));
+                  advise_on(option, {&pattern}, variants));
     }
     return fail(
         fmt::format("{} `{}` is not a valid regular expression: {}; and no benchmark has it in its "
@@ -230,21 +218,21 @@ Expected<void> check_readable(const std::vector<Pattern>& patterns, const char* 
 }
 
 template <class Describe>
-std::string values_of(const std::vector<Variant>& variants, Describe describe) {
+std::string list_values(const std::vector<Variant>& variants, Describe describe) {
   std::set<std::string> values;
   for (const Variant& variant : variants) {
     for (std::string& value : describe(variant)) values.insert(std::move(value));
   }
-  return values.empty() ? "none" : quoted_list({values.begin(), values.end()});
+  return values.empty() ? "none" : join_quoted({values.begin(), values.end()});
 }
 
-// The filters match these variants, but the other lists exclude all of them.
-Error nothing_left(const std::vector<Variant>& matching, const Selection& selection) {
+// The error if the filters match these variants, but the other lists exclude all of them.
+Error make_nothing_left_error(const std::vector<Variant>& matching, const Selection& selection) {
   using Values = std::vector<std::string>;
   const bool has_filters = !selection.filters.empty();
   std::string advice = has_filters ? "those that match the filters have" : "there are";
   const auto add = [&](bool is_limited, const char* name, auto describe) {
-    if (is_limited) advice += fmt::format(" {} {};", name, values_of(matching, describe));
+    if (is_limited) advice += fmt::format(" {} {};", name, list_values(matching, describe));
   };
   add(!selection.languages.empty(), "language",
       [](const Variant& v) { return Values{facts_of(v.language).name}; });
@@ -275,15 +263,15 @@ bool is_in(const Shard& shard, const std::string& key) {
 }
 
 std::function<bool(const std::string&)> make_matcher(const std::string& pattern) {
-  return [read = std::make_shared<Pattern>(pattern)](const std::string& text) {
-    return read->is_in(text);
+  return [matcher = std::make_shared<Pattern>(pattern)](const std::string& text) {
+    return matcher->matches(text);
   };
 }
 
 std::function<bool(const Variant&)> make_selector(const Selection& selection) {
-  return [selection, filters = patterns(selection.filters),
-          excludes = patterns(selection.excludes)](const Variant& v) {
-    return (filters->empty() || any_finds(*filters, v)) && !any_finds(*excludes, v) &&
+  return [selection, filters = make_patterns(selection.filters),
+          excludes = make_patterns(selection.excludes)](const Variant& v) {
+    return (filters->empty() || any_matches(*filters, v)) && !any_matches(*excludes, v) &&
            is_listed(selection.languages, v.language) && is_listed(selection.backends, v.backend) &&
            is_listed(selection.autograds, v.autograd) && is_listed(selection.threads, v.threads) &&
            is_listed(selection.devices, v.device) && has_wanted_tag(selection.tags, v) &&
@@ -298,7 +286,7 @@ std::function<bool(const std::string& key)> make_key_selector(const Selection& s
 }
 
 Expected<std::string> resolve_key(const std::string& word, const std::vector<std::string>& known) {
-  if (std::find(known.begin(), known.end(), word) != known.end()) return word;
+  if (std::ranges::find(known, word) != known.end()) return word;
   Selection selection;
   selection.filters = {word};
   const auto is_selected = make_key_selector(selection);
@@ -331,21 +319,19 @@ Expected<std::vector<std::string>> resolve_keys(const std::vector<std::string>& 
 }
 
 Expected<void> check_selection(const std::vector<Variant>& variants, const Selection& selection) {
-  const Patterns filters = patterns(selection.filters);
-  auto readable = check_readable(*filters, "--filter", variants);
-  if (!readable) return readable;
-  readable = check_readable(*patterns(selection.excludes), "--exclude", variants);
-  if (!readable) return readable;
+  const Patterns filters = make_patterns(selection.filters);
+  TRY(check_patterns(*filters, "--filter", variants));
+  TRY(check_patterns(*make_patterns(selection.excludes), "--exclude", variants));
   std::vector<Variant> matching;
   std::copy_if(variants.begin(), variants.end(), std::back_inserter(matching),
-               [&](const Variant& v) { return filters->empty() || any_finds(*filters, v); });
+               [&](const Variant& v) { return filters->empty() || any_matches(*filters, v); });
   if (matching.empty()) {
-    return tl::unexpected(no_filter_matches(*filters, variants, selection.filters));
+    return tl::unexpected(make_no_match_error(*filters, variants, selection.filters));
   }
   Selection whole = selection;
   whole.shard.reset();
   if (std::none_of(matching.begin(), matching.end(), make_selector(whole))) {
-    return tl::unexpected(nothing_left(matching, selection));
+    return tl::unexpected(make_nothing_left_error(matching, selection));
   }
   return {};
 }
