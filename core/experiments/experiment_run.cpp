@@ -8,11 +8,11 @@
 #include <optional>
 #include <string>
 
+#include "core/base/file_name.h"
 #include "core/base/format.h"
 #include "core/base/near_match.h"
 #include "core/base/output_file.h"
 #include "core/experiments/experiment_file.h"
-#include "core/measure/measure.h"
 #include "core/results/results_file.h"
 #include "core/run/pipeline.h"
 
@@ -64,7 +64,7 @@ Expected<Task> task_of(const ExperimentRun& run, const std::vector<Variant>& all
   for (const Variant& one : all) {
     if (one.key == *run.only) {
       const fs::path folder = parts_of(run.results);
-      const fs::path file = folder / (file_name_of(one.key) + kPartEnding);
+      const fs::path file = folder / (make_file_name(one.key) + kPartEnding);
       return make_output_folder(folder, "name another place with --output or --output-dir")
           .map([&] {
             return Task{{one}, file};

@@ -63,7 +63,7 @@ std::vector<CompilerNote> notes_in(const Json& json, const char* name, const Var
 
 }  // namespace
 
-CompilerReport compiler_report_of(std::string_view json, const Variant& variant) {
+CompilerReport parse_compiler_report(std::string_view json, const Variant& variant) {
   CompilerReport report;
   const auto parsed = parse_json(json);
   if (!parsed || !parsed->is_object()) return report;

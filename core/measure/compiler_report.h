@@ -14,6 +14,6 @@ namespace instr {
 inline constexpr std::size_t kMaxReasonLength = 300;
 
 // Places in the variant's texts are those of its TOML file. What is malformed is left out.
-CompilerReport compiler_report_of(std::string_view json, const Variant& variant);
+CompilerReport parse_compiler_report(std::string_view json, const Variant& variant);
 
 }  // namespace instr

@@ -52,7 +52,7 @@ std::string said(const wire::Message& inspected, const char* log, const char* ot
 
 }  // namespace
 
-std::string logs_of(const DumpParts& parts) {
+std::string compiler_logs(const DumpParts& parts) {
   std::string logs;
   for (const DumpPartFacts& known : kDumpParts) {
     if (parts.contains(known.part)) logs += known.logs + std::string(" ");

@@ -41,7 +41,7 @@ inline constexpr auto kDumpParts = std::to_array<DumpPartFacts>(
 using DumpParts = std::set<DumpPart>;
 
 // The logs of these, as words.
-std::string logs_of(const DumpParts& parts);
+std::string compiler_logs(const DumpParts& parts);
 
 // From the worker's lines (worker/wire.h), ordered by start; other lines are ignored.
 std::vector<OperatorCall> parse_calls(std::string_view lines);

@@ -1,22 +1,20 @@
 #include "core/measure/experimenter.h"
 
 #include <algorithm>
-#include <chrono>
 #include <optional>
 #include <string>
 #include <utility>
 
 #include "core/base/private_folder.h"
+#include "core/base/stopwatch.h"
 #include "core/compile/compiled_variant.h"
 #include "core/measure/failure_text.h"
-#include "core/measure/measure.h"
+#include "core/measure/parse_reply.h"
 #include "core/measure/verifier.h"
 
 namespace instr {
 
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 // One language's experiments, compiled.
 struct Compiled {
@@ -48,7 +46,7 @@ class Experiment {
 };
 
 Measurement Experiment::run() {
-  const auto begin = Clock::now();
+  const Stopwatch watch;
   Measurement one{variant_, Counted{}, 0};
   std::optional<Outcome> failed = start();
   const bool is_skipped = failed && std::holds_alternative<Skipped>(*failed);
@@ -60,7 +58,7 @@ Measurement Experiment::run() {
     }
   }
   one.outcome = failed ? *std::move(failed) : measure();
-  one.seconds = std::chrono::duration<double>(Clock::now() - begin).count();
+  one.seconds = watch.seconds();
   return one;
 }
 
@@ -108,7 +106,7 @@ tl::expected<wire::Message, Outcome> Experiment::ask(const char* verb) {
 }
 
 Outcome Experiment::outcome(const wire::Message& reply) const {
-  return with_timeout_advice(outcome_of(reply, variant_, nullptr), variant_);
+  return with_timeout_advice(parse_reply(reply, variant_), variant_);
 }
 
 }  // namespace

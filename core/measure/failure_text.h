@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "core/measure/measure.h"
+#include "core/measure/parse_reply.h"
 
 namespace instr {
 

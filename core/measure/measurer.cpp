@@ -13,9 +13,11 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/file_name.h"
 #include "core/base/place_below.h"
 #include "core/base/replace_file.h"
 #include "core/base/source_text.h"
+#include "core/base/stopwatch.h"
 #include "core/base/trim.h"
 #include "core/compile/cache_files.h"
 #include "core/compile/compiled_variant.h"
@@ -34,6 +36,7 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr std::size_t kMaxTextLength = 400;
+constexpr const char* kProfileEnding = ".callgrind.out";
 
 // In the cache, plain and beside its precompiled form.
 bool is_support_header(const std::string& file) {
@@ -81,8 +84,6 @@ std::shared_ptr<const LineCosts> source_lines(const Profile& profile, std::uint6
   }
   return costs;
 }
-
-using Clock = std::chrono::steady_clock;
 
 // Calls in progress when collection began are written with a count of 0, and callgrind_annotate
 // takes their cost for the caller's own. Each was made once.
@@ -141,12 +142,12 @@ std::chrono::milliseconds Measurer::load_patience(const Variant& variant) const 
 Attempt Measurer::measure(const CompiledVariant& compiled, Requestable& where) const {
   if (auto failure = too_long_for_paths(compiled.variant)) return {*std::move(failure)};
   auto log_begin = where.log_size();
-  auto begin = Clock::now();
+  const Stopwatch watch;
   auto timeout = timeout_of(compiled.variant.timeout.value_or(options_.timeout_s));
   // Without a fork there is no host to enforce the timeout. A host may count twice.
   auto limit = options_.fresh_process ? timeout : with_margin(2 * timeout);
   auto reply = where.request(request_for(compiled), limit);
-  double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
+  double seconds = watch.seconds();
   if (reply) {
     auto outcome = settle(*reply, compiled.variant, where.work_dir());
     if (auto* counted = std::get_if<Counted>(&outcome)) {
@@ -169,7 +170,7 @@ Outcome Measurer::settle(const wire::Message& reply, const Variant& variant,
                          const fs::path& work_dir) const {
   std::string name = reply.get("profile");
   if (reply.verb != "measured" || name.empty()) {
-    return with_cause(outcome_of(reply, variant, nullptr), work_dir);
+    return with_cause(parse_reply(reply, variant), work_dir);
   }
   fs::path written = work_dir / name;
   auto settled = [&]() -> Outcome {
@@ -183,7 +184,7 @@ Outcome Measurer::settle(const wire::Message& reply, const Variant& variant,
       profile = *std::move(read);
       name_files(*profile);
     }
-    Outcome outcome = outcome_of(reply, variant, profile ? &*profile : nullptr, paths);
+    Outcome outcome = parse_reply(reply, variant, profile ? &*profile : nullptr, paths);
     auto* counted = std::get_if<Counted>(&outcome);
     if (counted != nullptr && profile && options_.want_lines) {
       counted->lines = source_lines(*profile, counted->iterations);
@@ -229,7 +230,7 @@ Outcome Measurer::with_cause(Outcome outcome, const fs::path& work_dir) {
 }
 
 Outcome Measurer::keep(const fs::path& profile, const Variant& variant, Counted counted) const {
-  auto kept = *options_.keep_profiles / profile_file_name(variant.key);
+  auto kept = *options_.keep_profiles / (make_file_name(variant.key) + kProfileEnding);
   auto text = read_text(profile);
   if (!text) return Failure{FailureKind::kNoProfile, "cannot read " + profile.string()};
   if (auto done = write_text(kept, with_calls_under_way(*std::move(text))); !done) {

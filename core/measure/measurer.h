@@ -8,7 +8,7 @@
 #include <string>
 
 #include "core/compile/compiled_variant.h"
-#include "core/measure/measure.h"
+#include "core/measure/parse_reply.h"
 #include "core/measure/schedule.h"
 #include "core/measure/worker_process.h"
 

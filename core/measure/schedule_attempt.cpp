@@ -99,7 +99,7 @@ Attempt Scheduler::State::load_problem(const Task& task, const UnitKey& key, con
   if (reply) {
     Variant any;  // of the unit: they have no more in common
     any.build = task.compiled.variant.build;
-    unit.load_failure = outcome_of(*reply, any, nullptr);
+    unit.load_failure = parse_reply(*reply, any);
   } else if (auto slow = slow_load(reply, measurer.load_patience(task.compiled.variant))) {
     unit.load_failure = *std::move(slow);
   } else if (++unit.load_crashes >= kLoadCrashes) {
@@ -136,7 +136,7 @@ Attempt Scheduler::State::run_fresh(const Task& task, Root& root) {
   auto loaded = root.request(load_request(root.worker(), task.compiled.unit), patience);
   if (auto slow = slow_load(loaded, patience)) return {*std::move(slow)};
   if (!loaded) return lost("loading the unit ended the worker", with_cure(root.log_since(0)));
-  if (loaded->verb != "loaded") return {outcome_of(*loaded, task.compiled.variant, nullptr)};
+  if (loaded->verb != "loaded") return {parse_reply(*loaded, task.compiled.variant)};
   auto result = measurer.measure(task.compiled, root);
   auto* failure = std::get_if<Failure>(&result.outcome);
   if (failure == nullptr || failure->kind != FailureKind::kWorkerLost) return result;

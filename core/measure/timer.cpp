@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdlib>
 #include <map>
 #include <set>
@@ -11,17 +10,16 @@
 #include <utility>
 
 #include "core/base/environment.h"
+#include "core/base/stopwatch.h"
 #include "core/definitions/axes.h"
 #include "core/measure/failure_text.h"
-#include "core/measure/measure.h"
+#include "core/measure/parse_reply.h"
 #include "worker/native/event_counter.h"
 #include "worker/wire.h"
 
 namespace instr {
 
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 // Variants of one side that differ only in their backend.
 using Group = std::vector<CompiledVariant>;
@@ -95,7 +93,7 @@ class GroupTimer {
   void take(std::size_t place, const wire::Message& reply, bool drops_first);
   void start_one(std::size_t place, Counted& timed);
   Outcome outcome_in_time(const wire::Message& reply, const Variant& variant) const {
-    return with_timeout_advice(outcome_of(reply, variant, nullptr), variant);
+    return with_timeout_advice(parse_reply(reply, variant), variant);
   }
 
   const TimedSide* side_;
@@ -109,12 +107,12 @@ class GroupTimer {
 // Google Benchmark warms up, unless the iterations are given: then the first repetition is the
 // warm-up.
 void GroupTimer::repeat(int repetitions, bool in_turns) {
-  auto begin = Clock::now();
+  const Stopwatch watch;
   TimerOptions options = side_->options;
   bool drops_first = in_turns && iterations_of(group_, options) != 0;
   options.repetitions = repetitions + (drops_first ? 1 : 0);
   for (const Part& part : std::exchange(parts_, {})) repeat_part(part, options, drops_first);
-  seconds_ += std::chrono::duration<double>(Clock::now() - begin).count();
+  seconds_ += watch.seconds();
 }
 
 // If something ended all of them, each runs on its own from then on.
@@ -178,12 +176,12 @@ void GroupTimer::take(std::size_t place, const wire::Message& reply, bool drops_
 // Times the start of each once more, in a process that has not run anything yet. A failure to start
 // is also recorded here.
 void GroupTimer::start() {
-  auto begin = Clock::now();
+  const Stopwatch watch;
   for (std::size_t place = 0; place < group_.size(); ++place) {
     auto* timed = std::get_if<Counted>(&outcomes_[place]);
     if (timed != nullptr) start_one(place, *timed);
   }
-  seconds_ += std::chrono::duration<double>(Clock::now() - begin).count();
+  seconds_ += watch.seconds();
 }
 
 void GroupTimer::start_one(std::size_t place, Counted& timed) {

@@ -212,7 +212,7 @@ std::string allowed_differences(const Variant& variant) {
   return text;
 }
 
-Verification verification_of(const wire::Message& reply, const Tolerance& tolerance) {
+Verification judge(const wire::Message& reply, const Tolerance& tolerance) {
   using Code = VerificationCode;
   if (reply.verb == "compared") return verdict_on(reply, tolerance);
   if (reply.verb == "failed") return failure_of(reply);

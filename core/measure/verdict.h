@@ -17,6 +17,6 @@ namespace instr {
 std::string allowed_differences(const Variant& variant);
 
 // From the worker's reply to `verify` (worker/wire.h).
-Verification verification_of(const wire::Message& reply, const Tolerance& tolerance);
+Verification judge(const wire::Message& reply, const Tolerance& tolerance);
 
 }  // namespace instr

@@ -1,10 +1,9 @@
 #include "core/measure/verifier.h"
 
-#include <chrono>
-#include <map>
 #include <set>
 #include <utility>
 
+#include "core/base/stopwatch.h"
 #include "core/compile/compiled_variant.h"
 #include "core/definitions/axes.h"
 #include "core/measure/failure_text.h"
@@ -15,7 +14,6 @@ namespace instr {
 
 namespace {
 
-using Clock = std::chrono::steady_clock;
 using Code = VerificationCode;
 
 }  // namespace
@@ -77,7 +75,7 @@ tl::expected<Verification, std::string> verify(const Variant& candidate,
   const auto kind = failure_kind_from(reply.get("kind"));
   if (reply.verb == "failed" && kind == FailureKind::kWorkerLost)
     return tl::unexpected(reply.get("message"));
-  Verification verified = verification_of(reply, candidate.tolerance);
+  Verification verified = judge(reply, candidate.tolerance);
   if (kind == FailureKind::kTimedOut) verified.reason += timeout_advice(candidate);
   if (auto place = script_place(reply.get("message"), candidate)) {
     verified.reason = to_string(*place) + ": " + verified.reason;
@@ -96,11 +94,11 @@ Expected<bool> verify_all(const std::vector<Variant>& candidates, const NativeLa
   for (const Variant& candidate : candidates) {
     if (stop.stop_requested()) return false;
     events.on_start(candidate.key);
-    auto begin = Clock::now();
+    const Stopwatch watch;
     auto verified = verify(candidate, *compiled, worker, options);
     if (!verified) verified = Verification{Code::kVerifierDidntRun, verified.error()};
     Measurement one{candidate, Counted{}, 0, *std::move(verified)};
-    one.seconds = std::chrono::duration<double>(Clock::now() - begin).count();
+    one.seconds = watch.seconds();
     std::get<Counted>(one.outcome).steady = true;
     if (!stop.stop_requested()) events.on_done(std::move(one));
   }

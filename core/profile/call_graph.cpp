@@ -1,7 +1,6 @@
 #include "core/profile/call_graph.h"
 
 #include <algorithm>
-#include <filesystem>
 #include <utility>
 
 namespace instr {
@@ -35,8 +34,7 @@ void mark_around(std::vector<Node>& nodes, const Profile& profile) {
 std::vector<Node> nodes_of(const Profile& profile) {
   std::vector<Node> nodes;
   for (const ProfileFunction& one : profile.functions) {
-    const std::string object = std::filesystem::path(one.object).filename().string();
-    nodes.push_back({code_name(one.function, object), !is_recursion(one.function)});
+    nodes.push_back({code_name(one.function, one.library()), !is_recursion(one.function)});
   }
   mark_around(nodes, profile);
   return nodes;
@@ -93,14 +91,13 @@ void add_calls(std::map<CodeName, InclusiveCost>& costs, const Node& caller, con
 
 std::map<CodeName, InclusiveCost> inclusive_costs(const Profile& profile,
                                                   std::uint64_t iterations) {
-  const auto event = std::find(profile.events.begin(), profile.events.end(), "Ir");
-  if (event == profile.events.end() || iterations == 0) return {};
-  const auto ir = static_cast<std::size_t>(event - profile.events.begin());
+  const auto ir = profile.find_event("Ir");
+  if (!ir || iterations == 0) return {};
   const std::vector<Node> nodes = nodes_of(profile);
-  auto costs = self_costs(profile, nodes, ir);
+  auto costs = self_costs(profile, nodes, *ir);
   for (const ProfileCalls& calls : profile.calls) {
     add_calls(costs, nodes[calls.caller], nodes[calls.callee], static_cast<double>(calls.count),
-              static_cast<double>(calls.cost[ir]));
+              static_cast<double>(calls.cost[*ir]));
   }
   const auto block = static_cast<double>(iterations);
   for (auto& [code, cost] : costs) {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
 #include <map>
 #include <numeric>
 #include <string>
@@ -52,8 +51,7 @@ class Builder {
  public:
   explicit Builder(const Profile& profile) {
     for (const ProfileFunction& one : profile.functions) {
-      objects_.try_emplace(one.function + one.path,
-                           std::filesystem::path(one.object).filename().string());
+      objects_.try_emplace(one.function + one.path, one.library());
     }
   }
 
@@ -165,12 +163,11 @@ void sum_up(std::vector<CallNode>& nodes) {
 }
 
 CallTree call_tree(const Profile& profile, std::uint64_t iterations, double net) {
-  const auto event = std::find(profile.events.begin(), profile.events.end(), "Ir");
-  if (event == profile.events.end() || iterations == 0) return {};
-  const auto ir = static_cast<std::size_t>(event - profile.events.begin());
+  const auto ir = profile.find_event("Ir");
+  if (!ir || iterations == 0) return {};
   Builder builder(profile);
   for (const ProfileFunction& one : profile.functions) {
-    builder.add(one, place_of(one, profile), one.self[ir]);
+    builder.add(one, place_of(one, profile), one.self[*ir]);
   }
   CallTree tree = builder.take(iterations);
   sum_up(tree.nodes);

@@ -1,7 +1,6 @@
 #include "core/profile/line_costs.h"
 
 #include <algorithm>
-#include <filesystem>
 #include <map>
 #include <utility>
 
@@ -25,8 +24,7 @@ void add(Sum& sum, const ProfileLine& line, const ProfileFunction& function) {
   sum.outermost += line.self;
   if (line.called == 0) return;
   sum.called += line.called;
-  CodeName code =
-      code_name(function.function, std::filesystem::path(function.object).filename().string());
+  CodeName code = code_name(function.function, function.library());
   sum.has_callers = sum.has_callers || (sum.caller && *sum.caller != code);
   sum.caller = std::move(code);
 }

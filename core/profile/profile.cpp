@@ -361,6 +361,12 @@ class Parser {
 
 }  // namespace
 
+std::optional<std::size_t> Profile::find_event(std::string_view event) const {
+  const auto it = std::find(events.begin(), events.end(), event);
+  if (it == events.end()) return std::nullopt;
+  return static_cast<std::size_t>(it - events.begin());
+}
+
 std::size_t path_begin(std::string_view name) {
   const std::size_t mark = name.find('\'');
   if (mark == std::string_view::npos) return name.size();

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,10 +25,12 @@ struct ProfileFunction {
   // If it has paths: the functions that were called, one by the next, for this one to be, as in
   // Callgrind's names: "'callee'caller", the outermost last. Empty for one called by none.
   std::string path = {};
-  // Where it begins, if lines were read and a call of it says so: in Profile::files; line 0: it
-  // is not known.
+  // Its begin, if lines were read and a call of it has it: in Profile::files; line 0: unknown.
   std::size_t file = 0;
   int line = 0;
+
+  // Returns the file name of the shared object.
+  std::string library() const { return std::filesystem::path(object).filename().string(); }
 };
 
 // All calls of one function by another.
@@ -55,6 +58,9 @@ struct Profile {
   std::vector<std::string> files;          // if lines were read, as debug information names them
   std::vector<ProfileLine> lines;          // each of a function once; if they were read
   int parts = 0;
+
+  // Returns the position of an event; nothing if the profile lacks it.
+  std::optional<std::size_t> find_event(std::string_view event) const;
 };
 
 // Where the path begins in such a name: "f'2'callee'caller", in which 2 is a level of recursion.

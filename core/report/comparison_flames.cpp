@@ -4,11 +4,11 @@
 
 #include <algorithm>
 
+#include "core/base/file_name.h"
 #include "core/base/format.h"
 #include "core/base/output.h"
 #include "core/base/output_file.h"
 #include "core/compare/kept_values.h"
-#include "core/measure/measure.h"
 #include "core/report/flame.h"
 
 namespace instr {
@@ -35,7 +35,7 @@ Expected<void> write_page(const fs::path& file, const std::string& text) {
 Expected<FlamePage> write_flame(const fs::path& folder, const ComparedRow& row,
                                 const ResultSet& before, const ResultSet& after) {
   const MetricChange& ir = *row.metric(kInstructions);
-  FlamePage page{row.key, file_name_of(row.key) + ".html", *ir.before, *ir.after};
+  FlamePage page{row.key, make_file_name(row.key) + ".html", *ir.before, *ir.after};
   TRY_ASSIGN(auto old_tree, tree_of(before, row.key));
   TRY_ASSIGN(auto new_tree, tree_of(after, row.key));
   return write_page(folder / page.file, flame_page(aligned(*old_tree, *new_tree), row.key))

@@ -1,9 +1,9 @@
 #include "core/run/native_passes.h"
 
+#include "core/base/file_name.h"
 #include "core/base/private_folder.h"
 #include "core/measure/dump.h"
 #include "core/measure/experimenter.h"
-#include "core/measure/measure.h"
 #include "core/measure/schedule_plan.h"
 #include "core/measure/verifier.h"
 
@@ -103,7 +103,7 @@ tl::expected<wire::Message, std::string> NativePasses::inspect(const CompiledVar
   TimerOptions options = timer_options();
   auto folder = PrivateFolder::make();
   if (!folder) return tl::unexpected(to_string(folder.error()));
-  options.compiler = {folder->path(), logs_of(config_.dump)};
+  options.compiler = {folder->path(), compiler_logs(config_.dump)};
   return ask_worker("inspect", worker, {variant}, options);
 }
 
@@ -125,7 +125,7 @@ Expected<bool> NativePasses::dump(const std::vector<CompiledVariant>& variants,
                      (inspected ? inspected->get("message") : inspected.error()));
       continue;
     }
-    TRY(write_dump(config_.dump_folder / file_name_of(key), config_.dump, compiled.variant,
+    TRY(write_dump(config_.dump_folder / make_file_name(key), config_.dump, compiled.variant,
                    *inspected));
   }
   reporter_.note("the dumps are in " + config_.dump_folder.string());

@@ -41,7 +41,7 @@ TEST(CompilerReport, PlacesAreThoseOfTheDefinition) {
                          "the following guard failure(s):\n    - 0/0: x.size()[0] == 4\n    - User "
                          "stack trace:\n    -   File")}},
                   {"counters", {{"frames", {{"total", 3}}}, {"odd", {{"text", "no number"}}}}}};
-  const CompilerReport report = compiler_report_of(json.dump(), compiled());
+  const CompilerReport report = parse_compiler_report(json.dump(), compiled());
   EXPECT_EQ(report.graph_breaks,
             (std::vector<CompilerNote>{{"a.toml:20:5", "Failed to trace `print`", 2}}));
   EXPECT_EQ(report.recompilations,
@@ -56,7 +56,7 @@ TEST(CompilerReport, ReasonsNameTheTomlFileInsteadOfGeneratedCode) {
                                 ", File \"<snippet>\", line " + std::to_string(line) +
                                 ", in instr_function_; L['instr_module_'], <snippet>:7";
   const Json json{{"recompiles", {note("", 0, traceback)}}};
-  EXPECT_EQ(compiler_report_of(json.dump(), compiled()).recompilations,
+  EXPECT_EQ(parse_compiler_report(json.dump(), compiled()).recompilations,
             (std::vector<CompilerNote>{{"",
                                         "torn at a.toml:21, File a.toml:21, in the statement; "
                                         "L['the module'], the snippet",
@@ -65,30 +65,30 @@ TEST(CompilerReport, ReasonsNameTheTomlFileInsteadOfGeneratedCode) {
 
 // As instr_compiler.py reports it with torch_xla 2.9.0, of a model that calls torch.unique().
 TEST(CompilerReport, NamesTheOperatorsThatXlaHasNoCodeFor) {
-  const CompilerReport report = compiler_report_of(
+  const CompilerReport report = parse_compiler_report(
       R"({"breaks": [], "recompiles": [], "counters": {"frames": {"total": 1, "ok": 1},)"
       R"( "aot_autograd": {"total": 1, "ok": 1}}, "unlowered": {"aten::_unique2": 4}})",
       compiled());
   EXPECT_EQ(report.unlowered, (std::map<std::string, std::uint64_t>{{"aten::_unique2", 4}}));
   EXPECT_TRUE(
-      compiler_report_of(R"({"unlowered": ["aten::_unique2"]})", compiled()).unlowered.empty());
+      parse_compiler_report(R"({"unlowered": ["aten::_unique2"]})", compiled()).unlowered.empty());
 }
 
 TEST(CompilerReport, ReasonsStayShort) {
   const Json json{{"breaks", {note("", 0, std::string(5000, 'x'))}}};
-  const CompilerReport report = compiler_report_of(json.dump(), compiled());
+  const CompilerReport report = parse_compiler_report(json.dump(), compiled());
   ASSERT_EQ(report.graph_breaks.size(), 1u);
   EXPECT_LT(report.graph_breaks[0].reason.size(), kMaxReasonLength + 4);
   EXPECT_EQ(report.graph_breaks[0].place, "");
 }
 
 TEST(CompilerReport, MalformedPartsAreLeftOut) {
-  EXPECT_EQ(compiler_report_of("no JSON", compiled()), CompilerReport{});
-  EXPECT_EQ(compiler_report_of("[]", compiled()), CompilerReport{});
+  EXPECT_EQ(parse_compiler_report("no JSON", compiled()), CompilerReport{});
+  EXPECT_EQ(parse_compiler_report("[]", compiled()), CompilerReport{});
   const Json json{{"breaks", {{{"file", 3}}, 7, note("a.py", 1, "why")}},
                   {"recompiles", 5},
                   {"counters", {{"frames", 1}}}};
-  const CompilerReport report = compiler_report_of(json.dump(), compiled());
+  const CompilerReport report = parse_compiler_report(json.dump(), compiled());
   EXPECT_EQ(report.graph_breaks, (std::vector<CompilerNote>{{"a.py:1", "why", 2}}));
   EXPECT_TRUE(report.recompilations.empty());
   EXPECT_TRUE(report.counters.empty());

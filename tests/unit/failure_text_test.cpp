@@ -129,7 +129,7 @@ TEST(FailureText, ATimeoutSaysHowToRaiseIt) {
 TEST(FailureText, ErrorsOfADefinitionAreTheSignatures) {
   const auto text_for = [](const std::string& kind, const std::string& message) {
     const wire::Message reply{"failed", {{"kind", kind}, {"message", message}}};
-    return std::get<Failure>(outcome_of(reply, variant(Backend::kTorchScript), nullptr)).message;
+    return std::get<Failure>(parse_reply(reply, variant(Backend::kTorchScript))).message;
   };
   EXPECT_EQ(text_for("definition_error", "not a scalar"), "bench.toml:25:13: not a scalar");
   EXPECT_EQ(text_for("definition_error", kRaised).substr(0, 17), "bench.toml:24:9: ");

@@ -70,7 +70,7 @@ TEST(Inspection, TheTraceHasTheFieldsThatPerfettoNeeds) {
 TEST(Inspection, WritesWhatACompilerSaid) {
   TemporaryFolder scratch;
   const DumpParts parts{DumpPart::kGraph, DumpPart::kCode, DumpPart::kBreaks};
-  EXPECT_EQ(logs_of(parts),
+  EXPECT_EQ(compiler_logs(parts),
             "graph_code aot_graphs hlo stablehlo output_code graph_breaks recompiles ");
   const wire::Message inspected{"inspected",
                                 {{"graph", ""},

@@ -7,7 +7,7 @@
 
 #include "core/base/format.h"
 #include "core/compare/compare.h"
-#include "core/measure/measure.h"
+#include "core/measure/parse_reply.h"
 #include "core/report/comparison_text.h"
 #include "core/report/report.h"
 #include "core/results/results_file.h"
@@ -74,18 +74,18 @@ TEST(Timing, TimesForPeople) {
 TEST(Timing, AReplyOfTheWorkerBecomesMetrics) {
   wire::Message reply{"timed",
                       {{"iterations", "5000"}, {"wall", "10.5 11 12"}, {"cpu", "10 10.25 11"}}};
-  const auto outcome = outcome_of(reply, {}, nullptr);
+  const auto outcome = parse_reply(reply, {});
   const auto& got = std::get<Counted>(outcome);
   EXPECT_EQ(got.metrics, (std::map<std::string, double>{{"wall", 11}, {"cpu", 10.25}}));
   EXPECT_EQ(got.timing, (Timing{{{kWall, {10.5, 11, 12}}, {kCpu, {10, 10.25, 11}}}, 5000}));
   EXPECT_FALSE(got.timing->others);
   reply.fields["others"] = "0.125";
-  EXPECT_EQ(std::get<Counted>(outcome_of(reply, {}, nullptr)).timing->others, 0.125);
+  EXPECT_EQ(std::get<Counted>(parse_reply(reply, {})).timing->others, 0.125);
   reply.fields["device_peak_bytes"] = "1048576";
-  EXPECT_EQ(std::get<Counted>(outcome_of(reply, {}, nullptr)).metrics.at("device_peak_bytes"),
+  EXPECT_EQ(std::get<Counted>(parse_reply(reply, {})).metrics.at("device_peak_bytes"),
             1048576);
   reply.fields["wall"] = "";
-  EXPECT_EQ(std::get<Failure>(outcome_of(reply, {}, nullptr)).kind, FailureKind::kWorkerLost);
+  EXPECT_EQ(std::get<Failure>(parse_reply(reply, {})).kind, FailureKind::kWorkerLost);
 }
 
 TEST(MeasurementList, TimesJoinTheCountsOfTheirVariant) {

@@ -55,7 +55,7 @@ Verification verdict(const std::vector<wire::Message>& items, const Tolerance& t
   // As it comes over the wire.
   std::string line = wire::encode(reply);
   line.pop_back();
-  return verification_of(wire::decode(line).value(), tolerance);
+  return judge(wire::decode(line).value(), tolerance);
 }
 
 Verification verdict(const Fields& changed, const Tolerance& tolerance = {}) {
@@ -173,7 +173,7 @@ TEST(Verdict, CosineReplacesTheToleranceForInexactTypes) {
 }
 
 TEST(Verdict, OtherEndingsHaveCodesOfTheirOwn) {
-  auto of = [](const wire::Message& reply) { return verification_of(reply, {}); };
+  auto of = [](const wire::Message& reply) { return judge(reply, {}); };
   EXPECT_EQ(of({"raised", {{"by", "eager"}, {"message", "no"}}}),
             (Verification{Code::kEagerFailed, "no"}));
   EXPECT_EQ(of({"raised",
@@ -205,7 +205,7 @@ TEST(Verdict, OtherEndingsHaveCodesOfTheirOwn) {
 TEST(VerificationVerdict, AnIncompleteReplyDoesNotPass) {
   const std::string whole = wire::encode(item({}));
   auto of = [](const std::string& line) {
-    return verification_of({"compared", {{"0", line}}}, {}).code;
+    return judge({"compared", {{"0", line}}}, {}).code;
   };
   EXPECT_EQ(of(whole), Code::kPass);
   for (std::size_t size = 0; size < whole.size(); ++size) {

@@ -15,7 +15,7 @@
 #include "core/compile/libtorch.h"
 #include "core/compile/pinned_environment.h"
 #include "core/compile/toolchain.h"
-#include "core/measure/measure.h"
+#include "core/measure/parse_reply.h"
 #include "core/measure/zygote_pool.h"
 
 namespace instr::worker_tests {
@@ -83,7 +83,7 @@ double Answer::for_each(const std::string& total) const {
 }
 
 std::map<std::string, double> Answer::metrics() const {
-  Outcome outcome = outcome_of(message, {}, nullptr);
+  Outcome outcome = parse_reply(message, {});
   const auto* counted = std::get_if<Counted>(&outcome);
   return counted == nullptr ? std::map<std::string, double>{} : counted->metrics;
 }

@@ -1,13 +1,12 @@
-#include "core/measure/measure.h"
+#include "core/measure/parse_reply.h"
 
 #include <gtest/gtest.h>
 #include <signal.h>
 
-#include <set>
-
 #include "core/definitions/metrics.h"
+#include "core/measure/function_costs.h"
 
-namespace instr::measure_test {
+namespace instr::parse_reply_test {
 namespace {
 
 wire::Message measured() {
@@ -39,19 +38,19 @@ Profile profile() {
   return profile;
 }
 
-TEST(OutcomeOf, AProfileThatHoldsAnotherCountIsRefused) {
+TEST(ParseReply, AProfileThatHoldsAnotherCountIsRefused) {
   auto reply = measured();
   auto given = profile();
   reply.fields["ir_1"] = reply.fields["ir_2"] = "1150";
-  EXPECT_FALSE(std::get<Counted>(outcome_of(reply, {}, &given)).functions.empty());
+  EXPECT_FALSE(std::get<Counted>(parse_reply(reply, {}, &given)).functions.empty());
   given.functions.front().self[1] += 1;
-  const auto outcome = outcome_of(reply, {}, &given);
+  const auto outcome = parse_reply(reply, {}, &given);
   EXPECT_EQ(std::get<Failure>(outcome).kind, FailureKind::kNoProfile);
   EXPECT_NE(std::get<Failure>(outcome).message.find("1151"), std::string::npos);
 }
 
 // Callgrind 3.19 on LibTorch 2.13's mm of 4x4 with MKL: 32 vmaskmov of 16 reads and 16 writes.
-TEST(OutcomeOf, AccessesCountedAsInstructionsHaveAPartOfTheirOwn) {
+TEST(ParseReply, AccessesCountedAsInstructionsHaveAPartOfTheirOwn) {
   auto reply = measured();
   reply.fields["iterations"] = "24";
   reply.fields["ir_1"] = reply.fields["ir_2"] = "137309";
@@ -63,7 +62,7 @@ TEST(OutcomeOf, AccessesCountedAsInstructionsHaveAPartOfTheirOwn) {
   given.functions = {{"instr_snippet_1", "unit.so", {132485, 40009, 25394}, 1},
                      {"mkl_blas_avx2_sgemm_kernel_nocopy_NN_b0", "mkl.so", {5568, 1128, 576}, 24},
                      {"next_block", "worker", {15, 6, 4}, 0}};
-  const auto counted = std::get<Counted>(outcome_of(reply, {}, &given));
+  const auto counted = std::get<Counted>(parse_reply(reply, {}, &given));
   EXPECT_EQ(counted.metrics.at("instructions"), 5718);
   double sum = 0;
   for (const FunctionCost& function : counted.functions) sum += function.ir;
@@ -71,13 +70,13 @@ TEST(OutcomeOf, AccessesCountedAsInstructionsHaveAPartOfTheirOwn) {
   EXPECT_EQ(counted.functions.back().function, "(miscounted by the simulation)");
   EXPECT_EQ(counted.functions.back().ir, -759.0 / 24);
   given.functions[1].self[0] += 100;
-  EXPECT_TRUE(std::holds_alternative<Failure>(outcome_of(reply, {}, &given)));
+  EXPECT_TRUE(std::holds_alternative<Failure>(parse_reply(reply, {}, &given)));
 }
 
 const Failure& failure(const Outcome& outcome) { return std::get<Failure>(outcome); }
 
-TEST(OutcomeOf, CountsArePerIterationNetOfTheEmptyLoop) {
-  auto outcome = outcome_of(measured(), {}, nullptr);
+TEST(ParseReply, CountsArePerIterationNetOfTheEmptyLoop) {
+  auto outcome = parse_reply(measured(), {});
   const auto& counted = std::get<Counted>(outcome);
   EXPECT_EQ(counted.metrics,
             (std::map<std::string, double>{
@@ -95,10 +94,10 @@ double ir_of(const std::string& block, const std::string& doubled) {
   auto reply = measured();
   reply.fields["ir_1"] = reply.fields["ir_2"] = block;
   reply.fields["double_ir"] = doubled;
-  return std::get<Counted>(outcome_of(reply, {}, nullptr)).metrics.at("instructions");
+  return std::get<Counted>(parse_reply(reply, {})).metrics.at("instructions");
 }
 
-TEST(OutcomeOf, TheCostOfEnteringABlockIsSubtractedExactly) {
+TEST(ParseReply, TheCostOfEnteringABlockIsSubtractedExactly) {
   // 63 instructions per iteration and 2 of the loop; entering costs 31, and 29 for the empty loop.
   EXPECT_EQ(ir_of("6531", "13031"), 63);
   EXPECT_EQ(ir_of("6528", "13028"), 63);
@@ -108,7 +107,7 @@ TEST(OutcomeOf, TheCostOfEnteringABlockIsSubtractedExactly) {
   EXPECT_EQ(ir_of("6529", "0"), 63);
 }
 
-TEST(OutcomeOf, OnlyEntryCostIsSubtracted) {
+TEST(ParseReply, OnlyEntryCostIsSubtracted) {
   double plain = ir_of("631229", "0");
   // Further iterations that cost more, or much less, than those before.
   for (const char* doubled : {"1", "1262459", "900000", "1262364", "2000000"}) {
@@ -116,7 +115,7 @@ TEST(OutcomeOf, OnlyEntryCostIsSubtracted) {
   }
 }
 
-TEST(OutcomeOf, SimulatedEventsAreThoseOfFurtherIterations) {
+TEST(ParseReply, SimulatedEventsAreThoseOfFurtherIterations) {
   auto reply = measured();
   reply.fields["iterations"] = "10";
   reply.fields["events"] = "Ir Dr Dw I1mr D1mr D1mw ILmr DLmr DLmw Bc Bcm Bi Bim";
@@ -125,7 +124,7 @@ TEST(OutcomeOf, SimulatedEventsAreThoseOfFurtherIterations) {
   reply.fields["events_2"] = "950 300 110 90 80 70 5 55 6 60 12 20 8 0 0 0";
   reply.fields["double_events"] = "1850 600 220 130 110 90 5 65 6 120 22 40 18 0 0 0";
   reply.fields["loop_events"] = "2 0 1 0 0 0 0 0 0 1 0 0 0 0 0 0";
-  auto metrics = std::get<Counted>(outcome_of(reply, {}, nullptr)).metrics;
+  auto metrics = std::get<Counted>(parse_reply(reply, {})).metrics;
   EXPECT_EQ(metrics["data_reads"], 30);
   EXPECT_EQ(metrics["data_writes"], 10);
   EXPECT_EQ(metrics["i1_misses"], 4);
@@ -138,80 +137,80 @@ TEST(OutcomeOf, SimulatedEventsAreThoseOfFurtherIterations) {
   EXPECT_EQ(metrics["mispredictions"], 1 + 1);
 }
 
-TEST(OutcomeOf, IsSteadyIfAllCountsAreEqual) {
+TEST(ParseReply, IsSteadyIfAllCountsAreEqual) {
   auto reply = measured();
   reply.fields["steady"] = "0";
-  EXPECT_FALSE(std::get<Counted>(outcome_of(reply, {}, nullptr)).steady);
+  EXPECT_FALSE(std::get<Counted>(parse_reply(reply, {})).steady);
 }
 
-TEST(OutcomeOf, UnequalBlocksAreNotSteadyAndTheSecondIsTheCount) {
+TEST(ParseReply, UnequalBlocksAreNotSteadyAndTheSecondIsTheCount) {
   auto reply = measured();
   reply.fields["ir_1"] = "631329";
-  const auto counted = std::get<Counted>(outcome_of(reply, {}, nullptr));
+  const auto counted = std::get<Counted>(parse_reply(reply, {}));
   EXPECT_FALSE(counted.steady);
   EXPECT_EQ(counted.first_block_instructions, 6311);
   EXPECT_EQ(counted.metrics.at("instructions"), 6310);
 }
 
-TEST(OutcomeOf, ACountBelowTheEmptyLoopsIsRefused) {
+TEST(ParseReply, ACountBelowTheEmptyLoopsIsRefused) {
   auto reply = measured();
   reply.fields["ir_1"] = reply.fields["ir_2"] = "229";
-  EXPECT_EQ(std::get<Counted>(outcome_of(reply, {}, nullptr)).metrics.at("instructions"), 0);
+  EXPECT_EQ(std::get<Counted>(parse_reply(reply, {})).metrics.at("instructions"), 0);
   reply.fields["ir_1"] = reply.fields["ir_2"] = "129";
-  const auto outcome = outcome_of(reply, {}, nullptr);
+  const auto outcome = parse_reply(reply, {});
   EXPECT_EQ(std::get<Failure>(outcome).kind, FailureKind::kNoProfile);
   EXPECT_NE(std::get<Failure>(outcome).message.find("-1 instructions"), std::string::npos);
 }
 
-TEST(OutcomeOf, WhatIsNotPinnedIsNotGated) {
+TEST(ParseReply, WhatIsNotPinnedIsNotGated) {
   Variant variant;
   variant.threads = 2;
-  EXPECT_FALSE(std::get<Counted>(outcome_of(measured(), variant, nullptr)).gated);
+  EXPECT_FALSE(std::get<Counted>(parse_reply(measured(), variant)).gated);
   variant.threads = 1;
   variant.backend = Backend::kTorchScript;
-  EXPECT_TRUE(std::get<Counted>(outcome_of(measured(), variant, nullptr)).gated);
+  EXPECT_TRUE(std::get<Counted>(parse_reply(measured(), variant)).gated);
   variant.backend = Backend::kInductor;
-  EXPECT_FALSE(std::get<Counted>(outcome_of(measured(), variant, nullptr)).gated);
+  EXPECT_FALSE(std::get<Counted>(parse_reply(measured(), variant)).gated);
 }
 
-TEST(OutcomeOf, EachFailureKindComesThrough) {
+TEST(ParseReply, EachFailureKindComesThrough) {
   for (auto kind : {FailureKind::kCrashed, FailureKind::kAborted, FailureKind::kExited,
                     FailureKind::kException, FailureKind::kTimedOut, FailureKind::kOutOfMemory,
                     FailureKind::kNoProfile, FailureKind::kDefinitionError}) {
     wire::Message reply{"failed", {{"kind", to_string(kind)}, {"message", "words"}}};
-    auto outcome = outcome_of(reply, {}, nullptr);
+    auto outcome = parse_reply(reply, {});
     EXPECT_EQ(failure(outcome).kind, kind);
     EXPECT_EQ(failure(outcome).message, "words");
   }
 }
 
-TEST(OutcomeOf, UnsupportedIsSkippedWithTheReason) {
+TEST(ParseReply, UnsupportedIsSkippedWithTheReason) {
   wire::Message reply{"failed", {{"kind", "unsupported"}, {"message", "no such device"}}};
-  EXPECT_EQ(std::get<Skipped>(outcome_of(reply, {}, nullptr)).reason, "no such device");
+  EXPECT_EQ(std::get<Skipped>(parse_reply(reply, {})).reason, "no such device");
 }
 
-TEST(OutcomeOf, AMalformedReplyIsALostWorker) {
+TEST(ParseReply, AMalformedReplyIsALostWorker) {
   for (const char* field : {"iterations", "ir_1", "ir_2", "loop_ir", "loop_entry_ir"}) {
     auto reply = measured();
     for (const char* value : {"", "-1", "1.5", "99999999999999999999", "12x"}) {
       reply.fields[field] = value;
-      EXPECT_EQ(failure(outcome_of(reply, {}, nullptr)).kind, FailureKind::kWorkerLost)
+      EXPECT_EQ(failure(parse_reply(reply, {})).kind, FailureKind::kWorkerLost)
           << field << "=" << value;
     }
     reply.fields.erase(field);
-    EXPECT_EQ(failure(outcome_of(reply, {}, nullptr)).kind, FailureKind::kWorkerLost) << field;
+    EXPECT_EQ(failure(parse_reply(reply, {})).kind, FailureKind::kWorkerLost) << field;
   }
   auto reply = measured();
   reply.fields["iterations"] = "0";
-  EXPECT_EQ(failure(outcome_of(reply, {}, nullptr)).kind, FailureKind::kWorkerLost);
-  EXPECT_EQ(failure(outcome_of({"bye", {}}, {}, nullptr)).kind, FailureKind::kWorkerLost);
-  auto unknown = outcome_of({"failed", {{"kind", "tired"}, {"message", "m"}}}, {}, nullptr);
+  EXPECT_EQ(failure(parse_reply(reply, {})).kind, FailureKind::kWorkerLost);
+  EXPECT_EQ(failure(parse_reply({"bye", {}}, {})).kind, FailureKind::kWorkerLost);
+  auto unknown = parse_reply({"failed", {{"kind", "tired"}, {"message", "m"}}}, {});
   EXPECT_EQ(failure(unknown).kind, FailureKind::kWorkerLost);
   EXPECT_NE(failure(unknown).message.find("tired"), std::string::npos);
 }
 
-TEST(FunctionsOf, AreSortedByCostAndJoinedByObjectName) {
-  auto functions = functions_of(profile(), 50);
+TEST(FunctionCosts, AreSortedByCostAndJoinedByObjectName) {
+  auto functions = function_costs(profile(), 50);
   ASSERT_EQ(functions.size(), 3U);
   EXPECT_EQ(functions[0].function, "g");
   EXPECT_EQ(functions[0].object, "a.so");
@@ -226,19 +225,19 @@ TEST(FunctionsOf, AreSortedByCostAndJoinedByObjectName) {
   EXPECT_EQ(functions[2].calls, 0);
 }
 
-TEST(FunctionsOf, TheCallOfTheSnippetDoesNotBelongToIterations) {
+TEST(FunctionCosts, TheCallOfTheSnippetDoesNotBelongToIterations) {
   auto reply = measured();
   auto given = profile();
   given.functions.push_back({"instr_snippet_1", "unit-1.so", {9, 630079}, 1});
-  const auto counted = std::get<Counted>(outcome_of(reply, {}, &given));
+  const auto counted = std::get<Counted>(parse_reply(reply, {}, &given));
   ASSERT_EQ(counted.functions.size(), 4U);
   EXPECT_EQ(counted.functions[0].function, "instr_snippet_1");
   EXPECT_EQ(counted.functions[0].calls, 0);
   EXPECT_EQ(counted.functions[1].calls, 0.75);
 }
 
-TEST(FunctionsOf, HaveTheOtherEventsNetOfTheLoop) {
-  auto functions = functions_of(profile(), 50);
+TEST(FunctionCosts, HaveTheOtherEventsNetOfTheLoop) {
+  auto functions = function_costs(profile(), 50);
   EXPECT_EQ(functions[1].events, (std::map<std::string, double>{{"Dr", 9.0 * 2 / 50}}));
   auto reply = measured();
   reply.fields["events"] = "Ir Dr";
@@ -246,14 +245,14 @@ TEST(FunctionsOf, HaveTheOtherEventsNetOfTheLoop) {
   reply.fields["loop_events"] = "2 1";
   auto given = profile();
   given.functions.push_back({"instr_snippet_1", "unit-1.so", {900, 630079}, 1});
-  const auto counted = std::get<Counted>(outcome_of(reply, {}, &given));
+  const auto counted = std::get<Counted>(parse_reply(reply, {}, &given));
   EXPECT_EQ(counted.functions[0].events.at("Dr"), 9 - 1);
 }
 
-TEST(FunctionsOf, AreNoneWithoutInstructionCounts) {
+TEST(FunctionCosts, AreNoneWithoutInstructionCounts) {
   auto other = profile();
   other.events = {"Dr", "Dw"};
-  EXPECT_TRUE(functions_of(other, 50).empty());
+  EXPECT_TRUE(function_costs(other, 50).empty());
 }
 
 TEST(FailureOfStatus, DistinguishesSignalsAndExits) {
@@ -264,20 +263,5 @@ TEST(FailureOfStatus, DistinguishesSignalsAndExits) {
   EXPECT_FALSE(failure_of_status(SIGKILL));
 }
 
-TEST(ProfileFileName, IsNeverTheSameForTwoKeys) {
-  const std::string long_key(500, 'x');
-  const std::vector<std::string> keys{"a/b", "a.b",         "a b",    "a:b",
-                                      "a_b", "a\nb",        "..",     "../x",
-                                      ".",   "/etc/passwd", long_key, long_key + "y"};
-  std::set<std::string> names;
-  for (const auto& key : keys) {
-    auto name = profile_file_name(key);
-    EXPECT_EQ(name.find('/'), std::string::npos) << name;
-    EXPECT_LE(name.size(), 255U);
-    names.insert(name);
-  }
-  EXPECT_EQ(names.size(), keys.size());
-}
-
 }  // namespace
-}  // namespace instr::measure_test
+}  // namespace instr::parse_reply_test

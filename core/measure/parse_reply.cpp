@@ -1,0 +1,302 @@
+#include "core/measure/parse_reply.h"
+
+#include <fmt/format.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstdlib>
+#include <iterator>
+#include <map>
+#include <sstream>
+#include <tuple>
+#include <utility>
+
+#include "core/compile/cpp/missing_symbol.h"
+#include "core/definitions/backends.h"
+#include "core/definitions/metrics.h"
+#include "core/measure/compiler_report.h"
+#include "core/measure/dump.h"
+#include "core/measure/failure_text.h"
+#include "core/measure/function_costs.h"
+#include "core/profile/call_tree.h"
+#include "core/results/simulation.h"
+
+namespace instr {
+
+namespace {
+
+constexpr int kMaxEntryCost = 64;  // instructions, on top of the empty loop's
+
+std::optional<std::uint64_t> parse_number(const wire::Message& reply, const char* name) {
+  std::string text = reply.get(name);
+  std::uint64_t value = 0;
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || text.empty() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+// Instructions per iteration, net of the empty loop, of blocks of `iterations`.
+struct NetCost {
+  std::uint64_t iterations, doubled, loop, loop_entry;
+
+  double operator()(std::uint64_t total) const {
+    return per_iteration(total, entry(total) + loop * iterations, iterations);
+  }
+
+  // The cost of entering a block differs by an instruction or two between snippets, depending on
+  // the registers that they use. A block of twice the iterations also has it only once.
+  std::uint64_t entry(std::uint64_t total) const {
+    std::uint64_t once = 2 * total - doubled;  // far beyond kMaxEntryCost if it is negative
+    // For a single expensive iteration no double is counted, unless something is simulated.
+    bool is_entry = iterations > 1 && doubled != 0 && once <= loop_entry + kMaxEntryCost;
+    // Anything beyond is not entry cost: later iterations differed from earlier ones.
+    return is_entry ? once : loop_entry;
+  }
+};
+
+std::vector<std::string> split_words(const std::string& text) {
+  std::istringstream stream(text);
+  return {std::istream_iterator<std::string>(stream), {}};
+}
+
+// Numbers separated by spaces; 0 for anything else.
+std::vector<double> parse_numbers(const std::string& text) {
+  std::vector<double> numbers;
+  for (const std::string& word : split_words(text))
+    numbers.push_back(std::strtod(word.c_str(), nullptr));
+  return numbers;
+}
+
+// Returns the values of a field of the reply by event, as Callgrind names them.
+std::map<std::string, double> event_totals(const wire::Message& reply, const char* field) {
+  auto names = split_words(reply.get("events"));
+  auto numbers = parse_numbers(reply.get(field));
+  std::map<std::string, double> totals;
+  for (std::size_t i = 0; i < std::min(names.size(), numbers.size()); ++i) {
+    totals[names[i]] = numbers[i];
+  }
+  return totals;
+}
+
+// Returns events per iteration, net of the empty loop. The misses of a block's first iterations, which
+// start with cold caches, are also in one of twice the length: the difference of the two is the
+// steady state.
+std::map<std::string, double> net_events(const wire::Message& reply, std::uint64_t iterations) {
+  auto once = event_totals(reply, "events_2");
+  auto doubled = event_totals(reply, "double_events");
+  auto loop = event_totals(reply, "loop_events");
+  auto ir = doubled.find("Ir");
+  bool was_doubled = ir != doubled.end() && ir->second > 0;
+  std::map<std::string, double> events;
+  for (const auto& [name, first] : once) {
+    if (!doubled.contains(name) || !loop.contains(name)) continue;
+    double total = was_doubled ? doubled[name] - first : first;
+    events[name] = total / static_cast<double>(iterations) - loop[name];
+  }
+  return events;
+}
+
+// Checks that the profile holds what was counted: Callgrind reports the total of a block, and the
+// cost of each function. With simulation, one of them includes the few instructions that start the
+// collection, and masked loads and stores (vmaskmov) are charged to their function as instructions;
+// the sum of instructions and accesses still agrees.
+std::optional<Failure> check_profile(const Profile& profile, std::uint64_t ir,
+                                     const wire::Message& reply) {
+  auto totals = event_totals(reply, "events_2");
+  double counted = static_cast<double>(ir);
+  double held = static_cast<double>(sum_self_costs(profile, "Ir"));
+  for (const char* access : {"Dr", "Dw"}) {
+    auto found = totals.find(access);
+    if (found == totals.end()) continue;
+    counted += found->second;
+    held += static_cast<double>(sum_self_costs(profile, access));
+  }
+  bool is_simulated = totals.size() > 1;
+  if (std::abs(held - counted) <= (is_simulated ? kMaxEntryCost : 0)) return std::nullopt;
+  return Failure{FailureKind::kNoProfile,
+                 fmt::format("the profile holds {:.0f} instructions{}, but {:.0f} were counted",
+                             held, is_simulated ? " and accesses" : "", counted)};
+}
+
+// Returns self costs per iteration, which add up to `net`, in a block of `total` instructions.
+std::vector<FunctionCost> net_function_costs(const Profile& profile, std::uint64_t iterations,
+                                           std::uint64_t total, double net,
+                                           const wire::Message& reply) {
+  auto functions = function_costs(profile, iterations);
+  subtract_loop(functions, per_iteration(total, 0, iterations) - net,
+                event_totals(reply, "loop_events"));
+  if (std::uint64_t held = sum_self_costs(profile, "Ir"); held != total) {
+    functions.push_back(
+        {"(miscounted by the simulation)", "", per_iteration(total, held, iterations), 0});
+  }
+  return functions;
+}
+
+// Returns the message with its place. For an error in the definition the worker names no part: it
+// is about the signature, unless it is about the TorchScript text.
+std::string failure_message(FailureKind kind, const wire::Message& reply, const Variant& variant) {
+  if (kind == FailureKind::kWorkerLost || kind == FailureKind::kNoProfile) {
+    return reply.get("message");
+  }
+  std::string message = failure_text(reply.get("message"), reply.get("part"), variant,
+                                     static_cast<int>(parse_number(reply, "line").value_or(0)));
+  const bool has_place = message != reply.get("message");
+  if (has_place || kind != FailureKind::kDefinitionError) return message;
+  const std::string readable = explain_loader_message(message);
+  SourceLocation where = variant.signature ? variant.signature->where : variant.where;
+  if (readable != message && variant.build) where = variant.build->where;
+  const std::string place = to_string(where);
+  return place.empty() ? readable : place + ": " + readable;
+}
+
+Outcome parse_failure(const wire::Message& reply, const Variant& variant) {
+  auto kind = failure_kind_from(reply.get("kind"));
+  if (!kind) {
+    return Failure{FailureKind::kWorkerLost,
+                   "unknown failure '" + reply.get("kind") + "': " + reply.get("message")};
+  }
+  if (*kind == FailureKind::kUnsupported) return Skipped{reply.get("message")};
+  return Failure{*kind, failure_message(*kind, reply, variant)};
+}
+
+Failure malformed(const wire::Message& reply) {
+  return {FailureKind::kWorkerLost, "the worker's reply is malformed: " + wire::encode(reply)};
+}
+
+Failure negative(double ir) {
+  return {FailureKind::kNoProfile,
+          fmt::format("the count is negative, {:g} instructions per iteration: something else "
+                      "than the statement moved the counters",
+                      ir)};
+}
+
+// An experiment's results besides the times, under the metrics' names.
+constexpr const char* kExperimentMetrics[] = {
+    "first_result",     "ready",  "warm_ready",      "peak_bytes",     "operators_cpu",
+    "operators_device", "graphs", "graph_breaks",    "recompilations", "guard_failures",
+    "frames",           "fused",  "frames_compiled", "fallbacks",      "bailouts"};
+
+// Parses `timed`, and `experimented`, which has more fields.
+Outcome parse_times(const wire::Message& reply, const Variant& variant) {
+  Timing timing;
+  for (const Metric& metric : kTimeMetrics) {
+    const bool is_of_repetitions =
+        metric.statistic != Statistic::kNone && metric.group != MetricGroup::kStart;
+    if (!is_of_repetitions || !reply.fields.contains(metric.name)) continue;
+    timing.values[metric.name] = parse_numbers(reply.get(metric.name));
+  }
+  timing.iterations = parse_number(reply, "iterations").value_or(0);
+  timing.device_peak_bytes = parse_number(reply, "device_peak_bytes");
+  if (reply.fields.contains("others")) {
+    timing.others = std::strtod(reply.get("others").c_str(), nullptr);
+  }
+  if (timing.of(kWall).empty() || timing.iterations == 0) return malformed(reply);
+  Counted timed;
+  timed.iterations = timing.iterations;
+  timed.steady = true;  // times are judged by significance instead
+  add_times(timed.metrics, timing);
+  for (const char* name : kExperimentMetrics) {
+    bool is_there = reply.fields.contains(name);
+    if (is_there) timed.metrics[name] = std::strtod(reply.get(name).c_str(), nullptr);
+  }
+  if (facts_of(variant.backend).packages != nullptr) timed.metrics.erase("peak_bytes");
+  timed.timing = std::move(timing);
+  if (auto report = reply.fields.find("compiler"); report != reply.fields.end()) {
+    timed.compiler = parse_compiler_report(report->second, variant);
+  }
+  timed.operators = times_by_operator(parse_calls(reply.get("events")));
+  return timed;
+}
+
+// Allocations per iteration, net of the empty loop's.
+void add_allocations(Counted& counted, const wire::Message& reply) {
+  const auto loop = [&reply](const char* field) { return parse_number(reply, field).value_or(0); };
+  for (const auto& [metric, field, loop_field] :
+       {std::tuple{"allocs", "allocs_2", "loop_allocs"},
+        {"alloc_bytes", "alloc_bytes_2", "loop_alloc_bytes"}}) {
+    if (auto total = parse_number(reply, field)) {
+      counted.metrics[metric] = per_iteration(*total, loop(loop_field), counted.iterations);
+    }
+  }
+  if (auto peak = parse_number(reply, "peak_bytes")) {
+    counted.metrics["peak_bytes"] =
+        static_cast<double>(*peak - std::min(*peak, loop("loop_peak_bytes")));
+  }
+}
+
+// `total`: instructions of the block that the profile is of.
+std::optional<Failure> add_functions(Counted& counted, const wire::Message& reply,
+                                     const Variant& variant, std::uint64_t total,
+                                     const Profile& profile, ProfilePaths paths) {
+  if (variant.threads == 1) {  // several threads run on while the profile is taken
+    if (auto failure = check_profile(profile, total, reply)) return failure;
+  }
+  const double net = counted.second_block_instructions;
+  counted.functions = net_function_costs(profile, counted.iterations, total, net, reply);
+  if (paths == ProfilePaths::kSeparate) {
+    counted.call_tree =
+        std::make_shared<const CallTree>(call_tree(profile, counted.iterations, net));
+  }
+  return std::nullopt;
+}
+
+Outcome parse_counts(const wire::Message& reply, const Variant& variant, const Profile* profile,
+                     ProfilePaths paths) {
+  auto iterations = parse_number(reply, "iterations");
+  auto first = parse_number(reply, "ir_1");
+  auto second = parse_number(reply, "ir_2");
+  auto loop = parse_number(reply, "loop_ir");
+  auto loop_entry = parse_number(reply, "loop_entry_ir");
+  if (reply.verb != "measured" || iterations.value_or(0) == 0 || !first || !second || !loop ||
+      !loop_entry) {
+    return malformed(reply);
+  }
+  Counted counted;
+  counted.iterations = *iterations;
+  counted.warmup = parse_number(reply, "warmup").value_or(0);
+  NetCost net{*iterations, parse_number(reply, "double_ir").value_or(0), *loop, *loop_entry};
+  counted.first_block_instructions = net(*first);
+  counted.second_block_instructions = net(*second);
+  if (counted.second_block_instructions < 0) return negative(counted.second_block_instructions);
+  counted.steady = *first == *second && reply.get("steady") == "1";
+  counted.changes_state = reply.get("changes_state") == "1";
+  counted.gated = is_gated(variant);
+  counted.metrics[kInstructions] = counted.second_block_instructions;
+  add_allocations(counted, reply);
+  add_simulated(counted.metrics, net_events(reply, *iterations));
+  if (profile == nullptr) return counted;
+  if (auto failure = add_functions(counted, reply, variant, *second, *profile, paths)) {
+    return *std::move(failure);
+  }
+  return counted;
+}
+
+}  // namespace
+
+bool is_gated(const Variant& variant) {
+  return variant.threads == 1 && !is_compiled(variant.backend);
+}
+
+Outcome parse_reply(const wire::Message& reply, const Variant& variant, const Profile* profile,
+                    ProfilePaths paths) {
+  if (reply.verb == "failed") return parse_failure(reply, variant);
+  if (reply.verb == "timed" || reply.verb == "experimented") return parse_times(reply, variant);
+  return parse_counts(reply, variant, profile, paths);
+}
+
+std::optional<Failure> failure_of_status(int wait_status) {
+  if (!WIFSIGNALED(wait_status)) {
+    return Failure{FailureKind::kExited, "the snippet ended the process with exit status " +
+                                             std::to_string(WEXITSTATUS(wait_status))};
+  }
+  int signal = WTERMSIG(wait_status);
+  if (signal == SIGKILL) return std::nullopt;
+  auto kind = signal == SIGABRT ? FailureKind::kAborted : FailureKind::kCrashed;
+  return Failure{kind, std::string("ended by a signal: ") + ::strsignal(signal)};
+}
+
+}  // namespace instr

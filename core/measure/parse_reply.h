@@ -1,0 +1,28 @@
+// A worker's reply about a variant, as a value: counts per iteration, net of the empty loop.
+#pragma once
+
+#include <optional>
+#include <variant>
+
+#include "core/profile/profile.h"
+#include "core/results/measurement.h"
+#include "worker/wire.h"
+
+namespace instr {
+
+using Outcome = std::variant<Counted, Skipped, Failure>;
+
+// Returns false for variants whose counts have no limits (kWhyNotGated).
+bool is_gated(const Variant& variant);
+
+// `reply`: one about a measurement, or `failed` (worker/wire.h). `profile`: of the last block, if
+// requested; if its paths are separate, there is a call tree. A malformed reply is a
+// Failure{kWorkerLost}.
+Outcome parse_reply(const wire::Message& reply, const Variant& variant,
+                    const Profile* profile = nullptr, ProfilePaths paths = ProfilePaths::kMerged);
+
+// Returns the failure of a snippet whose process ended with this wait status; nothing for SIGKILL,
+// which is not the snippet's own end.
+std::optional<Failure> failure_of_status(int wait_status);
+
+}  // namespace instr
