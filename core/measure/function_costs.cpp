@@ -71,9 +71,9 @@ std::vector<FunctionCost> function_costs(const Profile& profile, std::uint64_t i
   std::vector<FunctionCost> costs;
   for (const auto& [name, sum] : totals) {
     if (sum.self[*ir] == 0) continue;
-    FunctionCost& cost = costs.emplace_back(FunctionCost{name.first, name.second,
-                                                         per_iteration(sum.self[*ir], 0, iterations),
-                                                         per_iteration(sum.calls, 0, iterations)});
+    FunctionCost& cost = costs.emplace_back(
+        FunctionCost{name.first, name.second, per_iteration(sum.self[*ir], 0, iterations),
+                     per_iteration(sum.calls, 0, iterations)});
     for (std::size_t i = 0; i < sum.self.size(); ++i) {
       if (i == *ir || sum.self[i] == 0) continue;
       cost.events[profile.events[i]] = per_iteration(sum.self[i], 0, iterations);

@@ -82,9 +82,9 @@ std::map<std::string, double> event_totals(const wire::Message& reply, const cha
   return totals;
 }
 
-// Returns events per iteration, net of the empty loop. The misses of a block's first iterations, which
-// start with cold caches, are also in one of twice the length: the difference of the two is the
-// steady state.
+// Returns events per iteration, net of the empty loop. The misses of a block's first iterations,
+// which start with cold caches, are also in one of twice the length: the difference of the two is
+// the steady state.
 std::map<std::string, double> net_events(const wire::Message& reply, std::uint64_t iterations) {
   auto once = event_totals(reply, "events_2");
   auto doubled = event_totals(reply, "double_events");
@@ -124,8 +124,8 @@ std::optional<Failure> check_profile(const Profile& profile, std::uint64_t ir,
 
 // Returns self costs per iteration, which add up to `net`, in a block of `total` instructions.
 std::vector<FunctionCost> net_function_costs(const Profile& profile, std::uint64_t iterations,
-                                           std::uint64_t total, double net,
-                                           const wire::Message& reply) {
+                                             std::uint64_t total, double net,
+                                             const wire::Message& reply) {
   auto functions = function_costs(profile, iterations);
   subtract_loop(functions, per_iteration(total, 0, iterations) - net,
                 event_totals(reply, "loop_events"));

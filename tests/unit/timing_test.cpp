@@ -82,8 +82,7 @@ TEST(Timing, AReplyOfTheWorkerBecomesMetrics) {
   reply.fields["others"] = "0.125";
   EXPECT_EQ(std::get<Counted>(parse_reply(reply, {})).timing->others, 0.125);
   reply.fields["device_peak_bytes"] = "1048576";
-  EXPECT_EQ(std::get<Counted>(parse_reply(reply, {})).metrics.at("device_peak_bytes"),
-            1048576);
+  EXPECT_EQ(std::get<Counted>(parse_reply(reply, {})).metrics.at("device_peak_bytes"), 1048576);
   reply.fields["wall"] = "";
   EXPECT_EQ(std::get<Failure>(parse_reply(reply, {})).kind, FailureKind::kWorkerLost);
 }

@@ -204,9 +204,7 @@ TEST(Verdict, OtherEndingsHaveCodesOfTheirOwn) {
 
 TEST(VerificationVerdict, AnIncompleteReplyDoesNotPass) {
   const std::string whole = wire::encode(item({}));
-  auto of = [](const std::string& line) {
-    return judge({"compared", {{"0", line}}}, {}).code;
-  };
+  auto of = [](const std::string& line) { return judge({"compared", {{"0", line}}}, {}).code; };
   EXPECT_EQ(of(whole), Code::kPass);
   for (std::size_t size = 0; size < whole.size(); ++size) {
     EXPECT_EQ(of(whole.substr(0, size)), Code::kVerifierDidntRun) << size;
