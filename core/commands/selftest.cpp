@@ -163,7 +163,7 @@ Expected<void> check_alarms(Runs& runs, const fs::path& folder, int repetitions,
         auto comparison,
         compare_exactly(only(base, [&](const Variant& one) { return measured.contains(one.key); }),
                         after));
-    auto alarms = false_alarms(comparison);
+    auto alarms = find_false_alarms(comparison);
     ++tally.runs;
     if (failed || !alarms.empty()) ++tally.alarms;
     progress.phase("");

@@ -2,10 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <charconv>
-#include <cmath>
-
 #include "core/base/csv.h"
 #include "core/base/format.h"
 #include "core/base/replace_file.h"
@@ -42,48 +38,52 @@ class AcceptedReader : private CsvReader {
  private:
   void read_record(const CsvRecord& record) override {
     const auto& fields = record.fields;
-    Acceptance one{
-        from_cell(fields[0].text), "", 0, 0, from_cell(fields[4].text), from_cell(fields[5].text),
-        from_cell(fields[6].text)};
-    const bool is_good = read_metric(fields[1], one.metric) && read_number(fields[2], one.before) &&
-                         read_number(fields[3], one.after) && read_reason(fields[6], one);
-    if (is_good) lines_.push_back({record.comment, std::move(one)});
+    Acceptance acceptance{.keys = from_cell(fields[0].text),
+                          .metric = "",
+                          .commit = from_cell(fields[4].text),
+                          .who = from_cell(fields[5].text),
+                          .why = from_cell(fields[6].text)};
+    const bool is_good =
+        read_metric(fields[1], acceptance.metric) && read_number(fields[2], acceptance.before) &&
+        read_number(fields[3], acceptance.after) && check_reason(fields[6], acceptance);
+    if (is_good) lines_.push_back({record.comment, std::move(acceptance)});
   }
 
   bool read_number(const CsvField& field, double& number) {
-    const std::string_view text = trim(field.text);
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-    const bool is_number = error == std::errc{} && end == text.data() + text.size();
-    if (is_number && std::isfinite(number)) return true;
-    return refuse(field.begin, fmt::format("`{}` is not a number", printable(text)),
+    const auto parsed = parse_number(field);
+    if (parsed) number = *parsed;
+    return parsed ||
+           refuse(field.begin, fmt::format("`{}` is not a number", printable(trim(field.text))),
                   "write the counts before and after, such as `12345`");
   }
 
-  bool read_reason(const CsvField& field, const Acceptance& one) {
-    if (!trim(one.why).empty()) return true;
+  bool check_reason(const CsvField& field, const Acceptance& acceptance) {
+    if (!trim(acceptance.why).empty()) return true;
     return refuse(field.begin, "there is no reason", "say why it is accepted");
   }
 
   std::vector<AcceptedLine> lines_;
 };
 
-// Whether the key is what the pattern says, whose `*` are any text.
-bool is_match(std::string_view pattern, std::string_view key) {
+// Each `*` in the pattern matches any text.
+bool matches(std::string_view pattern, std::string_view key) {
   const auto star = pattern.find('*');
   if (star == std::string_view::npos) return pattern == key;
   if (!key.starts_with(pattern.substr(0, star))) return false;
   const std::string_view rest = pattern.substr(star + 1);
   for (std::size_t at = star; at <= key.size(); ++at) {
-    if (is_match(rest, key.substr(at))) return true;
+    if (matches(rest, key.substr(at))) return true;
   }
   return false;
 }
 
-std::string text_of(const std::string& field) { return as_cell(printable(field, true)); }
+std::string format_cell(const std::string& field) { return as_cell(printable(field, true)); }
 
-std::string line_of(const Acceptance& one) {
-  return csv_record({text_of(one.keys), one.metric, count_text(one.before), count_text(one.after),
-                     text_of(one.commit), text_of(one.who), text_of(one.why)}) +
+std::string format_line(const Acceptance& acceptance) {
+  return csv_record({format_cell(acceptance.keys), acceptance.metric,
+                     format_exactly(acceptance.before), format_exactly(acceptance.after),
+                     format_cell(acceptance.commit), format_cell(acceptance.who),
+                     format_cell(acceptance.why)}) +
          "\n";
 }
 
@@ -93,20 +93,20 @@ fs::path default_accepted_file() { return project_folder() / "accepted.csv"; }
 
 tl::expected<Acceptances, Errors> read_accepted(const fs::path& file) {
   TRY_ASSIGN(const auto source, SourceText::read_if_exists(file));
-  return AcceptedReader(source).read().map([](const std::vector<AcceptedLine>& lines) {
-    Acceptances accepted;
-    for (const AcceptedLine& line : lines) accepted.push_back(line.acceptance);
-    return accepted;
-  });
+  TRY_ASSIGN(const auto lines, AcceptedReader(source).read());
+  Acceptances accepted;
+  for (const AcceptedLine& line : lines) accepted.push_back(line.acceptance);
+  return accepted;
 }
 
 const Acceptance* find_accepted(const Acceptances& accepted, const std::string& key,
                                 const std::string& metric, double before, double after) {
-  auto found = std::find_if(accepted.begin(), accepted.end(), [&](const Acceptance& one) {
-    return one.metric == metric && one.before == before && one.after == after &&
-           is_match(one.keys, key);
-  });
-  return found == accepted.end() ? nullptr : &*found;
+  for (const Acceptance& acceptance : accepted) {
+    const bool is_same_change =
+        acceptance.metric == metric && acceptance.before == before && acceptance.after == after;
+    if (is_same_change && matches(acceptance.keys, key)) return &acceptance;
+  }
+  return nullptr;
 }
 
 tl::expected<void, Errors> write_accepted(
@@ -119,10 +119,11 @@ tl::expected<void, Errors> write_accepted(
   Acceptances known;
   for (const AcceptedLine& line : lines) {
     known.push_back(line.acceptance);
-    if (!is_obsolete(line.acceptance)) text += line.comment + line_of(line.acceptance);
+    if (!is_obsolete(line.acceptance)) text += line.comment + format_line(line.acceptance);
   }
-  for (const Acceptance& one : added) {
-    if (!find_accepted(known, one.keys, one.metric, one.before, one.after)) text += line_of(one);
+  for (const auto& acceptance : added) {
+    const auto& [keys, metric, before, after, commit, who, why] = acceptance;
+    if (!find_accepted(known, keys, metric, before, after)) text += format_line(acceptance);
   }
   text += reader.tail();
   std::error_code ignored;

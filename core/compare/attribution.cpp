@@ -17,10 +17,10 @@ namespace instr {
 
 namespace {
 
-// Rounds so that sums of any of the values are exact in a double.
+// Rounds so that all sums of the values are exact in a double.
 class Rounding {
  public:
-  // `magnitude`: no sum is greater. Finite.
+  // `magnitude`: a finite upper bound of the sums.
   explicit Rounding(double magnitude) {
     int exponent = 0;
     std::frexp(magnitude, &exponent);
@@ -43,22 +43,25 @@ struct CountedSide {
 struct Cost {
   std::optional<CountedSide> before;
   std::optional<CountedSide> after;
-  std::optional<Id> name_before;  // if it is not that of `after`
+  std::optional<Id> name_before;  // set if the name differs from that of `after`
+
+  double change() const {
+    return after.value_or(CountedSide{}).cost - before.value_or(CountedSide{}).cost;
+  }
 };
 
-// By the name's number.
-using Costs = std::unordered_map<Id, Cost>;
+using Costs = std::unordered_map<Id, Cost>;  // by name
 
-double cost_of(const FunctionCost& function, const std::string& metric) {
+double get_cost(const FunctionCost& function, const std::string& metric) {
   if (metric == kInstructions) return function.ir;
   std::map<std::string, double> events = function.events;
   events["Ir"] = function.ir;
   return simulated_metric(metric, events).value_or(0);
 }
 
-double magnitude_of(const std::vector<FunctionCost>& functions, const std::string& metric) {
+double sum_sizes(const std::vector<FunctionCost>& functions, const std::string& metric) {
   double sum = 0;
-  for (const FunctionCost& function : functions) sum += std::fabs(cost_of(function, metric));
+  for (const FunctionCost& function : functions) sum += std::fabs(get_cost(function, metric));
   return sum;
 }
 
@@ -76,18 +79,14 @@ struct RawNameHash {
   }
 };
 
-double change_of(const Cost& cost) {
-  return cost.after.value_or(CountedSide{}).cost - cost.before.value_or(CountedSide{}).cost;
-}
-
 // Functions that only one side has and whose names share a part.
 struct Unmatched {
   std::vector<Id> before;
   std::vector<Id> after;
 };
 
-// If exactly one function of those that share a part of their name is gone and exactly one is new,
-// they are the same function. `common`: the id of the shared part of a name.
+// Matches a removed and a new function that share a part of their names with no other unmatched
+// function. `common` returns the id of the shared part of a name.
 template <class Common>
 void match_unmatched(Costs& costs, Common common) {
   std::unordered_map<Id, Unmatched> by_common;
@@ -105,30 +104,20 @@ void match_unmatched(Costs& costs, Common common) {
   }
 }
 
-// The names that match_unmatched() took for others, by their ids.
-std::unordered_map<Id, Id> renamed(const Costs& costs) {
-  std::unordered_map<Id, Id> names;
-  for (const auto& [name, cost] : costs) {
-    if (cost.name_before) names[*cost.name_before] = name;
-  }
-  return names;
-}
-
 bool has_calls(const std::vector<FunctionCost>& functions) {
-  return std::any_of(functions.begin(), functions.end(),
-                     [](const FunctionCost& one) { return !one.callees.empty(); });
+  return std::ranges::any_of(functions,
+                             [](const FunctionCost& cost) { return !cost.callees.empty(); });
 }
 
 }  // namespace
 
-// Ids for names, so that each is analysed only once, however many profiles hold it.
+// Ids for names, so that each is analysed only once, however many profiles contain it.
 class Attributor::Names {
  public:
-  Id of(const FunctionCost& cost) {
-    if (auto found = by_raw_.find({cost.function, cost.object}); found != by_raw_.end()) {
-      return found->second;
-    }
-    Id id = intern(code_name(cost.function, cost.object));
+  Id find_or_add(const FunctionCost& cost) {
+    const auto known = by_raw_.find({cost.function, cost.object});
+    if (known != by_raw_.end()) return known->second;
+    const Id id = intern(code_name(cost.function, cost.object));
     const std::string& function = texts_.emplace_back(cost.function);
     const std::string& object = texts_.emplace_back(cost.object);
     by_raw_.emplace(RawName{function, object}, id);
@@ -137,34 +126,69 @@ class Attributor::Names {
 
   const CodeName& code(Id id) const { return names_[id].code; }
 
-  // The part shared by all functions of that name, whatever their library. (The name of code
-  // without symbols contains its library.)
-  Id function(Id id) { return common(id, &Name::function, code(id).function, ""); }
-
-  // The part shared by all functions of that name, without parameters, in that library.
-  Id plain(Id id) {
-    if (names_[id].plain) return *names_[id].plain;
-    return common(id, &Name::plain, without_parameters(code(id).function), code(id).object + "/");
+  // Returns the costs of both profiles by their functions, matched.
+  Costs match(const std::vector<FunctionCost>& before, const std::vector<FunctionCost>& after,
+              const std::string& metric, const Rounding& round) {
+    Costs costs;
+    const auto add = [&](const std::vector<FunctionCost>& functions,
+                         std::optional<CountedSide> Cost::*side) {
+      for (const FunctionCost& function : functions) {
+        std::optional<CountedSide>& sum = costs[find_or_add(function)].*side;
+        if (!sum) sum.emplace();
+        sum->cost += round(get_cost(function, metric));
+        sum->calls += function.calls;
+      }
+    };
+    add(before, &Cost::before);
+    add(after, &Cost::after);
+    // Functions of the same name in another library. (The name of code without symbols contains its
+    // library.)
+    match_unmatched(costs,
+                    [this](Id id) { return common(id, &Name::function, code(id).function, ""); });
+    // Functions of the same name in the same library with other parameters.
+    match_unmatched(costs, [this](Id id) {
+      if (names_[id].plain) return *names_[id].plain;
+      return common(id, &Name::plain, without_parameters(code(id).function), code(id).object + "/");
+    });
+    return costs;
   }
 
-  // The functions of a profile with their calls. `renamed`: ids that others stand for.
-  CallingFunctions calling(const std::vector<FunctionCost>& functions,
-                           const std::unordered_map<Id, Id>& renamed) {
+  // Returns the functions that changed, greatest change first.
+  std::vector<std::pair<Id, const Cost*>> sort_changed(const Costs& costs) const {
+    std::vector<std::pair<Id, const Cost*>> changed;
+    for (const auto& [name, cost] : costs) {
+      if (cost.change() != 0) changed.emplace_back(name, &cost);
+    }
+    std::sort(changed.begin(), changed.end(), [this](const auto& left, const auto& right) {
+      const double left_size = std::fabs(left.second->change());
+      const double right_size = std::fabs(right.second->change());
+      if (left_size != right_size) return left_size > right_size;
+      return code(left.first) < code(right.first);
+    });
+    return changed;
+  }
+
+  // Returns the functions of a profile with their calls, by the names after that match() found.
+  CallingFunctions list_calls(const std::vector<FunctionCost>& functions, const Costs& costs) {
+    std::unordered_map<Id, Id> new_names;
+    for (const auto& [name, cost] : costs) {
+      if (cost.name_before) new_names[*cost.name_before] = name;
+    }
     std::vector<Id> ids;
     for (const FunctionCost& function : functions) {
-      const Id id = of(function);
-      const auto now = renamed.find(id);
-      ids.push_back(now == renamed.end() ? id : now->second);
+      const Id id = find_or_add(function);
+      const auto renamed = new_names.find(id);
+      ids.push_back(renamed == new_names.end() ? id : renamed->second);
     }
     CallingFunctions all;
     for (std::size_t i = 0; i < functions.size(); ++i) {
-      CallingFunction& one = all[ids[i]];
-      one.self += functions[i].ir;
-      one.calls += functions[i].calls;
-      one.is_one = code(ids[i]).has_symbol;
+      CallingFunction& caller = all[ids[i]];
+      caller.self += functions[i].ir;
+      caller.calls += functions[i].calls;
+      caller.has_symbol = code(ids[i]).has_symbol;
       for (const CallCost& call : functions[i].callees) {
         if (ids[call.callee] == ids[i]) continue;  // a recursion
-        CallingFunction::Edge& edge = one.callees[ids[call.callee]];
+        CallingFunction::Edge& edge = caller.callees[ids[call.callee]];
         edge.calls += call.calls;
         edge.ir += call.ir;
       }
@@ -175,8 +199,9 @@ class Attributor::Names {
  private:
   struct Name {
     CodeName code;
-    std::optional<Id> function;
-    std::optional<Id> plain;
+    std::optional<Id> function;  // shared by functions of the same name, in any library
+    std::optional<Id>
+        plain;  // shared by functions of the same name without parameters, in a library
   };
 
   Id intern(CodeName code) {
@@ -192,7 +217,7 @@ class Attributor::Names {
     return *known;
   }
 
-  std::deque<std::string> texts_;  // what the keys of by_raw_ look at
+  std::deque<std::string> texts_;  // for the keys of by_raw_, which are views
   std::unordered_map<RawName, Id, RawNameHash> by_raw_;
   std::map<CodeName, Id> by_code_;
   std::vector<Name> names_;
@@ -201,8 +226,8 @@ class Attributor::Names {
 
 namespace {
 
-FunctionChange function_change(const CodeName& name, const CodeName& name_before,
-                               const Cost& cost) {
+FunctionChange make_function_change(const CodeName& name, const CodeName& name_before,
+                                    const Cost& cost) {
   FunctionChange change;
   change.function = name.function;
   change.object = name.object;
@@ -228,9 +253,9 @@ bool is_attributable(const std::string& metric, const std::vector<FunctionCost>&
   if (metric == kInstructions) return true;
   if (!simulated_metric(metric, {})) return false;
   // In a simulation, some function has read data or jumped.
-  auto has_events = [](const std::vector<FunctionCost>& functions) {
-    return std::any_of(functions.begin(), functions.end(),
-                       [](const FunctionCost& one) { return !one.events.empty(); });
+  const auto has_events = [](const std::vector<FunctionCost>& functions) {
+    return std::ranges::any_of(functions,
+                               [](const FunctionCost& cost) { return !cost.events.empty(); });
   };
   return has_events(before) && has_events(after);
 }
@@ -245,54 +270,29 @@ Attribution Attributor::attribute(const std::vector<FunctionCost>& before,
   Attribution result;
   result.metric = metric;
   result.difference = result.unexplained = difference;
-  double magnitude =
-      magnitude_of(before, metric) + magnitude_of(after, metric) + std::fabs(difference);
+  const double magnitude =
+      sum_sizes(before, metric) + sum_sizes(after, metric) + std::fabs(difference);
   if (before.empty() || after.empty() || !std::isfinite(magnitude)) return result;
-  Rounding rounding(magnitude);
-  result.difference = result.unexplained = rounding(difference);
-  Costs costs;
-  auto add = [&](const std::vector<FunctionCost>& functions,
-                 std::optional<CountedSide> Cost::*side) {
-    for (const FunctionCost& function : functions) {
-      std::optional<CountedSide>& sum = costs[names_->of(function)].*side;
-      if (!sum) sum.emplace();
-      sum->cost += rounding(cost_of(function, metric));
-      sum->calls += function.calls;
-    }
-  };
-  add(before, &Cost::before);
-  add(after, &Cost::after);
-  match_unmatched(costs, [this](Id id) { return names_->function(id); });
-  match_unmatched(costs, [this](Id id) { return names_->plain(id); });
-  std::vector<std::pair<Id, const Cost*>> changed;
-  for (const auto& [name, cost] : costs) {
-    if (change_of(cost) != 0) changed.emplace_back(name, &cost);
-  }
-  std::sort(changed.begin(), changed.end(), [this](const auto& left, const auto& right) {
-    double left_size = std::fabs(change_of(*left.second));
-    double right_size = std::fabs(change_of(*right.second));
-    if (left_size != right_size) return left_size > right_size;
-    return names_->code(left.first) < names_->code(right.first);
-  });
-  for (const auto& [name, cost] : changed) {
-    result.unexplained -= change_of(*cost);
+  const Rounding round(magnitude);
+  result.difference = result.unexplained = round(difference);
+  const Costs costs = names_->match(before, after, metric, round);
+  for (const auto& [name, cost] : names_->sort_changed(costs)) {
+    result.unexplained -= cost->change();
     if (result.parts.size() < options_.max_parts) {
       const CodeName& name_before = names_->code(cost->name_before.value_or(name));
-      result.parts.push_back(function_change(names_->code(name), name_before, *cost));
+      result.parts.push_back(make_function_change(names_->code(name), name_before, *cost));
     } else {
       ++result.others;
-      result.others_change += change_of(*cost);
+      result.others_change += cost->change();
     }
   }
-  if (metric == kInstructions && has_calls(before) && has_calls(after)) {
-    const auto new_names = renamed(costs);
-    for (const CallMove& move :
-         call_moves(names_->calling(before, new_names), names_->calling(after, new_names))) {
-      if (result.calls.size() == options_.max_calls) break;
-      result.calls.push_back({names_->code(move.caller).function,
-                              move.callee ? names_->code(*move.callee).function : "",
-                              move.calls_before, move.calls_after, move.change});
-    }
+  if (metric != kInstructions || !has_calls(before) || !has_calls(after)) return result;
+  for (const CallMove& move :
+       find_call_moves(names_->list_calls(before, costs), names_->list_calls(after, costs))) {
+    if (result.calls.size() == options_.max_calls) break;
+    result.calls.push_back({names_->code(move.caller).function,
+                            move.callee ? names_->code(*move.callee).function : "",
+                            move.calls_before, move.calls_after, move.change});
   }
   return result;
 }

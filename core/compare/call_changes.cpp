@@ -7,17 +7,17 @@ namespace instr {
 
 namespace {
 
-constexpr double kMin = 1e-6;  // below are only errors of rounding
+constexpr double kMinChange = 1e-6;  // smaller changes are rounding errors
 
-// How sure it is that what a function does differently is a change of its own.
+// How likely it is that a difference in a function is due to the function itself.
 enum class Certainty {
   kCalledAsOften,
-  kCalledMoreOrLess,  // perhaps from places for which it does something else
-  kWithoutSymbols,    // many functions
+  kCalledMoreOrLess,  // new callers may make it behave differently
+  kWithoutSymbols,    // many functions together
 };
 
-Certainty certainty_of(const CallingFunction& before, const CallingFunction& after) {
-  if (!before.is_one) return Certainty::kWithoutSymbols;
+Certainty judge_certainty(const CallingFunction& before, const CallingFunction& after) {
+  if (!before.has_symbol) return Certainty::kWithoutSymbols;
   return before.calls == after.calls ? Certainty::kCalledAsOften : Certainty::kCalledMoreOrLess;
 }
 
@@ -27,7 +27,7 @@ class CallSearch {
       : before_(before), after_(after) {}
 
   std::vector<CallMove> run() {
-    const double whole = std::fabs(self_cost(after_) - self_cost(before_));
+    const double whole = std::fabs(sum_self(after_) - sum_self(before_));
     for (const Certainty certainty :
          {Certainty::kCalledAsOften, Certainty::kCalledMoreOrLess, Certainty::kWithoutSymbols}) {
       if (explained_ < whole / 2 || moves_.empty()) search(certainty);
@@ -42,7 +42,7 @@ class CallSearch {
   }
 
  private:
-  static double self_cost(const CallingFunctions& functions) {
+  static double sum_self(const CallingFunctions& functions) {
     double sum = 0;
     for (const auto& [number, function] : functions) sum += function.self;
     return sum;
@@ -51,24 +51,24 @@ class CallSearch {
   void search(Certainty certainty) {
     for (const auto& [number, before] : before_) {
       const auto after = after_.find(number);
-      if (after == after_.end() || certainty_of(before, after->second) != certainty) continue;
+      if (after == after_.end() || judge_certainty(before, after->second) != certainty) continue;
       compare(number, before, after->second);
     }
   }
 
   void compare(std::size_t number, const CallingFunction& before, const CallingFunction& after) {
-    const bool are_known = before.is_one && before.calls > 0 && after.calls > 0;
-    const double ratio = are_known ? after.calls / before.calls : 1;
+    const bool is_ratio_known = before.has_symbol && before.calls > 0 && after.calls > 0;
+    const double ratio = is_ratio_known ? after.calls / before.calls : 1;
     const auto add = [&](std::optional<std::size_t> callee, double calls_before, double calls_after,
                          double change) {
-      if (std::fabs(change) < kMin) return;
+      if (std::fabs(change) < kMinChange) return;
       moves_.push_back({number, callee, calls_before, calls_after, change});
       explained_ += std::fabs(change);
     };
     add(std::nullopt, before.calls, after.calls, after.self - ratio * before.self);
     const auto compare_edges = [&](std::size_t callee, const CallingFunction::Edge& old,
                                    const CallingFunction::Edge& now) {
-      if (std::fabs(now.calls - ratio * old.calls) < kMin) return;  // if anything, within it
+      if (std::fabs(now.calls - ratio * old.calls) < kMinChange) return;  // inside the callee
       add(callee, old.calls, now.calls, now.ir - ratio * old.ir);
     };
     for (const auto& [callee, old] : before.callees) {
@@ -89,7 +89,8 @@ class CallSearch {
 
 }  // namespace
 
-std::vector<CallMove> call_moves(const CallingFunctions& before, const CallingFunctions& after) {
+std::vector<CallMove> find_call_moves(const CallingFunctions& before,
+                                      const CallingFunctions& after) {
   return CallSearch(before, after).run();
 }
 

@@ -1,4 +1,4 @@
-// Which calls changed between two profiles of one variant: what a developer looks for first.
+// Finds the calls that changed between two profiles of a variant: a developer asks for these first.
 #pragma once
 
 #include <cstddef>
@@ -12,11 +12,11 @@ namespace instr {
 struct CallingFunction {
   struct Edge {
     double calls = 0;
-    double ir = 0;  // of the callee, with all that it called
+    double ir = 0;  // of the callee, including all that it called
   };
-  double self = 0;     // instructions
-  double calls = 0;    // of it; 0: not known
-  bool is_one = true;  // false: all code of a library that has no symbols, together
+  double self = 0;         // instructions
+  double calls = 0;        // how often it is called; 0: not known
+  bool has_symbol = true;  // false: all code of a library that has no symbols, together
   std::unordered_map<std::size_t, Edge> callees = {};
 };
 
@@ -27,17 +27,18 @@ struct CallMove {
   std::optional<std::size_t> callee;  // nothing: the caller's own code changed
   double calls_before = 0;
   double calls_after = 0;
-  double change = 0;  // of the instructions of these calls, with all that they called
+  double change = 0;  // in instructions of these calls, including all that they called
 };
 
-// In which functions that both profiles have something changed by itself: they call another one
-// that they did not call, no longer call it or call it more or less often, or their own code costs
-// more or less. The greatest change first. What happens in a function that is called for the first
-// time is in the cost of that call. The changes of nested calls overlap, so they do not add up.
+// Returns the changes, greatest first, in functions that both profiles have: a function calls
+// another one for the first time, no longer, or more or less often, or its own code costs more or
+// less. The changes inside a function that is called for the first time are part of the cost of
+// that call. The changes of nested calls overlap, so they do not add up.
 //
-// First those that are called as often as before. If these do not explain half of the difference,
-// also others, by what each call costs, and at last code without symbols: what they do depends on
-// where they are called from.
-std::vector<CallMove> call_moves(const CallingFunctions& before, const CallingFunctions& after);
+// Functions that are called as often as before come first. If they explain less than half of the
+// difference, other functions are searched, by their cost per call, and at last code without
+// symbols: how such code behaves depends on its callers.
+std::vector<CallMove> find_call_moves(const CallingFunctions& before,
+                                      const CallingFunctions& after);
 
 }  // namespace instr

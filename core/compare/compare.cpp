@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <memory>
 #include <set>
 #include <tuple>
 #include <utility>
@@ -21,21 +20,22 @@ namespace {
 
 using Pairs = std::map<std::string, MeasurementPair>;
 
-Expected<void> add(Pairs& pairs, const ResultSet& set, const Measurement* MeasurementPair::*side) {
+Expected<void> add_measurements(Pairs& pairs, const ResultSet& set,
+                                const Measurement* MeasurementPair::*side) {
   for (const Measurement& measurement : set.results.measurements) {
     const Measurement*& place = pairs[measurement.variant.key].*side;
     if (place != nullptr) {
-      std::string key = printable(measurement.variant.key);
-      return fail(set.name + ": two measurements of `" + key + "`",
-                  "remove one of the two lines, or measure again");
+      return fail(
+          fmt::format("{}: two measurements of `{}`", set.name, printable(measurement.variant.key)),
+          "remove one of the two lines, or measure again");
     }
     place = &measurement;
   }
   return {};
 }
 
-// Whether to attribute it: instructions that changed, and metrics that fail, warn or gain.
-bool is_of_interest(const MetricChange& metric) {
+// True for instructions that changed, and for metrics that fail, warn or gain.
+bool needs_attribution(const MetricChange& metric) {
   return metric.change().value_or(0) != 0 &&
          (metric.metric == kInstructions || metric.verdict != Verdict::kPasses);
 }
@@ -45,10 +45,9 @@ Expected<void> attribute(ComparedRow& row, const ResultSet& before, const Result
   TRY_ASSIGN(auto functions_before, before.functions(row.key));
   TRY_ASSIGN(auto functions_after, after.functions(row.key));
   if (functions_before.empty() || functions_after.empty()) return {};
-  // The most important metric; the first of equal ones.
-  const MetricChange* max = nullptr;
+  const MetricChange* max = nullptr;  // the most important metric
   for (const MetricChange& metric : row.metrics) {
-    if (!is_of_interest(metric)) continue;
+    if (!needs_attribution(metric)) continue;
     if (!is_attributable(metric.metric, functions_before, functions_after)) continue;
     if (max == nullptr || metric.verdict > max->verdict) max = &metric;
   }
@@ -64,13 +63,12 @@ Expected<void> attribute_rows(Comparison& comparison, const ResultSet& before,
   Attributor attributor(options.attribution);
   std::size_t attributed = 0;
   for (ComparedRow& row : comparison.rows) {
-    if (std::none_of(row.metrics.begin(), row.metrics.end(), is_of_interest)) continue;
+    if (std::none_of(row.metrics.begin(), row.metrics.end(), needs_attribution)) continue;
     if (attributed == options.max_attributions) {
       ++comparison.not_attributed;
       continue;
     }
-    auto done = attribute(row, before, after, attributor);
-    if (!done) return done;
+    TRY(attribute(row, before, after, attributor));
     if (row.attribution) ++attributed;
   }
   return {};
@@ -80,11 +78,11 @@ Expected<void> add_lines(ComparedRow& row, const ResultSet& before, const Result
   TRY_ASSIGN(auto lines_before, before.lines(row.key));
   TRY_ASSIGN(auto lines_after, after.lines(row.key));
   if (!lines_before || !lines_after) return {};
-  row.lines = line_changes(*lines_before, *lines_after, row.ir_change());
+  row.lines = compare_lines(*lines_before, *lines_after, row.ir_change());
   return {};
 }
 
-Expected<void> add_lines_of_rows(Comparison& comparison, const ResultSet& before,
+Expected<void> add_lines_to_rows(Comparison& comparison, const ResultSet& before,
                                  const ResultSet& after, const CompareOptions& options) {
   if (!options.wants_lines || !before.lines || !after.lines) return {};
   std::size_t left = options.max_attributions;
@@ -97,24 +95,14 @@ Expected<void> add_lines_of_rows(Comparison& comparison, const ResultSet& before
 }
 
 // The order of rows with the same verdict.
-int rank(RowState state) {
-  switch (state) {
-    case RowState::kSlower: return 0;
-    case RowState::kFailedAfter: return 1;
-    case RowState::kMissing: return 2;
-    case RowState::kFailedBoth: return 3;
-    case RowState::kNotComparable: return 4;
-    case RowState::kFaster: return 5;
-    case RowState::kNew: return 6;
-    case RowState::kFailedBefore: return 7;
-    case RowState::kSkipped: return 8;
-    case RowState::kSame: return 9;
-  }
-  return 9;
-}
+constexpr RowState kByImportance[] = {
+    RowState::kSlower,        RowState::kFailedAfter, RowState::kMissing, RowState::kFailedBoth,
+    RowState::kNotComparable, RowState::kFaster,      RowState::kNew,     RowState::kFailedBefore,
+    RowState::kSkipped,       RowState::kSame};
 
-// The greatest relative change of a row: of its instructions, else of its other metrics.
-double impact(const ComparedRow& row) {
+// Returns the relative change of the instructions of a row or, if these are equal, the greatest of
+// its other metrics.
+double compute_impact(const ComparedRow& row) {
   double greatest = 0;
   for (const MetricChange& metric : row.metrics) {
     double size = std::fabs(metric.relative().value_or(0));
@@ -126,8 +114,9 @@ double impact(const ComparedRow& row) {
 
 void sort_rows(std::vector<ComparedRow>& rows) {
   const auto weight = [](const ComparedRow& row) {
-    return std::make_tuple(-static_cast<int>(row.verdict), rank(row.state), -impact(row),
-                           -std::fabs(row.ir_change()), std::string_view(row.key));
+    return std::make_tuple(
+        -static_cast<int>(row.verdict), std::ranges::find(kByImportance, row.state) - kByImportance,
+        -compute_impact(row), -std::fabs(row.ir_change()), std::string_view(row.key));
   };
   // Rows are large: their weights are computed once, and each row is moved once.
   std::vector<std::pair<decltype(weight(rows.front())), ComparedRow*>> weighted;
@@ -136,7 +125,7 @@ void sort_rows(std::vector<ComparedRow>& rows) {
   std::sort(weighted.begin(), weighted.end());
   std::vector<ComparedRow> sorted;
   sorted.reserve(rows.size());
-  for (const auto& [of_row, row] : weighted) sorted.push_back(std::move(*row));
+  for (const auto& [row_weight, row] : weighted) sorted.push_back(std::move(*row));
   rows = std::move(sorted);
 }
 
@@ -163,11 +152,11 @@ ComparisonSummary summarize(const std::vector<ComparedRow>& rows) {
   return summary;
 }
 
-// The metrics that any of the set's counts has, whether its value is readable or not.
-std::set<std::string> metrics_of(const ResultSet& set) {
+// Returns the metrics of all counts of the set, whether their values are readable or not.
+std::set<std::string> collect_metrics(const ResultSet& set) {
   std::set<std::string> names;
-  for (const Measurement& one : set.results.measurements) {
-    const auto* counted = std::get_if<Counted>(&one.outcome);
+  for (const Measurement& measurement : set.results.measurements) {
+    const auto* counted = std::get_if<Counted>(&measurement.outcome);
     if (counted == nullptr) continue;
     for (const auto& [name, value] : counted->metrics) names.insert(name);
     for (const auto& [name, why] : counted->lost) names.insert(name);
@@ -176,26 +165,26 @@ std::set<std::string> metrics_of(const ResultSet& set) {
 }
 
 // "a, b, c and 12 more"
-std::string some_of(const std::vector<std::string>& keys) {
-  constexpr std::size_t kMax = 3;
+std::string list_some(const std::vector<std::string>& keys) {
+  constexpr std::size_t kMaxListed = 3;
   std::string text;
-  for (std::size_t i = 0; i < std::min(keys.size(), kMax); ++i) {
+  for (std::size_t i = 0; i < std::min(keys.size(), kMaxListed); ++i) {
     text += (i == 0 ? "" : ", ") + printable(keys[i]);
   }
-  if (keys.size() <= kMax) return text;
-  return text + fmt::format(" and {} more", keys.size() - kMax);
+  if (keys.size() <= kMaxListed) return text;
+  return text + fmt::format(" and {} more", keys.size() - kMaxListed);
 }
 
-// One per changed limit, however many benchmarks have it.
+// Adds a problem for each changed limit, however many benchmarks have it.
 void add_limit_problems(Comparison& comparison) {
   std::map<LimitChange, std::vector<std::string>> keys;
   for (const ComparedRow& row : comparison.rows) {
     for (const LimitChange& change : row.limit_changes) keys[change].push_back(row.key);
   }
   for (const auto& [change, changed] : keys) {
-    comparison.problems.push_back(limit_change_text(change) + ", for " +
-                                  format_plural(changed.size(), "benchmark") + ": " +
-                                  some_of(changed));
+    comparison.problems.push_back(fmt::format("{}, for {}: {}", to_string(change),
+                                              format_plural(changed.size(), "benchmark"),
+                                              list_some(changed)));
     comparison.verdict = std::max(comparison.verdict, Verdict::kWarns);
   }
 }
@@ -222,7 +211,7 @@ void add_problems(Comparison& comparison, const ResultSet& before, const ResultS
 
 }  // namespace
 
-std::string limit_change_text(const LimitChange& change) {
+std::string to_string(const LimitChange& change) {
   std::string before = to_string(change.before.value_or(Limit{}));
   return fmt::format("the {}limit of {} is changed from {} to {} ({} holds)",
                      change.is_soft ? "soft " : "", printable(change.metric), before,
@@ -239,29 +228,15 @@ Limits default_limits() {
 }
 
 const char* to_string(RowState state) {
-  switch (state) {
-    case RowState::kSame: return "same";
-    case RowState::kSlower: return "slower";
-    case RowState::kFaster: return "faster";
-    case RowState::kNew: return "new";
-    case RowState::kMissing: return "missing";
-    case RowState::kFailedBefore: return "failed before";
-    case RowState::kFailedAfter: return "failed after";
-    case RowState::kFailedBoth: return "failed both";
-    case RowState::kSkipped: return "skipped";
-    case RowState::kNotComparable: return "not comparable";
-  }
-  return "unknown";
+  constexpr const char* kNames[] = {"same",    "slower",        "faster",       "new",
+                                    "missing", "failed before", "failed after", "failed both",
+                                    "skipped", "not comparable"};
+  return kNames[static_cast<std::size_t>(state)];
 }
 
 const char* to_string(Verdict verdict) {
-  switch (verdict) {
-    case Verdict::kPasses: return "passes";
-    case Verdict::kGain: return "gain";
-    case Verdict::kWarns: return "warns";
-    case Verdict::kFails: return "fails";
-  }
-  return "unknown";
+  constexpr const char* kNames[] = {"passes", "gain", "warns", "fails"};
+  return kNames[static_cast<std::size_t>(verdict)];
 }
 
 std::optional<double> MetricChange::change() const {
@@ -290,24 +265,24 @@ double ComparedRow::ir_change() const {
 }
 
 std::size_t ComparisonSummary::count(RowState state) const {
-  auto found = rows.find(state);
-  return found == rows.end() ? 0 : found->second;
+  const auto entry = rows.find(state);
+  return entry == rows.end() ? 0 : entry->second;
 }
 
 std::size_t ComparisonSummary::count(Verdict verdict) const {
-  auto found = verdicts.find(verdict);
-  return found == verdicts.end() ? 0 : found->second;
+  const auto entry = verdicts.find(verdict);
+  return entry == verdicts.end() ? 0 : entry->second;
 }
 
 Expected<Comparison> compare(const ResultSet& before, const ResultSet& after,
                              const CompareOptions& options) {
   Pairs pairs;
-  TRY(add(pairs, before, &MeasurementPair::before));
-  TRY(add(pairs, after, &MeasurementPair::after));
+  TRY(add_measurements(pairs, before, &MeasurementPair::before));
+  TRY(add_measurements(pairs, after, &MeasurementPair::after));
   Comparison comparison;
   comparison.before_name = before.name;
   comparison.after_name = after.name;
-  const std::set<std::string> known_before = metrics_of(before);
+  const std::set<std::string> known_before = collect_metrics(before);
   comparison.rows.reserve(pairs.size());
   for (const auto& [key, pair] : pairs) {
     TRY_ASSIGN(auto row, compare_row(key, pair, known_before, options));
@@ -316,7 +291,7 @@ Expected<Comparison> compare(const ResultSet& before, const ResultSet& after,
   }
   sort_rows(comparison.rows);
   TRY(attribute_rows(comparison, before, after, options));
-  TRY(add_lines_of_rows(comparison, before, after, options));
+  TRY(add_lines_to_rows(comparison, before, after, options));
   comparison.summary = summarize(comparison.rows);
   add_problems(comparison, before, after, options);
   return comparison;

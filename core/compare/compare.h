@@ -1,13 +1,11 @@
-// Compares two result sets: what changed, by how much, in which functions, and whether that is
-// within the limits. A pure function; values are per iteration, in the metrics' own units.
+// Compares two result sets: which metrics changed, by how much, in which functions, and whether the
+// changes are within the limits. Pure; values are per iteration, in the units of the metrics.
 #pragma once
 
 #include <cstddef>
 #include <map>
-#include <memory>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "core/base/error.h"
@@ -20,38 +18,40 @@
 
 namespace instr {
 
-// By metric's name. An increase beyond `hard` fails, one beyond `soft` warns; a decrease beyond
-// `hard` is a gain to announce. A metric without a limit is only shown.
+// Limits by metric. An increase beyond `hard` fails, an increase beyond `soft` warns, and a
+// decrease beyond `hard` is a gain to announce. A metric without a limit is only shown.
 struct Limits {
   std::map<std::string, Limit> hard;
   std::map<std::string, Limit> soft;
 };
 
-// Those of the metrics that every count has. Others have theirs where both sides were measured.
+// The limits of the metrics that every count has. Other metrics have theirs if both sides were
+// measured.
 Limits default_limits();
 
 struct CompareOptions {
   Limits limits = default_limits();
-  // The limit of a metric is searched for here first, by the row's key, then among the (hard)
-  // limits that the results carry from their definitions, then in `limits`.
+  // Limits by key. They have precedence over the (hard) limits that the results carry from their
+  // definitions, and these over `limits`.
   std::map<std::string, Limits> by_key;
-  // The same at the base; nothing: as `by_key`.
+  // Limits by key at the base; nothing: as `by_key`.
   std::optional<std::map<std::string, Limits>> by_key_before;
   // The limits of the earlier results apply to each of their keys, so that a change cannot loosen
   // its own limits. False for expected counts, which carry none.
   bool base_has_limits = true;
-  Acceptances accepted;               // changes that pass, whatever the limits
-  bool allow_new = true;              // else a row that has no baseline fails
-  bool allow_missing = false;         // else a row that is no longer counted fails
-  bool allow_failed = false;          // else a row that fails after, or before and after, fails
-  bool allow_not_comparable = false;  // else a lost metric or a count that is not steady fails
-  bool allow_nothing = false;         // else a comparison without one comparable row fails
+  Acceptances accepted;  // changes that pass, whatever the limits
+  // If false, the check fails for these:
+  bool allow_new = true;              // a row that has no baseline
+  bool allow_missing = false;         // a row that is no longer counted
+  bool allow_failed = false;          // a row that fails after, or before and after
+  bool allow_not_comparable = false;  // a lost metric, or a count that is not steady
+  bool allow_nothing = false;         // a comparison without any comparable row
   AttributionOptions attribution;
   std::size_t max_attributions = 50;  // rows whose change is attributed, most important first
-  bool wants_lines = false;           // of the sources, of these rows
+  bool wants_lines = false;           // compares the source lines of these rows, too
 };
 
-// A limit that differs between the two sides; that of `before` applies. Nothing: no limit.
+// A limit that differs between the two sides; the limit of `before` applies. Nothing: no limit.
 struct LimitChange {
   std::string metric;
   bool is_soft = false;
@@ -62,10 +62,10 @@ struct LimitChange {
 };
 
 // "the limit of instructions is changed from 0.5% to none (0.5% holds)"
-std::string limit_change_text(const LimitChange& change);
+std::string to_string(const LimitChange& change);
 
-// The state of a key. Slower and faster are judged by instructions or, if these are equal, by the
-// first other metric that differs, in the order of limit_metrics() and then of their names.
+// The state of a key. Slower and faster are judged by the first metric that differs, in the order
+// of limit_metrics(), which begins with instructions, and then of their names.
 enum class RowState {
   kSame,  // every metric is exactly equal
   kSlower,
@@ -76,12 +76,12 @@ enum class RowState {
   kFailedAfter,
   kFailedBoth,
   kSkipped,        // skipped after
-  kNotComparable,  // counted in both, but `reason`
+  kNotComparable,  // counted on both sides; ComparedRow::reason says why it cannot be compared
 };
 
 const char* to_string(RowState state);  // "same", ..., "failed after", "not comparable"
 
-// In the order of severity.
+// Verdicts in the order of severity.
 enum class Verdict { kPasses, kGain, kWarns, kFails };
 
 const char* to_string(Verdict verdict);  // "passes", "gain", "warns", "fails"
@@ -93,7 +93,7 @@ struct MetricChange {
   std::optional<Limit> hard;
   std::optional<Limit> soft;
   Verdict verdict = Verdict::kPasses;
-  std::optional<Acceptance> accepted = {};  // then it passes, though it is beyond its limit
+  std::optional<Acceptance> accepted = {};  // set: it passes, though it is beyond its limit
   std::optional<Speedup> speedup = {};      // of times whose repetitions are known on both sides
 
   // after - before; nothing if a side is absent, 0 for times explained by chance.
@@ -111,23 +111,20 @@ struct ComparedRow {
   // In the order of limit_metrics(), then of their names; new and missing rows have only one side.
   std::vector<MetricChange> metrics;
   std::vector<LimitChange> limit_changes;
-  // Of the metric that fails, warns or gains, else of the instructions, if it changed and the
-  // functions of both sides have it, for the most important rows.
+  // For the most important rows: the functions in which the metric that fails, warns or gains
+  // changed, else those in which the instructions did, if the functions of both sides are known.
   std::optional<Attribution> attribution;
-  // Of the instructions, if they changed, and both sides have the costs of lines.
+  // The lines in which the instructions changed, if both sides have the costs of lines.
   std::optional<LineChanges> lines = {};
 
-  // The metric of that name, or null.
-  const MetricChange* metric(const std::string& name) const;
-
-  // Of the instructions: after - before; 0 if a side has none.
-  double ir_change() const;
+  const MetricChange* metric(const std::string& name) const;  // null if the row lacks it
+  double ir_change() const;  // instructions after - before; 0 if a side has none
 };
 
 struct ComparisonSummary {
   std::map<RowState, std::size_t> rows;  // per state that occurs
   std::map<Verdict, std::size_t> verdicts;
-  std::size_t comparable = 0;  // same, slower and faster ones
+  std::size_t comparable = 0;  // rows that are same, slower or faster
   // The geometric mean of after/before of the instructions, over the `ratio_rows` comparable rows
   // in which both are above 0; nothing if there are none.
   std::optional<double> ratio;
@@ -143,7 +140,7 @@ struct Comparison {
   std::vector<ComparedRow> rows;  // most important first
   ComparisonSummary summary;
   Verdict verdict = Verdict::kPasses;  // the worst of the rows and the problems
-  std::size_t not_attributed = 0;      // changed rows beyond CompareOptions::most_attributions
+  std::size_t not_attributed = 0;      // changed rows beyond CompareOptions::max_attributions
   // Problems of the comparison as a whole: nothing to compare, a truncated file, changed limits.
   std::vector<std::string> problems;
 };

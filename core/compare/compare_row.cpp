@@ -15,7 +15,7 @@ namespace {
 
 enum class Side { kAbsent, kCounted, kSkipped, kFailed };
 
-Side side_of(const Measurement* measurement) {
+Side classify(const Measurement* measurement) {
   if (measurement == nullptr) return Side::kAbsent;
   if (std::holds_alternative<Counted>(measurement->outcome)) return Side::kCounted;
   const auto* failure = std::get_if<Failure>(&measurement->outcome);
@@ -23,12 +23,12 @@ Side side_of(const Measurement* measurement) {
   return Side::kFailed;
 }
 
-const Counted* counted_of(const Measurement* measurement) {
+const Counted* get_counted(const Measurement* measurement) {
   return measurement == nullptr ? nullptr : std::get_if<Counted>(&measurement->outcome);
 }
 
-// Why there is no count.
-std::string reason_of(const Measurement& measurement) {
+// Returns why a measurement has no count.
+std::string explain_outcome(const Measurement& measurement) {
   if (const auto* skipped = std::get_if<Skipped>(&measurement.outcome)) return skipped->reason;
   const auto* failure = std::get_if<Failure>(&measurement.outcome);
   if (failure == nullptr) return "";
@@ -37,33 +37,34 @@ std::string reason_of(const Measurement& measurement) {
   return failure->message.empty() ? kind : kind + ": " + failure->message;
 }
 
-// The metrics of both, in the order of limit_metrics(), then of their names.
-std::vector<std::string> metric_names(const Counted* before, const Counted* after) {
-  std::set<std::string> found;
+// Returns the metrics of both, in the order of limit_metrics(), then of their names.
+std::vector<std::string> list_metrics(const Counted* before, const Counted* after) {
+  std::set<std::string> rest;
   for (const Counted* counted : {before, after}) {
     if (counted == nullptr) continue;
-    for (const auto& [name, value] : counted->metrics) found.insert(name);
-    for (const auto& [name, why] : counted->lost) found.insert(name);
+    for (const auto& [name, value] : counted->metrics) rest.insert(name);
+    for (const auto& [name, why] : counted->lost) rest.insert(name);
   }
   std::vector<std::string> names;
   for (const std::string& name : limit_metrics()) {
-    if (found.erase(name) > 0) names.push_back(name);
+    if (rest.erase(name) > 0) names.push_back(name);
   }
-  names.insert(names.end(), found.begin(), found.end());
+  names.insert(names.end(), rest.begin(), rest.end());
   return names;
 }
 
-// A number that is none (a file edited by hand may hold it) is no value.
-std::optional<double> value_of(const Counted* counted, const std::string& metric) {
+// Returns nothing for a value that is not finite, which a file edited by hand may contain.
+std::optional<double> find_value(const Counted* counted, const std::string& metric) {
   if (counted == nullptr) return std::nullopt;
-  auto found = counted->metrics.find(metric);
-  if (found == counted->metrics.end() || !std::isfinite(found->second)) return std::nullopt;
-  return found->second;
+  const auto value = counted->metrics.find(metric);
+  if (value == counted->metrics.end() || !std::isfinite(value->second)) return std::nullopt;
+  return value->second;
 }
 
-// What one side says the row is limited to, the most particular limit of each metric.
-Expected<Limits> limits_of(const Measurement& measurement,
-                           const std::map<std::string, Limits>& by_key, const Limits& otherwise) {
+// Returns the most specific limit of each metric that a side has for the row.
+Expected<Limits> collect_limits(const Measurement& measurement,
+                                const std::map<std::string, Limits>& by_key,
+                                const Limits& otherwise) {
   const Variant& variant = measurement.variant;
   Limits limits;
   if (auto own = by_key.find(variant.key); own != by_key.end()) limits = own->second;
@@ -82,11 +83,11 @@ Expected<Limits> limits_of(const Measurement& measurement,
   return limits;
 }
 
-std::optional<Limit> limit_of(const std::map<std::string, Limit>& limits,
-                              const std::string& metric) {
-  auto found = limits.find(metric);
-  if (found == limits.end() || found->second.is_none()) return std::nullopt;
-  return found->second;
+std::optional<Limit> find_limit(const std::map<std::string, Limit>& limits,
+                                const std::string& metric) {
+  const auto limit = limits.find(metric);
+  if (limit == limits.end() || limit->second.is_none()) return std::nullopt;
+  return limit->second;
 }
 
 void add_limit_changes(std::vector<LimitChange>& changes, bool is_soft,
@@ -97,25 +98,26 @@ void add_limit_changes(std::vector<LimitChange>& changes, bool is_soft,
     for (const auto& [metric, limit] : *limits) metrics.insert(metric);
   }
   for (const std::string& metric : metrics) {
-    LimitChange change{metric, is_soft, limit_of(before, metric), limit_of(after, metric)};
+    LimitChange change{metric, is_soft, find_limit(before, metric), find_limit(after, metric)};
     if (change.before != change.after) changes.push_back(std::move(change));
   }
 }
 
-// Gives the limits that hold for the row, and notes those that the later side has otherwise.
+// Returns the limits that hold for the row, and records how the later side differs.
 Expected<Limits> settle_limits(ComparedRow& row, const MeasurementPair& pair,
                                const CompareOptions& options) {
-  auto of_after = [&] { return limits_of(*pair.after, options.by_key, options.limits); };
+  const auto collect_after = [&] {
+    return collect_limits(*pair.after, options.by_key, options.limits);
+  };
   if (pair.before == nullptr || (!options.base_has_limits && pair.after != nullptr)) {
-    return of_after();
+    return collect_after();
   }
   const auto& by_key_before = options.by_key_before ? *options.by_key_before : options.by_key;
-  auto before = limits_of(*pair.before, by_key_before, options.limits);
+  auto before = collect_limits(*pair.before, by_key_before, options.limits);
   if (!before || pair.after == nullptr) return before;
-  auto after = of_after();
-  if (!after) return after;
-  add_limit_changes(row.limit_changes, false, before->hard, after->hard);
-  add_limit_changes(row.limit_changes, true, before->soft, after->soft);
+  TRY_ASSIGN(const auto after, collect_after());
+  add_limit_changes(row.limit_changes, false, before->hard, after.hard);
+  add_limit_changes(row.limit_changes, true, before->soft, after.soft);
   return before;
 }
 
@@ -128,22 +130,21 @@ Verdict judge(const MetricChange& metric) {
   return Verdict::kPasses;
 }
 
-// Of a metric whose repetitions are known on both sides.
-std::optional<Speedup> speedup_of(const std::string& metric, const Counted* before,
-                                  const Counted* after) {
-  if (before == nullptr || after == nullptr || !before->timing || !after->timing)
-    return std::nullopt;
+// Returns nothing unless the repetitions of the metric are known on both sides.
+std::optional<Speedup> find_speedup(const std::string& metric, const Counted* before,
+                                    const Counted* after) {
+  if (!before || !after || !before->timing || !after->timing) return std::nullopt;
   return speedup(before->timing->of(metric), after->timing->of(metric));
 }
 
-std::vector<MetricChange> metrics_of(const Counted* before, const Counted* after,
-                                     const Limits& limits) {
+std::vector<MetricChange> compare_metrics(const Counted* before, const Counted* after,
+                                          const Limits& limits) {
   std::vector<MetricChange> metrics;
-  for (const std::string& name : metric_names(before, after)) {
-    MetricChange metric{name, value_of(before, name), value_of(after, name),
-                        limit_of(limits.hard, name), limit_of(limits.soft, name)};
-    metric.speedup = speedup_of(name, before, after);
-    // What is measured only on request has its default limit only where it was.
+  for (const std::string& name : list_metrics(before, after)) {
+    MetricChange metric{name, find_value(before, name), find_value(after, name),
+                        find_limit(limits.hard, name), find_limit(limits.soft, name)};
+    metric.speedup = find_speedup(name, before, after);
+    // A metric that is measured on request has its default limit only if both sides have it.
     const Metric* known = find_metric(name, kEventMetrics);
     const bool has_default = known != nullptr && !known->hard_limit.is_none();
     if (has_default && metric.before && metric.after && !limits.hard.contains(name)) {
@@ -160,19 +161,18 @@ void add_reason(ComparedRow& row, const std::string& reason) {
   row.reason += (row.reason.empty() ? "" : "; ") + reason;
 }
 
-// What is beyond its limit passes if it was accepted.
-void judge(MetricChange& metric, ComparedRow& row, const Acceptances& accepted) {
-  metric.verdict = judge(metric);
+// Lets an accepted change pass that is beyond its limit.
+void accept(MetricChange& metric, ComparedRow& row, const Acceptances& accepted) {
   if (metric.verdict < Verdict::kWarns) return;
-  const Acceptance* one =
+  const Acceptance* acceptance =
       find_accepted(accepted, row.key, metric.metric, *metric.before, *metric.after);
-  if (one == nullptr) return;
-  metric.accepted = *one;
+  if (acceptance == nullptr) return;
+  metric.accepted = *acceptance;
   metric.verdict = Verdict::kPasses;
-  add_reason(row, metric.metric + " " + to_string(*one));
+  add_reason(row, metric.metric + " " + to_string(*acceptance));
 }
 
-RowState state_of(const std::vector<MetricChange>& metrics) {
+RowState judge_direction(const std::vector<MetricChange>& metrics) {
   for (const MetricChange& metric : metrics) {
     double change = metric.change().value_or(0);
     if (change != 0) return change > 0 ? RowState::kSlower : RowState::kFaster;
@@ -180,11 +180,11 @@ RowState state_of(const std::vector<MetricChange>& metrics) {
   return RowState::kSame;
 }
 
-std::string unsteady_reason(const Counted& counted, const char* side) {
+std::string explain_unsteady(const Counted& counted, const char* side) {
   return fmt::format("not steady {} ({})", side, unsteady_counts(counted));
 }
 
-// What cannot be compared fails, unless it may.
+// Marks a row that cannot be compared, which fails unless that is allowed.
 void give_up(ComparedRow& row, const std::string& reason, const CompareOptions& options) {
   row.state = RowState::kNotComparable;
   add_reason(row, reason);
@@ -192,31 +192,31 @@ void give_up(ComparedRow& row, const std::string& reason, const CompareOptions& 
 }
 
 // "no instructions before (base.jsonl:4: it is null)"
-std::string lost_reason(const std::string& metric, const Counted& counted, const char* side) {
+std::string explain_lost(const std::string& metric, const Counted& counted, const char* side) {
   std::string reason = fmt::format("no {} {}", printable(metric), side);
   auto why = counted.lost.find(metric);
   return why == counted.lost.end() ? reason : fmt::format("{} ({})", reason, why->second);
 }
 
-// Metrics that a side should have and lacks: those whose value was found to be none, and those with
-// a limit that the other side has, unless no earlier result has them. What is newly asked for has
-// no baseline yet.
-void take_lost_metrics(ComparedRow& row, const Counted& before, const Counted& after,
-                       const std::set<std::string>& known_before, const CompareOptions& options) {
+// Reports metrics that a side should have and lacks: metrics with an invalid value, and metrics
+// with a limit that only the other side has. A metric that no earlier result has was newly
+// requested, and has no baseline yet.
+void report_lost_metrics(ComparedRow& row, const Counted& before, const Counted& after,
+                         const std::set<std::string>& known_before, const CompareOptions& options) {
   for (const MetricChange& metric : row.metrics) {
     const std::string& name = metric.metric;
     bool is_limited =
         (metric.hard || metric.soft) && metric.before.has_value() != metric.after.has_value();
     bool is_new = !metric.before && !known_before.contains(name);
     if (before.lost.contains(name) || (is_limited && !metric.before && !is_new)) {
-      give_up(row, lost_reason(name, before, "before"), options);
+      give_up(row, explain_lost(name, before, "before"), options);
     } else if (is_limited && is_new) {
       add_reason(row, fmt::format("no {} before, in any row", printable(name)));
       raise(row, Verdict::kWarns);
       if (name == kInstructions) row.state = RowState::kNotComparable;
     }
     if (after.lost.contains(name) || (is_limited && !metric.after)) {
-      give_up(row, lost_reason(name, after, "after"), options);
+      give_up(row, explain_lost(name, after, "after"), options);
     }
   }
 }
@@ -231,25 +231,26 @@ void compare_counts(ComparedRow& row, const Counted& before, const Counted& afte
   if (before.gated != after.gated) {
     return give_up(row, fmt::format("not gated {}", before.gated ? "after" : "before"), options);
   }
-  if (!before.steady) {  // an earlier commit has made it so, and nothing can be said of this one
+  if (!before.steady) {  // due to an earlier commit, so that this one cannot be judged
     row.state = RowState::kNotComparable;
-    row.reason = unsteady_reason(before, "before");
+    row.reason = explain_unsteady(before, "before");
     return;
   }
-  if (!after.steady) return give_up(row, unsteady_reason(after, "after"), options);
+  if (!after.steady) return give_up(row, explain_unsteady(after, "after"), options);
   for (MetricChange& metric : row.metrics) {
-    judge(metric, row, options.accepted);
+    metric.verdict = judge(metric);
+    accept(metric, row, options.accepted);
     raise(row, metric.verdict);
   }
-  row.state = state_of(row.metrics);
-  take_lost_metrics(row, before, after, known_before, options);
-  bool any = std::any_of(row.metrics.begin(), row.metrics.end(),
-                         [](const MetricChange& metric) { return metric.change().has_value(); });
-  if (!any) give_up(row, "no metric has a value on both sides", options);
+  row.state = judge_direction(row.metrics);
+  report_lost_metrics(row, before, after, known_before, options);
+  const bool has_change = std::ranges::any_of(
+      row.metrics, [](const MetricChange& metric) { return metric.change().has_value(); });
+  if (!has_change) give_up(row, "no metric has a value on both sides", options);
 }
 
-// The state of a row that is not counted on both sides.
-RowState state_of(Side before, Side after) {
+// Returns the state of a row that is not counted on both sides.
+RowState choose_state(Side before, Side after) {
   if (after == Side::kAbsent) return RowState::kMissing;
   if (after == Side::kSkipped) return RowState::kSkipped;
   if (after == Side::kFailed) {
@@ -258,7 +259,7 @@ RowState state_of(Side before, Side after) {
   return before == Side::kFailed ? RowState::kFailedBefore : RowState::kNew;
 }
 
-Verdict verdict_of(RowState state, Side before, const CompareOptions& options) {
+Verdict choose_verdict(RowState state, Side before, const CompareOptions& options) {
   auto unless = [](bool allowed, Verdict otherwise) {
     return allowed ? otherwise : Verdict::kFails;
   };
@@ -266,7 +267,7 @@ Verdict verdict_of(RowState state, Side before, const CompareOptions& options) {
     case RowState::kNew:
     case RowState::kFailedBefore: return unless(options.allow_new, Verdict::kPasses);
     case RowState::kMissing: return unless(options.allow_missing, Verdict::kWarns);
-    // What was counted and no longer is has gone, for whatever reason.
+    // Counted before and skipped now: treated as missing.
     case RowState::kSkipped:
       return before == Side::kCounted ? unless(options.allow_missing, Verdict::kWarns)
                                       : Verdict::kPasses;
@@ -280,17 +281,17 @@ Verdict verdict_of(RowState state, Side before, const CompareOptions& options) {
   return Verdict::kPasses;
 }
 
-std::string reason_of(RowState state, const MeasurementPair& pair) {
+std::string explain_state(RowState state, const MeasurementPair& pair) {
   if (state == RowState::kMissing || state == RowState::kNew) {
-    const Measurement* there = pair.before;
-    if (side_of(there) == Side::kSkipped) return "skipped before: " + reason_of(*there);
-    if (side_of(there) == Side::kFailed) return "failed before: " + reason_of(*there);
+    const Side before = classify(pair.before);
+    if (before == Side::kSkipped) return "skipped before: " + explain_outcome(*pair.before);
+    if (before == Side::kFailed) return "failed before: " + explain_outcome(*pair.before);
     return "";
   }
-  return reason_of(state == RowState::kFailedBefore ? *pair.before : *pair.after);
+  return explain_outcome(state == RowState::kFailedBefore ? *pair.before : *pair.after);
 }
 
-// An error if a limit on times could not fail whatever they are.
+// An error if there are too few repetitions for any limit on times to fail.
 Expected<void> check_repetitions(const ComparedRow& row, const Counted& before,
                                  const Counted& after) {
   for (const MetricChange& metric : row.metrics) {
@@ -316,18 +317,18 @@ Expected<ComparedRow> compare_row(const std::string& key, const MeasurementPair&
   ComparedRow row;
   row.key = key;
   TRY_ASSIGN(auto limits, settle_limits(row, pair, options));
-  const Counted* before = counted_of(pair.before);
-  const Counted* after = counted_of(pair.after);
-  row.metrics = metrics_of(before, after, limits);
+  const Counted* before = get_counted(pair.before);
+  const Counted* after = get_counted(pair.after);
+  row.metrics = compare_metrics(before, after, limits);
   if (before != nullptr && after != nullptr) {
     TRY(check_repetitions(row, *before, *after));
     compare_counts(row, *before, *after, known_before, options);
     return row;
   }
-  Side side_before = side_of(pair.before);
-  row.state = state_of(side_before, side_of(pair.after));
-  row.verdict = verdict_of(row.state, side_before, options);
-  row.reason = reason_of(row.state, pair);
+  Side side_before = classify(pair.before);
+  row.state = choose_state(side_before, classify(pair.after));
+  row.verdict = choose_verdict(row.state, side_before, options);
+  row.reason = explain_state(row.state, pair);
   return row;
 }
 

@@ -1,4 +1,4 @@
-// One key of a comparison: its measurements before and after, as a row with a verdict.
+// Compares the measurements of a key, before and after, and gives the row its verdict.
 #pragma once
 
 #include <set>
@@ -13,9 +13,9 @@ struct MeasurementPair {
   const Measurement* after = nullptr;
 };
 
-// At least one of `pair` is set. `known_before`: the metrics that any of the earlier results has;
-// any other is newly requested, and not lost. An error if a limit that a measurement carries cannot
-// be parsed.
+// At least one side of `pair` is set. `known_before`: the metrics of all earlier results; any other
+// metric is newly requested, and not lost. An error if a limit that a measurement carries is
+// invalid.
 Expected<ComparedRow> compare_row(const std::string& key, const MeasurementPair& pair,
                                   const std::set<std::string>& known_before,
                                   const CompareOptions& options);

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
+#include <cmath>
 #include <filesystem>
 #include <utility>
 
@@ -15,8 +17,8 @@ namespace instr {
 
 Errors CsvReader::read_all() {
   const bool is_csv = std::filesystem::path(source_.path()).extension() == ".csv";
-  if (!is_csv && !format_.things.empty()) {
-    return {{source_.at(0, 0), fmt::format("{} are in a CSV file", format_.things),
+  if (!is_csv && !format_.content.empty()) {
+    return {{source_.at(0, 0), fmt::format("{} are in a CSV file", format_.content),
              "give the file a name that ends in .csv"}};
   }
   const std::string names = fmt::format("{}\n", fmt::join(format_.columns, ","));
@@ -28,7 +30,7 @@ Errors CsvReader::read_all() {
   head_ = header->comment + names;
   if (!read_header(*header)) return std::move(errors_);
   while (const auto record = next()) {
-    if (has_its_fields(*record)) read_record(*record);
+    if (check_fields(*record)) read_record(*record);
   }
   return std::move(errors_);
 }
@@ -55,7 +57,7 @@ bool CsvReader::read_header(const CsvRecord& header) {
   return true;
 }
 
-bool CsvReader::has_its_fields(const CsvRecord& record) {
+bool CsvReader::check_fields(const CsvRecord& record) {
   const std::size_t count = record.fields.size();
   if (count >= format_.min_columns && count <= columns_) return true;
   return refuse(
@@ -72,9 +74,17 @@ bool CsvReader::refuse(std::size_t at, std::string what, std::string advice) {
 bool CsvReader::read_metric(const CsvField& field, std::string& metric) {
   metric = metric_name(trim(field.text));
   const auto& known = limit_metrics();
-  if (std::find(known.begin(), known.end(), metric) != known.end()) return true;
+  if (std::ranges::find(known, metric) != known.end()) return true;
   return refuse(field.begin, fmt::format("unknown metric `{}`", printable(metric)),
                 did_you_mean(metric, known));
+}
+
+std::optional<double> CsvReader::parse_number(const CsvField& field) {
+  const std::string_view text = trim(field.text);
+  double number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  const bool is_number = error == std::errc{} && end == text.data() + text.size();
+  return is_number && std::isfinite(number) ? std::optional(number) : std::nullopt;
 }
 
 std::optional<CsvRecord> CsvReader::next() {
@@ -93,7 +103,7 @@ std::optional<CsvRecord> CsvReader::next() {
   return std::nullopt;
 }
 
-// The end of the line's text: before "\n", "\r\n" or the end of the file.
+// Returns the end of the text of the line: before "\n", "\r\n" or the end of the file.
 std::size_t CsvReader::line_end() const {
   const std::size_t end = std::min(text_.find('\n', at_), text_.size());
   return end > at_ && text_[end - 1] == '\r' ? end - 1 : end;
@@ -144,7 +154,7 @@ bool CsvReader::read_quoted(CsvField& field) {
   return refuse(at_, "text after the closing quote", "a quote in a field is written twice");
 }
 
-std::string count_text(double value) {
+std::string format_exactly(double value) {
   return fmt::format("{}", value + 0.0);  // -0 becomes 0
 }
 

@@ -1,6 +1,6 @@
-// CSV files of this project that people write too. What is wrong is an error with its place, and
-// the rest is read all the same; the comments are kept, so that a program that writes the file
-// again has them. Quoted as in RFC 4180; a line that begins with `#` is a comment.
+// Reads CSV files of this project that people also write by hand. Each mistake is an error with its
+// place, after which reading goes on. Comments are kept, so that a program can write the file
+// again. Quoted as in RFC 4180; a line that begins with `#` is a comment.
 #pragma once
 
 #include <cstddef>
@@ -28,9 +28,10 @@ struct CsvRecord {
 
 struct CsvFormat {
   std::vector<std::string_view> columns;  // the names in the header
-  std::size_t min_columns = 0;            // those after these may be omitted
+  std::size_t min_columns = 0;            // further columns may be omitted
   std::string_view record_advice;         // for a record that has too few or too many fields
-  std::string_view things = {};  // that are in a file whose name ends in .csv; empty: in any file
+  // The content, such as "expected counts", of a file whose name must end in .csv; empty: any name.
+  std::string_view content = {};
 };
 
 class CsvReader {
@@ -41,7 +42,7 @@ class CsvReader {
   CsvReader(const CsvReader&) = delete;
   CsvReader& operator=(const CsvReader&) = delete;
 
-  // The errors of all lines.
+  // Reads all lines and returns their errors.
   Errors read_all();
 
   // After read_all(): the header with the comments above it, and the comments below the last
@@ -49,21 +50,24 @@ class CsvReader {
   const std::string& head() const { return head_; }
   const std::string& tail() const { return comment_; }
 
-  // A record with as many fields as the header has; only columns that may be omitted can lack.
+  // Takes a record, which has the fields of the header, except perhaps those that may be omitted.
   virtual void read_record(const CsvRecord& record) = 0;
 
-  // False, with an error at that byte.
+  // Adds an error at that byte, and returns false.
   bool refuse(std::size_t at, std::string what, std::string advice);
 
-  // A metric that may have a limit.
+  // Reads a metric that may have a limit.
   bool read_metric(const CsvField& field, std::string& metric);
+
+  // Returns nothing if the field is not a finite number.
+  static std::optional<double> parse_number(const CsvField& field);
 
   int line_of(const CsvField& field) const { return source_.place(field.begin).line; }
 
  private:
   std::optional<CsvRecord> next();
   bool read_header(const CsvRecord& header);
-  bool has_its_fields(const CsvRecord& record);
+  bool check_fields(const CsvRecord& record);
   std::size_t line_end() const;
   void skip_line();
   bool read_fields(CsvRecord& record);
@@ -80,7 +84,7 @@ class CsvReader {
   std::string comment_;  // since the last record
 };
 
-// The shortest text that reads as the same number; 0 has no sign.
-std::string count_text(double value);
+// Returns the shortest text that reads as the same number; 0 has no sign.
+std::string format_exactly(double value);
 
 }  // namespace instr

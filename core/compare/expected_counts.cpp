@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <set>
 #include <tuple>
@@ -20,9 +19,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A line of the file.
 struct ExpectedCount {
-  std::string comment;  // above it
+  std::string comment;  // above the line of the file
   std::string key;
   std::string metric = {};
   double value = 0;  // finite, not negative
@@ -60,20 +58,21 @@ class CountReader : private CsvReader {
     const bool has_metric = read_metric(fields[1], count.metric);
     const bool has_number = read_number(fields[2], count);
     const bool has_margin = fields.size() == kMinCountColumns || read_margin(fields[3], count);
-    if (!has_metric || !has_number || !has_margin || !is_first(fields[0], count)) return;
+    if (!has_metric || !has_number || !has_margin || !check_is_first(fields[0], count)) return;
     counts_.push_back(std::move(count));
   }
 
   bool read_number(const CsvField& field, ExpectedCount& count) {
+    const auto number = parse_number(field);
+    if (number && *number >= 0) {
+      count.value = *number;
+      return true;
+    }
     const std::string_view text = trim(field.text);
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count.value);
-    const bool is_number = error == std::errc{} && end == text.data() + text.size();
-    if (is_number && std::isfinite(count.value) && count.value >= 0) return true;
-    const bool is_negative = is_number && count.value < 0;
     return refuse(field.begin,
                   text.empty() ? "there is no expected count"
                                : fmt::format("`{}` is {}", printable(text),
-                                             is_negative ? "negative" : "not a count"),
+                                             number ? "negative" : "not a count"),
                   "write a number of 0 or more, such as `12345` or `12.5`");
   }
 
@@ -87,7 +86,7 @@ class CountReader : private CsvReader {
     return true;
   }
 
-  bool is_first(const CsvField& field, const ExpectedCount& count) {
+  bool check_is_first(const CsvField& field, const ExpectedCount& count) {
     const auto [known, is_new] = seen_.emplace(std::pair(count.key, count.metric), line_of(field));
     if (is_new) return true;
     return refuse(field.begin,
@@ -100,7 +99,7 @@ class CountReader : private CsvReader {
   std::map<std::pair<std::string, std::string>, int> seen_;
 };
 
-ExpectedCounts baseline_of(const std::vector<ExpectedCount>& counts) {
+ExpectedCounts make_baseline(const std::vector<ExpectedCount>& counts) {
   ExpectedCounts expected;
   auto& measurements = expected.baseline.measurements;
   std::map<std::string, std::size_t> places;
@@ -129,8 +128,8 @@ ExpectedCounts baseline_of(const std::vector<ExpectedCount>& counts) {
   return expected;
 }
 
-// The reproducible numbers of a measurement, by metric.
-std::map<std::string, double> exact_counts(const Measurement& measurement) {
+// Returns the reproducible numbers of a measurement, by metric.
+std::map<std::string, double> select_exact_counts(const Measurement& measurement) {
   const auto* counted = std::get_if<Counted>(&measurement.outcome);
   if (counted == nullptr || !counted->gated || !counted->steady) return {};
   std::map<std::string, double> counts = counted->metrics;
@@ -139,8 +138,8 @@ std::map<std::string, double> exact_counts(const Measurement& measurement) {
   return counts;
 }
 
-// The metrics of the file, or all if it has no count.
-std::vector<std::string> metrics_in(const std::vector<ExpectedCount>& counts) {
+// Returns the metrics of the file, or all metrics if it has no count.
+std::vector<std::string> list_metrics(const std::vector<ExpectedCount>& counts) {
   if (counts.empty()) return limit_metrics();
   std::set<std::string> metrics;
   for (const ExpectedCount& count : counts) metrics.insert(count.metric);
@@ -150,10 +149,11 @@ std::vector<std::string> metrics_in(const std::vector<ExpectedCount>& counts) {
 using CountsByKey = std::map<std::string, std::map<std::string, double>>;
 
 // Uses the first of two measurements of a key.
-CountsByKey exact_counts(const std::vector<Measurement>& measurements) {
+CountsByKey select_exact_counts(const std::vector<Measurement>& measurements) {
   CountsByKey counts;
-  for (const Measurement& one : measurements) {
-    if (!one.variant.key.empty()) counts.emplace(one.variant.key, exact_counts(one));
+  for (const Measurement& measurement : measurements) {
+    const std::string& key = measurement.variant.key;
+    if (!key.empty()) counts.emplace(key, select_exact_counts(measurement));
   }
   return counts;
 }
@@ -163,13 +163,13 @@ void update_known(std::vector<ExpectedCount>& counts, const CountsByKey& measure
                   const IsSelected& is_selected, ExpectedUpdate& update) {
   std::set<std::string> removed;
   for (ExpectedCount& count : counts) {
-    const auto found = measured.find(count.key);
-    if (found == measured.end()) {
+    const auto values = measured.find(count.key);
+    if (values == measured.end()) {
       if (is_selected(count.key)) removed.insert(count.key);
       continue;
     }
-    const auto value = found->second.find(count.metric);
-    if (value == found->second.end() || value->second == count.value) continue;
+    const auto value = values->second.find(count.metric);
+    if (value == values->second.end() || value->second == count.value) continue;
     count.value = value->second;
     ++update.changed;
   }
@@ -192,17 +192,17 @@ void add_new(std::vector<ExpectedCount>& counts, CountsByKey measured,
   }
 }
 
-std::string text_of(std::vector<ExpectedCount> counts, const std::string& head,
-                    const std::string& tail) {
+std::string format_file(std::vector<ExpectedCount> counts, const std::string& head,
+                        const std::string& tail) {
   std::sort(counts.begin(), counts.end(), [](const ExpectedCount& a, const ExpectedCount& b) {
     return std::tie(a.key, a.metric) < std::tie(b.key, b.metric);
   });
   std::string text = head;
   for (const ExpectedCount& count : counts) {
-    text += count.comment;
-    text += csv_record({as_cell(count.key), count.metric, count_text(count.value),
-                        count.margin ? to_string(*count.margin) : ""});
-    text += "\n";
+    text += count.comment +
+            csv_record({as_cell(count.key), count.metric, format_exactly(count.value),
+                        count.margin ? to_string(*count.margin) : ""}) +
+            "\n";
   }
   return text + tail;
 }
@@ -211,7 +211,7 @@ std::string text_of(std::vector<ExpectedCount> counts, const std::string& head,
 
 tl::expected<ExpectedCounts, Errors> parse_expected_counts(const SourceText& source) {
   TRY_ASSIGN(const auto counts, CountReader(source).read());
-  if (!counts.empty()) return baseline_of(counts);
+  if (!counts.empty()) return make_baseline(counts);
   return tl::unexpected(Errors{{source.at(0, 0), "there is no expected count in this file",
                                 "--update-expected writes those that are measured"}});
 }
@@ -230,12 +230,12 @@ tl::expected<ExpectedUpdate, Errors> update_expected_counts(
     const IsSelected& is_selected) {
   CountReader reader(source);
   TRY_ASSIGN(auto counts, reader.read());
-  const std::vector<std::string> metrics = metrics_in(counts);
-  const CountsByKey measured = exact_counts(measurements);
+  const std::vector<std::string> metrics = list_metrics(counts);
+  const CountsByKey measured = select_exact_counts(measurements);
   ExpectedUpdate update;
   update_known(counts, measured, is_selected, update);
   add_new(counts, measured, metrics, update);
-  update.text = text_of(std::move(counts), reader.head(), reader.tail());
+  update.text = format_file(std::move(counts), reader.head(), reader.tail());
   if (const auto readable = SourceText::checked(source.path(), update.text); !readable) {
     return tl::unexpected(Errors{{{source.path()},
                                   "a new key cannot be written: " + readable.error().what,
@@ -245,10 +245,10 @@ tl::expected<ExpectedUpdate, Errors> update_expected_counts(
 }
 
 tl::expected<ExpectedUpdate, Errors> update_in_place(const fs::path& file,
-                                                     const Update& update_of) {
+                                                     const MakeUpdate& make_update) {
   const fs::path target = follow_links(file);
   TRY_ASSIGN(const auto source, SourceText::read_if_exists(file));
-  auto update = update_of(source);
+  auto update = make_update(source);
   if (!update || (update->changed == 0 && update->added == 0 && update->removed == 0))
     return update;
   TRY(replace_file(target, update->text));

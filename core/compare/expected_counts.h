@@ -1,4 +1,4 @@
-// The file of --expect: committed counts with margins, and its update.
+// Reads and updates the file of --expect: committed counts with margins.
 //   key,metric,expected,margin
 //   matmul/mm/n=64/eager/forward/t1/cpu,instructions,12345,0.5%|+10
 // The margin may be empty or omitted.
@@ -20,21 +20,21 @@ namespace instr {
 
 // A baseline for compare(), and the CompareOptions::by_key that belongs to it.
 struct ExpectedCounts {
-  // Steady counts with only the expected metrics; the header has no fingerprint. A variant is
-  // derived from its key.
+  // Steady counts with only the expected metrics; the header has no fingerprint. Variants are
+  // derived from their keys.
   Results baseline;
-  // By key: an expected metric with a margin has that as its only limit, one without a margin has
-  // its usual limits, and a metric that is not expected has none.
+  // By key: an expected metric with a margin has that as its only limit, an expected metric without
+  // a margin has its usual limits, and a metric that is not expected has none.
   std::map<std::string, Limits> limits;
 };
 
-// All errors of the file, in its order. A file without a count is an error, and so is a name that
-// does not end in .csv.
+// Returns all errors of the file, in its order. Errors include a file without a count, and a name
+// that does not end in .csv.
 tl::expected<ExpectedCounts, Errors> read_expected_counts(const std::filesystem::path& file);
 
 tl::expected<ExpectedCounts, Errors> parse_expected_counts(const SourceText& source);
 
-// The errors of a file that is about to be updated, and so may be empty.
+// Checks a file that is about to be updated, and so may be empty.
 tl::expected<void, Errors> check_expected_counts(const SourceText& source);
 
 struct ExpectedUpdate {
@@ -44,24 +44,24 @@ struct ExpectedUpdate {
   std::size_t removed = 0;  // keys
 };
 
-// Whether the run selects that key, if it exists.
+// Returns true if the run selects that key.
 using IsSelected = std::function<bool(const std::string& key)>;
 
-// The file with the measured numbers, sorted by key and metric. Comments stay above the line that
-// they were above, and below the last one.
-// - A new key has the metrics that the others have; all that were measured if there are no others.
+// Returns the file with the measured numbers, sorted by key and metric. Comments keep their places.
+// - A new key gets the metrics of the other keys, or all measured metrics if there are no others.
 // - A key that was selected but not measured is removed.
-// - A number whose metric was not measured stays, and so do those of a measurement that failed, was
-//   skipped, or whose count is not exact (not steady or not gated). An empty text is a new file.
+// - A number stays if its metric was not measured, or if its measurement failed, was skipped or is
+//   not exact (not steady or not gated).
+// An empty text is a new file.
 tl::expected<ExpectedUpdate, Errors> update_expected_counts(
     const SourceText& source, const std::vector<Measurement>& measurements,
     const IsSelected& is_selected);
 
-// Replaces the file with its update in one step, or creates it. One that needs no change is not
+// Replaces the file with its update in one step, or creates it. A file that needs no change is not
 // written.
-using Update = std::function<tl::expected<ExpectedUpdate, Errors>(const SourceText& source)>;
+using MakeUpdate = std::function<tl::expected<ExpectedUpdate, Errors>(const SourceText& source)>;
 tl::expected<ExpectedUpdate, Errors> update_in_place(const std::filesystem::path& file,
-                                                     const Update& update_of);
+                                                     const MakeUpdate& make_update);
 
 tl::expected<ExpectedUpdate, Errors> update_expected_file(
     const std::filesystem::path& file, const std::vector<Measurement>& measurements,

@@ -1,20 +1,19 @@
-// What results may hold beside their counts, where an option needs it.
+// Data beside counts that only some results have, and that an option needs.
 #pragma once
 
 #include <string>
 
 #include "core/base/error.h"
 #include "core/base/format.h"
-#include "core/compare/compare.h"
 #include "core/results/result_set.h"
 
 namespace instr {
 
-// That results lack it.
 struct KeptKind {
   const char* things;  // "call paths"
-  const char* option;  // with which a run keeps them: "--call-paths"
+  const char* option;  // the option of a run that keeps them: "--call-paths"
 
+  // Returns the error for results that lack this data.
   Error missing_in(const std::string& results) const {
     return {{},
             printable(results) + ": these results have no " + things,
@@ -25,16 +24,15 @@ struct KeptKind {
 inline constexpr KeptKind kKeptPaths{"call paths", "--call-paths"};
 inline constexpr KeptKind kKeptLines{"costs of lines", "--lines"};
 
-// An error if there are counts but not these values, by the first count: whatever else is missing
-// is found when it is needed.
+// An error if the first count lacks these values. Other counts are checked when they are needed.
 template <class Value>
 Expected<void> check_kept(const ResultSet& results, const ValuesOf<Value>& values,
                           const KeptKind& kind) {
-  for (const Measurement& one : results.results.measurements) {
-    const auto* counted = std::get_if<Counted>(&one.outcome);
+  for (const Measurement& measurement : results.results.measurements) {
+    const auto* counted = std::get_if<Counted>(&measurement.outcome);
     if (counted == nullptr || !counted->has_count()) continue;
     if (!values) return tl::unexpected(kind.missing_in(results.name));
-    TRY_ASSIGN(auto value, values(one.variant.key));
+    TRY_ASSIGN(auto value, values(measurement.variant.key));
     return value ? Expected<void>() : tl::unexpected(kind.missing_in(results.name));
   }
   return {};

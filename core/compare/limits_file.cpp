@@ -26,7 +26,7 @@ constexpr Key kEntryKeys[] = {
 constexpr const char* kLimitExample =
     "write for example `keys = \"^matmul/\"` and `hard = { instructions = \"1%\" }`";
 
-re2::RE2::Options quiet() {
+re2::RE2::Options quiet_options() {
   re2::RE2::Options options;
   options.set_log_errors(false);
   return options;
@@ -35,7 +35,7 @@ re2::RE2::Options quiet() {
 std::vector<Text> read_patterns(const TableReader& read) {
   std::vector<Text> patterns = read.texts("keys");
   for (const Text& text : patterns) {
-    const re2::RE2 pattern(text.code, quiet());
+    const re2::RE2 pattern(text.code, quiet_options());
     if (pattern.ok()) continue;
     read.add_error(
         text.where,
@@ -77,7 +77,8 @@ LimitsEntry read_entry(const toml::table& table, const SourceText& source, Error
   };
   take("hard", entry.limits.hard);
   take("soft", entry.limits.soft);
-  if (!has_any) read.add_error(toml_location(table, source), "this limit sets none", kLimitExample);
+  if (!has_any)
+    read.add_error(toml_location(table, source), "this limit sets no metric", kLimitExample);
   return entry;
 }
 
@@ -112,7 +113,7 @@ ResolvedLimits resolve_limits(const LimitsFile& file, const std::vector<std::str
   ResolvedLimits resolved;
   for (const LimitsEntry& entry : file) {
     for (const Text& text : entry.keys) {
-      const re2::RE2 pattern(text.code, quiet());
+      const re2::RE2 pattern(text.code, quiet_options());
       std::size_t matched = 0;
       std::size_t matched_missing = 0;
       for (const std::string& key : keys) {

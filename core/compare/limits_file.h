@@ -1,4 +1,4 @@
-// The file of --limits: limits of many benchmarks, by patterns of their keys.
+// Reads the file of --limits: limits of many benchmarks, by patterns of their keys.
 //   [[limit]]
 //   keys = "^matmul/"                         # or a list
 //   hard = { instructions = "1%|+200", allocs = "+0" }
@@ -18,28 +18,27 @@
 
 namespace instr {
 
-// One [[limit]].
-struct LimitsEntry {
-  std::vector<Text> keys;  // RE2, found anywhere in the key; one is enough
+struct LimitsEntry {       // a [[limit]]
+  std::vector<Text> keys;  // RE2 patterns; a key matches if any of them matches a part of it
   Limits limits;
 };
 
 using LimitsFile = std::vector<LimitsEntry>;  // in the order written
 
-// All errors of the file, in its order. A file without a [[limit]] is an error.
+// Returns all errors of the file, in its order. A file without a [[limit]] is an error.
 tl::expected<LimitsFile, Errors> read_limits_file(const std::filesystem::path& file);
 tl::expected<LimitsFile, Errors> parse_limits_file(const SourceText& source);
 
 struct ResolvedLimits {
-  // As CompareOptions::by_key. Of the entries that match a key the last one with a limit for a
-  // metric applies; keys without a match are absent.
+  // As CompareOptions::by_key. The last entry that matches a key and has a limit for a metric
+  // applies; keys without a match are absent.
   std::map<std::string, Limits> by_key;
-  // Warnings: each pattern that matches none of the keys, or only missing ones, at its place. A
-  // misspelt one would otherwise silently disable a limit.
+  // Warnings, with their places: patterns that match no key, or only missing ones. A misspelt
+  // pattern would otherwise silently disable a limit.
   Errors unmatched;
 };
 
-// `missing`: those of the keys that are no longer there.
+// `missing`: keys that exist only in the baseline.
 ResolvedLimits resolve_limits(const LimitsFile& file, const std::vector<std::string>& keys,
                               const std::set<std::string>& missing = {});
 

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <map>
-#include <numeric>
 #include <utility>
 
 namespace instr {
@@ -15,47 +15,47 @@ namespace {
 using LinesOfFile = std::vector<const LineCost*>;
 using LinesByFile = std::map<std::string, LinesOfFile>;
 
-constexpr std::size_t kMaxCells = std::size_t{1} << 24;  // of the table of a longest subsequence
+constexpr std::size_t kMaxCells = std::size_t{1} << 24;  // in the table of CommonLengths
 
-LinesByFile by_file(const LineCosts& costs) {
+LinesByFile group_by_file(const LineCosts& costs) {
   LinesByFile files;
   for (const LineCost& line : costs.lines) files[line.file].push_back(&line);
   return files;
 }
 
-std::string name_of(const std::string& file) {
+std::string file_name(const std::string& file) {
   return std::filesystem::path(file).filename().string();
 }
 
-// The file with that name that is only there; "" if there is none, or several.
-std::string only_one_named(const LinesByFile& files, const LinesByFile& others,
+// Returns the only file with that name which `others` lacks; "" if there is none, or several.
+std::string find_unmatched(const LinesByFile& files, const LinesByFile& others,
                            const std::string& name) {
-  std::string found;
+  std::string match;
   for (const auto& [file, lines] : files) {
-    if (name_of(file) != name || others.contains(file)) continue;
-    if (!found.empty()) return "";
-    found = file;
+    if (file_name(file) != name || others.contains(file)) continue;
+    if (!match.empty()) return "";
+    match = file;
   }
-  return found;
+  return match;
 }
 
 struct File {
-  std::string name;  // after; before, if it is only there
+  std::string name;  // as LineChange::file
   LinesOfFile before;
   LinesOfFile after;
 };
 
-// Each once, by name.
-std::vector<File> paired(LinesByFile before, const LinesByFile& after) {
+// Returns each file once, by name.
+std::vector<File> pair_files(LinesByFile before, const LinesByFile& after) {
   std::map<std::string, File> files;
   for (const auto& [name, lines] : after) {
     File& file = files[name] = {name, {}, lines};
     std::string old = name;
     if (!before.contains(name)) {
-      old = only_one_named(before, after, name_of(name));
-      if (only_one_named(after, before, name_of(name)) != name) continue;
+      old = find_unmatched(before, after, file_name(name));
+      if (find_unmatched(after, before, file_name(name)) != name) continue;
     }
-    if (auto its = before.extract(old)) file.before = std::move(its.mapped());
+    if (auto lines_before = before.extract(old)) file.before = std::move(lines_before.mapped());
   }
   for (const auto& [name, lines] : before) files[name] = {name, lines, {}};
   std::vector<File> all;
@@ -68,10 +68,10 @@ bool are_same(const LineCost& before, const LineCost& after) {
   return before.text == after.text;
 }
 
-// How long the longest common subsequence of what is behind each two places is.
-class Lengths {
+// The lengths of the longest common subsequences of the lines from two places on.
+class CommonLengths {
  public:
-  Lengths(const LinesOfFile& before, const LinesOfFile& after) : columns_(after.size() + 1) {
+  CommonLengths(const LinesOfFile& before, const LinesOfFile& after) : columns_(after.size() + 1) {
     if ((before.size() + 1) * columns_ > kMaxCells) return;
     lengths_.resize((before.size() + 1) * columns_);
     for (std::size_t i = before.size(); i-- > 0;) {
@@ -83,7 +83,7 @@ class Lengths {
     }
   }
 
-  // 0 of what is too long to compare.
+  // Returns 0 if the files are too long to compare.
   std::uint32_t at(std::size_t before, std::size_t after) const {
     return lengths_.empty() ? 0 : lengths_[before * columns_ + after];
   }
@@ -93,11 +93,12 @@ class Lengths {
   std::vector<std::uint32_t> lengths_;
 };
 
-// In the order of the source; null: not on that side.
-std::vector<std::pair<const LineCost*, const LineCost*>> aligned(const LinesOfFile& before,
-                                                                 const LinesOfFile& after) {
-  const Lengths lengths(before, after);
-  std::vector<std::pair<const LineCost*, const LineCost*>> pairs;
+using LinePairs = std::vector<std::pair<const LineCost*, const LineCost*>>;
+
+// Returns the lines in the order of the source; null: not on that side.
+LinePairs align_lines(const LinesOfFile& before, const LinesOfFile& after) {
+  const CommonLengths lengths(before, after);
+  LinePairs pairs;
   std::size_t i = 0, j = 0;
   while (i < before.size() || j < after.size()) {
     if (i < before.size() && j < after.size() && are_same(*before[i], *after[j])) {
@@ -112,37 +113,35 @@ std::vector<std::pair<const LineCost*, const LineCost*>> aligned(const LinesOfFi
   return pairs;
 }
 
-LineSide side_of(const LineCost* line, const LineCosts& costs) {
+LineSide make_side(const LineCost* line, const LineCosts& costs) {
   if (line == nullptr) return {};
   return {line->line, costs.per_iteration(line->self), line->text};
 }
 
-double size_of(const std::vector<LineChange>& lines) {
-  return std::accumulate(lines.begin(), lines.end(), 0.0, [](double sum, const LineChange& one) {
-    return sum + std::fabs(one.change());
-  });
+double total_change(const std::vector<LineChange>& lines) {
+  double sum = 0;
+  for (const LineChange& line : lines) sum += std::fabs(line.change());
+  return sum;
 }
 
 }  // namespace
 
-LineChanges line_changes(const LineCosts& before, const LineCosts& after, double difference) {
+LineChanges compare_lines(const LineCosts& before, const LineCosts& after, double difference) {
   std::vector<std::vector<LineChange>> files;
-  for (const File& file : paired(by_file(before), by_file(after))) {
+  for (const File& file : pair_files(group_by_file(before), group_by_file(after))) {
     std::vector<LineChange>& changes = files.emplace_back();
-    for (const auto& [was, is] : aligned(file.before, file.after)) {
-      LineChange change{file.name, side_of(was, before), side_of(is, after)};
+    for (const auto& [was, is] : align_lines(file.before, file.after)) {
+      LineChange change{file.name, make_side(was, before), make_side(is, after)};
       if (change.change() != 0) changes.push_back(std::move(change));
     }
   }
-  std::stable_sort(files.begin(), files.end(), [](const auto& left, const auto& right) {
-    return size_of(left) > size_of(right);
-  });
+  std::ranges::stable_sort(files, std::greater(), total_change);
   LineChanges all{{}, difference};
   for (const auto& changes : files) {
-    for (const LineChange& one : changes) all.elsewhere -= one.change();
+    for (const LineChange& change : changes) all.elsewhere -= change.change();
     all.lines.insert(all.lines.end(), changes.begin(), changes.end());
   }
-  // What is left of the rounding of such sums.
+  // Smaller rests are rounding errors.
   if (std::fabs(all.elsewhere) < 1e-6) all.elsewhere = 0;
   return all;
 }

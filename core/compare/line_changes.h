@@ -1,5 +1,4 @@
-// The source lines whose costs changed: those of two measurements of one variant, side by side.
-// Pure.
+// Finds the source lines whose costs changed between two measurements of a variant. Pure.
 #pragma once
 
 #include <string>
@@ -11,13 +10,13 @@ namespace instr {
 
 // A line on one side.
 struct LineSide {
-  int line = 0;      // 0: it has no costs there, or does not exist
+  int line = 0;      // 0: the line has no costs on this side, or does not exist
   double self = 0;   // instructions per iteration
-  std::string text;  // of the source; empty if it is not known
+  std::string text;  // its source; empty if it is not known
 };
 
 struct LineChange {
-  std::string file;  // after; before, if it is only there
+  std::string file;  // its name after, or before if the file is only there
   LineSide before;
   LineSide after;
 
@@ -25,13 +24,13 @@ struct LineChange {
 };
 
 struct LineChanges {
-  std::vector<LineChange> lines;  // by file, the one that changed most first, and place in it
-  double elsewhere = 0;           // the rest of the change: in code without line numbers
+  // By file, beginning with the file that changed most, then by line.
+  std::vector<LineChange> lines;
+  double elsewhere = 0;  // the rest of the change: in code without line numbers
 };
 
-// `difference`: of the counts. A line is the same before and after if its text is, and it is in the
-// same place among the others (a longest common subsequence); files are the same by their paths or
-// else, if that is unambiguous, by their names.
-LineChanges line_changes(const LineCosts& before, const LineCosts& after, double difference);
+// `difference`: of the counts. Lines are matched by their texts, as a longest common subsequence.
+// Files are matched by their paths or else, if that is unambiguous, by their names.
+LineChanges compare_lines(const LineCosts& before, const LineCosts& after, double difference);
 
 }  // namespace instr

@@ -1,5 +1,7 @@
 #include "core/compare/planted_changes.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 
@@ -17,24 +19,24 @@ constexpr std::array<Plant, 5> kPlants{
      {"branch", "the more expensive branch in 1 of 64", "planted::piece<17>", std::nullopt}}};
 
 // The backward pass of the planted operator repeats its work.
-double calls_in(const std::string& key) {
+double count_calls(const std::string& key) {
   return key.find("/forward_backward/") == std::string::npos ? 1 : 2;
 }
 
 bool grew_by(const ComparedRow& row, const std::string& metric, double expected) {
-  const MetricChange* found = row.metric(metric);
-  return found != nullptr && found->change() == expected;
+  const MetricChange* change = row.metric(metric);
+  return change != nullptr && change->change() == expected;
 }
 
 bool is_found(const Plant& plant, const ComparedRow& row) {
-  double calls = calls_in(row.key);
+  double calls = count_calls(row.key);
   return row.verdict == Verdict::kFails && row.state == RowState::kSlower &&
          (!plant.ir || grew_by(row, kInstructions, *plant.ir * calls)) &&
          grew_by(row, "allocs", plant.allocs * calls) &&
          grew_by(row, "alloc_bytes", plant.alloc_bytes * calls);
 }
 
-double change_in(const ComparedRow& row, const std::string& function) {
+double sum_changes(const ComparedRow& row, const std::string& function) {
   if (!row.attribution) return 0;
   double sum = 0;
   for (const FunctionChange& part : row.attribution->parts) {
@@ -51,22 +53,19 @@ std::vector<PlantFinding> judge_plant(const Plant& plant, const Comparison& comp
   std::vector<PlantFinding> findings;
   for (const ComparedRow& row : comparison.rows) {
     PlantFinding finding{row.key, is_found(plant, row)};
-    const MetricChange* ir = row.metric(kInstructions);
-    finding.change = ir == nullptr ? 0 : ir->change().value_or(0);
-    finding.function_change = change_in(row, plant.function);
-    // An allocation costs most in the allocator; the cost of all other plants is in the function
-    // itself.
+    finding.change = row.ir_change();
+    finding.function_change = sum_changes(row, plant.function);
+    // Most of the cost of an allocation is in the allocator, that of other plants in the function.
     finding.is_attributed = plant.allocs > 0
                                 ? finding.function_change > 0
                                 : finding.change > 0 && finding.function_change == finding.change;
     findings.push_back(finding);
   }
-  std::sort(findings.begin(), findings.end(),
-            [](const auto& left, const auto& right) { return left.key < right.key; });
+  std::ranges::sort(findings, {}, &PlantFinding::key);
   return findings;
 }
 
-std::vector<std::string> false_alarms(const Comparison& comparison) {
+std::vector<std::string> find_false_alarms(const Comparison& comparison) {
   std::vector<std::string> keys;
   for (const ComparedRow& row : comparison.rows) {
     bool is_fine = row.state == RowState::kSame || row.state == RowState::kSkipped;
@@ -76,11 +75,7 @@ std::vector<std::string> false_alarms(const Comparison& comparison) {
 }
 
 std::string exact_limits() {
-  std::string limits;
-  for (const std::string& metric : names_of(kUsualMetrics)) {
-    limits += (limits.empty() ? "" : "|") + metric + "=+0";
-  }
-  return limits;
+  return fmt::format("{}=+0", fmt::join(names_of(kUsualMetrics), "=+0|"));
 }
 
 }  // namespace instr

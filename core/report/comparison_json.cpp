@@ -188,7 +188,7 @@ std::vector<std::string> limit_fields(const std::optional<Limit>& limit) {
 std::string remarks_of(const ComparedRow& row) {
   std::string text = row.reason;
   for (const LimitChange& change : row.limit_changes) {
-    text += (text.empty() ? "" : "; ") + limit_change_text(change);
+    text += (text.empty() ? "" : "; ") + to_string(change);
   }
   return text;
 }

@@ -88,7 +88,7 @@ std::string message_of(const ComparedRow& row) {
 
 std::string text_of(const ComparedRow& row) {
   std::string text = row.reason.empty() ? "" : row.reason + "\n";
-  for (const LimitChange& change : row.limit_changes) text += limit_change_text(change) + "\n";
+  for (const LimitChange& change : row.limit_changes) text += to_string(change) + "\n";
   return text + changes_text(row) + attribution_text(row);
 }
 

@@ -22,7 +22,7 @@ constexpr std::size_t kH = 3;
 // "0>1 1->2 +30" for a call, "1 +5" for the function's own code.
 std::string moves_of(const CallingFunctions& before, const CallingFunctions& after) {
   std::string text;
-  for (const CallMove& move : call_moves(before, after)) {
+  for (const CallMove& move : find_call_moves(before, after)) {
     if (!text.empty()) text += ", ";
     text += std::to_string(move.caller);
     if (move.callee) {

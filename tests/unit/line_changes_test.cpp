@@ -34,7 +34,7 @@ const LineCosts kAfter{
      line("a.cpp", 4, 70, "x = 2;"), line("a.cpp", 5, 30, "}"), line("b.cpp", 1, 20, "y")}};
 
 TEST(LineChanges, FollowLinesThatMoved) {
-  const LineChanges changes = line_changes(kBefore, kAfter, 50);
+  const LineChanges changes = compare_lines(kBefore, kAfter, 50);
   EXPECT_EQ(shown(changes),
             (std::vector<std::string>{"a.cpp:3>0 10>0", "a.cpp:4>3 40>90", "a.cpp:5>0 5>0",
                                       "a.cpp:0>4 0>7", "b.cpp:1>1 1>2"}));
@@ -42,37 +42,37 @@ TEST(LineChanges, FollowLinesThatMoved) {
 }
 
 TEST(LineChanges, AreNoneOfEqualCosts) {
-  const LineChanges changes = line_changes(kBefore, kBefore, 0);
+  const LineChanges changes = compare_lines(kBefore, kBefore, 0);
   EXPECT_TRUE(changes.lines.empty());
   EXPECT_EQ(changes.elsewhere, 0);
   // The same costs of an iteration, in blocks of other lengths.
   LineCosts twice = kBefore;
   twice.iterations *= 2;
   for (LineCost& one : twice.lines) one.self *= 2;
-  EXPECT_TRUE(line_changes(kBefore, twice, 0).lines.empty());
+  EXPECT_TRUE(compare_lines(kBefore, twice, 0).lines.empty());
 }
 
 TEST(LineChanges, TakeFilesOfOneNameForTheSameIfThatIsUnambiguous) {
   const auto in = [](const std::string& file, std::int64_t self) {
     return LineCosts{1, {line(file, 1, self, "f();")}};
   };
-  EXPECT_EQ(shown(line_changes(in("old/f.cpp", 5), in("new/f.cpp", 7), 2)),
+  EXPECT_EQ(shown(compare_lines(in("old/f.cpp", 5), in("new/f.cpp", 7), 2)),
             (std::vector<std::string>{"new/f.cpp:1>1 5>7"}));
   LineCosts two = in("x/f.cpp", 7);
   two.lines.push_back(line("y/f.cpp", 1, 9, "f();"));
-  EXPECT_EQ(shown(line_changes(in("old/f.cpp", 5), two, 11)),
+  EXPECT_EQ(shown(compare_lines(in("old/f.cpp", 5), two, 11)),
             (std::vector<std::string>{"y/f.cpp:0>1 0>9", "x/f.cpp:0>1 0>7", "old/f.cpp:1>0 5>0"}));
 }
 
 TEST(LineChanges, WithoutTextGoByTheirNumber) {
   const LineCosts before{1, {line("f", 3, 5, ""), line("f", 9, 5, "")}};
   const LineCosts after{1, {line("f", 3, 6, ""), line("f", 8, 5, "")}};
-  EXPECT_EQ(shown(line_changes(before, after, 1)),
+  EXPECT_EQ(shown(compare_lines(before, after, 1)),
             (std::vector<std::string>{"f:3>3 5>6", "f:9>0 5>0", "f:0>8 0>5"}));
 }
 
 TEST(LineChanges, AreShownAsADiffWithCosts) {
-  const LineChanges changes = line_changes(kBefore, kAfter, 50);
+  const LineChanges changes = compare_lines(kBefore, kAfter, 50);
   EXPECT_GOLDEN("lines/diff_with_costs.txt", lines_text(changes, 0));
   for (const std::size_t width : {60U, 80U}) {
     std::istringstream lines(lines_text(changes, width));
@@ -86,7 +86,7 @@ TEST(LineChanges, OfManyThoseAreShownThatChangedMost) {
     before.lines.push_back(line("f", i, 0, std::to_string(i)));
     after.lines.push_back(line("f", i, i, std::to_string(i)));
   }
-  EXPECT_GOLDEN("lines/most_changed_of_many.txt", lines_text(line_changes(before, after, 820), 0));
+  EXPECT_GOLDEN("lines/most_changed_of_many.txt", lines_text(compare_lines(before, after, 820), 0));
 }
 
 }  // namespace

@@ -62,7 +62,7 @@ TEST(Selftest, EveryDifferenceOfUnchangedRunsIsAFalseAlarm) {
   auto comparison = value_of(
       compare(testing::before({counted("a", 10), counted("b", 10), counted("c", 10), skipped("d")}),
               testing::after({counted("a", 10), counted("b", 9), failed("c"), skipped("d")})));
-  auto alarms = false_alarms(comparison);
+  auto alarms = find_false_alarms(comparison);
   std::sort(alarms.begin(), alarms.end());
   EXPECT_EQ(alarms, (std::vector<std::string>{"b", "c"}));
 }
