@@ -22,7 +22,7 @@ ExpectedStatus show_comparison(const ComparisonShowing& how, const Comparison& c
   if (how.showing.verbosity == Verbosity::kVerbose) {
     for (const FieldDifference& one : differences) print_message(to_string(one) + "\n");
   } else if (how.showing.verbosity != Verbosity::kQuiet) {
-    for (const std::string& line : lines_of(differences, FieldClass::kMayVary)) {
+    for (const std::string& line : list_differences(differences, FieldClass::kMayVary)) {
       print_message(line + "\n");
     }
   }

@@ -38,7 +38,7 @@ class ClassFinder {
   Expected<std::size_t> find_or_add(const MeasuredAs& as) {
     const auto known = known_.find({as.is_timed, as.language});
     if (known != known_.end()) return known->second;
-    TRY_ASSIGN(auto fields, class_of(fingerprint_, as, vary_));
+    TRY_ASSIGN(auto fields, select_fields(fingerprint_, as, vary_));
     std::sort(fields.begin(), fields.end());  // equal fields, equal text
     const std::string text = to_line(nlohmann::ordered_json(fields));
     const auto place = std::find(run_.classes.begin(), run_.classes.end(), text);

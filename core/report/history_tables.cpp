@@ -183,7 +183,7 @@ std::vector<std::string> break_lines(const std::vector<SeriesBreak>& breaks) {
         fmt::format("{}, at {} ({}): measured differently from here, so {} other series begin{}:",
                     printable(one.branch), short_hash(one.commit.hash),
                     format_date(one.commit.authored), one.series, one.series == 1 ? "s" : ""));
-    for (const std::string& line : lines_of(one.differences, FieldClass::kMustMatch)) {
+    for (const std::string& line : list_differences(one.differences, FieldClass::kMustMatch)) {
       lines.push_back("  " + line);
     }
   }

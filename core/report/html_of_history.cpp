@@ -87,7 +87,7 @@ class HistoryReportBuilder {
     return read_breaks(database_, choice_).map([this](const std::vector<SeriesBreak>& breaks) {
       for (const SeriesBreak& one : breaks) {
         data_.breaks.push_back({column_of(one.branch, one.commit), one.series,
-                                lines_of(one.differences, FieldClass::kMustMatch)});
+                                list_differences(one.differences, FieldClass::kMustMatch)});
       }
     });
   }

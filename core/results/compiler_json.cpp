@@ -25,11 +25,11 @@ std::vector<CompilerNote> parse_notes(const Json& line, const char* name) {
   std::vector<CompilerNote> notes;
   const auto list = line.find(name);
   if (list == line.end() || !list->is_array()) return notes;
-  for (const Json& one : *list) {
-    if (!one.is_object()) continue;
-    const Json place = one.value("place", Json());
-    const Json reason = one.value("reason", Json());
-    const Json count = one.value("count", Json());
+  for (const Json& note : *list) {
+    if (!note.is_object()) continue;
+    const Json place = note.value("place", Json());
+    const Json reason = note.value("reason", Json());
+    const Json count = note.value("count", Json());
     if (!place.is_string() || !reason.is_string() || !count.is_number_unsigned()) continue;
     notes.push_back({place, reason, count});
   }
@@ -40,9 +40,9 @@ std::map<std::string, std::uint64_t> parse_unlowered(const Json& line) {
   Json counts = Json::object();
   const auto list = line.find(kUnlowered);
   if (list == line.end() || !list->is_array()) return {};
-  for (const Json& one : *list) {
-    if (!one.is_object() || !one.value("name", Json()).is_string()) continue;
-    counts[one["name"].get<std::string>()] = one.value("count", Json());
+  for (const Json& item : *list) {
+    if (!item.is_object() || !item.value("name", Json()).is_string()) continue;
+    counts[item["name"].get<std::string>()] = item.value("count", Json());
   }
   return parse_counts(counts);
 }
@@ -84,9 +84,7 @@ std::map<std::string, std::map<std::string, double>> parse_counters(const Json& 
 std::optional<CompilerReport> parse_compiler(const Json& line) {
   CompilerReport report{parse_notes(line, kGraphBreaks), parse_notes(line, kRecompilations),
                         parse_unlowered(line)};
-  if (const auto its = line.find(kCounters); its != line.end()) {
-    report.counters = parse_counters(*its);
-  }
+  if (line.contains(kCounters)) report.counters = parse_counters(line[kCounters]);
   return report == CompilerReport{} ? std::nullopt : std::optional(std::move(report));
 }
 

@@ -1,5 +1,5 @@
-// Everything that may legitimately change a count, by name: two runs whose fingerprints are equal
-// must give equal counts.
+// Everything that may legitimately change a count, by name: runs with equal fingerprints must give
+// equal counts.
 #pragma once
 
 #include <map>
@@ -15,8 +15,7 @@ struct Fingerprint {
   using Entries = std::vector<std::pair<std::string, std::string>>;
 
   Entries entries;  // name and value, in the order shown
-  Entries
-      machine;  // kernel, CPU model: for people; not compared, since counts do not depend on them
+  Entries machine;  // kernel, CPU model: for people; counts do not depend on them
 
   bool operator==(const Fingerprint& other) const { return entries == other.entries; }
 
@@ -27,14 +26,14 @@ struct Fingerprint {
 // {"libtorch_version": "2.13.0", ..., "machine": {"kernel": ...}}
 nlohmann::ordered_json to_json(const Fingerprint& fingerprint);
 
-// The fields that say which libraries were loaded, one for each: "library libc.so.6",
-// "libtorch_library libc10.so" for those that come with LibTorch, "timed_library ..." for the
-// worker that times. A LibTorch that is linked with much of a system has hundreds.
+// The fields of loaded libraries, one for each: "library libc.so.6", "libtorch_library libc10.so"
+// for those that come with LibTorch, "timed_library ..." for the worker that times. There may be
+// hundreds.
 inline constexpr std::string_view kOfTimes = "timed_";
-inline constexpr const char* kTimedCores = "timed_cores";  // how many could be used
+inline constexpr const char* kTimedCores = "timed_cores";  // the number of usable cores
 inline constexpr std::string_view kLibrary = "library ";
 inline constexpr std::string_view kTorchLibrary = "libtorch_library ";
-inline constexpr std::string_view kLibraries = "libraries";  // all of them
+inline constexpr std::string_view kLibraries = "libraries";  // the JSON member for the fields
 
 inline std::string_view without_times(std::string_view name) {
   return name.starts_with(kOfTimes) ? name.substr(kOfTimes.size()) : name;

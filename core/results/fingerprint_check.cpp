@@ -21,12 +21,12 @@ struct Group {
     if (std::find(fields.begin(), fields.end(), field) != fields.end()) return true;
     if (name == kLibraries) return is_library_field(field) || without_times(field) == kLibraries;
     if (!is_library_field(field)) return false;
-    // Another LibTorch brings libraries of its own, and requires others; those that both require
+    // Another LibTorch brings its own libraries, and requires others; libraries that both require
     // are the system's.
-    bool is_asked_for_once = !difference.before || !difference.after;
-    if (name == "compiler") return is_asked_for_once;
-    bool is_torch = without_times(field).starts_with(kTorchLibrary);
-    return name == "libtorch" && (is_torch || is_asked_for_once);
+    const bool is_loaded_once = !difference.before || !difference.after;
+    if (name == "compiler") return is_loaded_once;
+    const bool is_torch = without_times(field).starts_with(kTorchLibrary);
+    return name == "libtorch" && (is_torch || is_loaded_once);
   }
 };
 
@@ -51,9 +51,9 @@ std::optional<std::string> find(const Fingerprint::Entries& entries, const std::
   return std::nullopt;
 }
 
-// Names of both, those of `after` that `before` lacks at the end; each once.
-std::vector<std::string> names_of(const Fingerprint::Entries& before,
-                                  const Fingerprint::Entries& after) {
+// Collects the names of both, each once; those that `before` lacks come last.
+std::vector<std::string> collect_names(const Fingerprint::Entries& before,
+                                       const Fingerprint::Entries& after) {
   std::vector<std::string> names;
   std::set<std::string> known;
   for (const auto* entries : {&before, &after}) {
@@ -64,10 +64,10 @@ std::vector<std::string> names_of(const Fingerprint::Entries& before,
   return names;
 }
 
-// A field by its name; the name of a library stands for "library NAME", and its beginning before
-// ".so" for the whole: `libc` is "library libc.so.6".
-std::optional<std::string> field_named(const std::string& name,
-                                       const std::vector<std::string>& fields) {
+// Finds a field by its name, or by the name of a library, with or without its ending: `libc` is
+// "library libc.so.6".
+std::optional<std::string> find_field(const std::string& name,
+                                      const std::vector<std::string>& fields) {
   for (const std::string& field : fields) {
     const std::string file = is_library_field(field) ? field.substr(field.rfind(' ') + 1) : field;
     if (name == field || name == file || file.starts_with(name + ".so")) return field;
@@ -75,7 +75,7 @@ std::optional<std::string> field_named(const std::string& name,
   return std::nullopt;
 }
 
-// A single field is a group of itself.
+// Finds the groups of these names; a single field is a group, too.
 Expected<std::vector<Group>> groups_that_may_vary(const std::vector<std::string>& vary,
                                                   const std::vector<std::string>& fields) {
   std::vector<Group> free;
@@ -84,12 +84,12 @@ Expected<std::vector<Group>> groups_that_may_vary(const std::vector<std::string>
                               [&name](const Group& known) { return known.name == name; });
     if (group != groups().end()) {
       free.push_back(*group);
-    } else if (const auto field = field_named(name, fields)) {
+    } else if (const auto field = find_field(name, fields)) {
       free.push_back({"", {*field}});
     } else {
       std::vector<std::string> known = vary_groups();
-      std::copy_if(fields.begin(), fields.end(), std::back_inserter(known), [&](const auto& one) {
-        return std::find(known.begin(), known.end(), one) == known.end();
+      std::copy_if(fields.begin(), fields.end(), std::back_inserter(known), [&](const auto& each) {
+        return std::find(known.begin(), known.end(), each) == known.end();
       });
       return fail("`" + printable(name) + "` is not a fingerprint field that may vary",
                   did_you_mean(name, known));
@@ -100,7 +100,7 @@ Expected<std::vector<Group>> groups_that_may_vary(const std::vector<std::string>
 
 void add_differences(std::vector<FieldDifference>& differences, const Fingerprint::Entries& before,
                      const Fingerprint::Entries& after, FieldClass field_class) {
-  for (const std::string& name : names_of(before, after)) {
+  for (const std::string& name : collect_names(before, after)) {
     FieldDifference difference{name, find(before, name), find(after, name), field_class};
     if (difference.before != difference.after) differences.push_back(std::move(difference));
   }
@@ -117,36 +117,37 @@ bool is_of_counts(const std::string& field) {
 // A run that measures nothing in Python does not look for an interpreter.
 constexpr const char* kInterpreter = "python";
 
-// A field that matters only for counts if one side has none, or only for times if one side has
-// none: then only the others are compared.
-bool is_beside_the_point(const FieldDifference& difference, const Fingerprint& before,
-                         const Fingerprint& after) {
+// True for a field that matters only for counts if a side has no counts, and for a field that
+// matters only for times if a side has no times.
+bool is_irrelevant(const FieldDifference& difference, const Fingerprint& before,
+                   const Fingerprint& after) {
   if (difference.name == kInterpreter) return !difference.before || !difference.after;
   const bool is_timed = is_of_times(difference.name);
   if (!is_timed && !is_of_counts(difference.name)) return false;
-  auto lacks = [is_timed](const Fingerprint& one) {
-    bool has_counts = !one.get("valgrind").empty();
-    bool has_times = !one.get("timed_cpu_model").empty();
+  auto lacks = [is_timed](const Fingerprint& side) {
+    bool has_counts = !side.get("valgrind").empty();
+    bool has_times = !side.get("timed_cpu_model").empty();
     return is_timed ? has_counts && !has_times : has_times && !has_counts;
   };
   return lacks(before) || lacks(after);
 }
 
-// If one side lists no libraries at all, there is one difference instead of one for each.
+// Replaces the differences of libraries by a single one if a side lists no libraries.
 void join_libraries(std::vector<FieldDifference>& differences, const Fingerprint& before,
                     const Fingerprint& after) {
   for (std::string_view of : {std::string_view(), kOfTimes}) {
-    auto is_one = [of](std::string_view name) {
+    auto is_affected = [of](std::string_view name) {
       return is_library_field(name) && name.starts_with(kOfTimes) == !of.empty();
     };
-    auto count_of = [&is_one](const Fingerprint& one) {
-      return std::count_if(one.entries.begin(), one.entries.end(),
-                           [&is_one](const auto& entry) { return is_one(entry.first); });
+    auto count_in = [&is_affected](const Fingerprint& side) {
+      return std::count_if(side.entries.begin(), side.entries.end(),
+                           [&is_affected](const auto& entry) { return is_affected(entry.first); });
     };
-    auto in_before = count_of(before);
-    auto in_after = count_of(after);
+    auto in_before = count_in(before);
+    auto in_after = count_in(after);
     if ((in_before == 0) == (in_after == 0)) continue;
-    auto erased = std::erase_if(differences, [&](const auto& one) { return is_one(one.name); });
+    auto erased =
+        std::erase_if(differences, [&](const auto& each) { return is_affected(each.name); });
     if (erased == 0) continue;
     auto text = [](auto count) {
       return count == 0 ? std::nullopt : std::optional(std::to_string(count) + " recorded");
@@ -156,11 +157,11 @@ void join_libraries(std::vector<FieldDifference>& differences, const Fingerprint
   }
 }
 
-// Another release of a system has all its libraries replaced, hundreds for its own LibTorch.
+// In another release of a system all libraries differ: hundreds for its own LibTorch.
 constexpr std::size_t kMaxLibrariesListed = 10;
 
-// Libraries come last: first those that most snippets run in, at the end those of only one side.
-int place_in_list(const FieldDifference& difference) {
+// Orders libraries behind other fields: first those that most snippets use, last those of one side.
+int rank(const FieldDifference& difference) {
   if (!is_library_field(difference.name)) return 0;
   const std::string_view name = without_times(difference.name);
   if (name.starts_with(kTorchLibrary)) return 2;
@@ -188,21 +189,20 @@ Expected<void> check_vary(const std::vector<std::string>& vary, const Fingerprin
     const bool may_be_library = name.starts_with("lib") || is_library_field(name);
     if (!may_be_library) names.push_back(name);
   }
-  TRY(groups_that_may_vary(names, names_of(before.entries, {})));
-  return {};
+  return groups_that_may_vary(names, collect_names(before.entries, {})).map([](auto&&) {});
 }
 
 Expected<std::vector<FieldDifference>> check_fingerprints(const Fingerprint& before,
                                                           const Fingerprint& after,
                                                           const std::vector<std::string>& vary) {
-  TRY_ASSIGN(auto free, groups_that_may_vary(vary, names_of(before.entries, after.entries)));
+  TRY_ASSIGN(auto free, groups_that_may_vary(vary, collect_names(before.entries, after.entries)));
   std::vector<FieldDifference> differences;
   if (before.entries.empty() && after.entries.empty()) {
     differences.push_back({"fingerprint", std::nullopt, std::nullopt, FieldClass::kMustMatch});
   }
   add_differences(differences, before.entries, after.entries, FieldClass::kMustMatch);
   std::erase_if(differences, [&](const FieldDifference& difference) {
-    return is_beside_the_point(difference, before, after);
+    return is_irrelevant(difference, before, after);
   });
   join_libraries(differences, before, after);
   for (FieldDifference& difference : differences) {
@@ -218,9 +218,9 @@ Expected<std::vector<FieldDifference>> check_fingerprints(const Fingerprint& bef
   return differences;
 }
 
-Expected<Fingerprint::Entries> class_of(const Fingerprint& fingerprint, const MeasuredAs& as,
-                                        const std::vector<std::string>& vary) {
-  TRY_ASSIGN(auto free, groups_that_may_vary(vary, names_of(fingerprint.entries, {})));
+Expected<Fingerprint::Entries> select_fields(const Fingerprint& fingerprint, const MeasuredAs& as,
+                                             const std::vector<std::string>& vary) {
+  TRY_ASSIGN(auto free, groups_that_may_vary(vary, collect_names(fingerprint.entries, {})));
   Fingerprint::Entries entries = fingerprint.entries;
   std::erase_if(entries, [&](const auto& entry) {
     const auto& [name, value] = entry;
@@ -233,24 +233,24 @@ Expected<Fingerprint::Entries> class_of(const Fingerprint& fingerprint, const Me
   return entries;
 }
 
-std::vector<std::string> vary_for(const std::vector<FieldDifference>& differences) {
+std::vector<std::string> suggest_vary(const std::vector<FieldDifference>& differences) {
   std::vector<FieldDifference> left = differences;
-  std::erase_if(left, [](const auto& one) { return one.field_class != FieldClass::kMustMatch; });
+  std::erase_if(left, [](const auto& each) { return each.field_class != FieldClass::kMustMatch; });
   std::vector<std::string> names;
   while (!left.empty()) {
     auto freed = [&left](const Group& group) {
       return std::count_if(left.begin(), left.end(),
-                           [&group](const auto& one) { return group.frees(one); });
+                           [&group](const auto& each) { return group.frees(each); });
     };
     auto best = std::max_element(
         groups().begin(), groups().end(),
         [&freed](const Group& less, const Group& more) { return freed(less) < freed(more); });
     if (freed(*best) == 0) {
-      for (const FieldDifference& one : left) names.push_back(one.name);
+      for (const FieldDifference& difference : left) names.push_back(difference.name);
       break;
     }
     names.push_back(best->name);
-    std::erase_if(left, [&best](const auto& one) { return best->frees(one); });
+    std::erase_if(left, [&best](const auto& each) { return best->frees(each); });
   }
   return names;
 }
@@ -261,14 +261,13 @@ bool is_comparable(const std::vector<FieldDifference>& differences) {
   });
 }
 
-std::vector<std::string> lines_of(const std::vector<FieldDifference>& differences,
-                                  FieldClass field_class) {
+std::vector<std::string> list_differences(const std::vector<FieldDifference>& differences,
+                                          FieldClass field_class) {
   std::vector<FieldDifference> listed;
   std::copy_if(differences.begin(), differences.end(), std::back_inserter(listed),
-               [field_class](const auto& one) { return one.field_class == field_class; });
-  std::stable_sort(listed.begin(), listed.end(), [](const auto& left, const auto& right) {
-    return place_in_list(left) < place_in_list(right);
-  });
+               [field_class](const auto& each) { return each.field_class == field_class; });
+  std::stable_sort(listed.begin(), listed.end(),
+                   [](const auto& left, const auto& right) { return rank(left) < rank(right); });
   std::vector<std::string> lines;
   std::size_t libraries = 0;
   for (const FieldDifference& difference : listed) {
@@ -285,11 +284,11 @@ std::vector<std::string> lines_of(const std::vector<FieldDifference>& difference
 
 std::string to_string(const FieldDifference& difference) {
   if (!difference.before && !difference.after) {
-    return printable(difference.name) + ": neither side says what it was measured with";
+    return printable(difference.name) + ": neither side recorded it";
   }
   auto text = [](const std::optional<std::string>& value) {
-    if (!value) return std::string("not said");
-    return value->empty() ? std::string("nothing") : printable(*value);
+    if (!value) return std::string("not recorded");
+    return value->empty() ? std::string("empty") : printable(*value);
   };
   return printable(difference.name) + ": " + text(difference.before) + ", then " +
          text(difference.after);

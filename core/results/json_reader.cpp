@@ -4,7 +4,7 @@ namespace instr {
 
 Expected<JsonValue> JsonReader::read(std::string_view text) {
   JsonValue value;
-  constexpr bool kCopyText = true;  // simdjson reads beyond the text's end
+  constexpr bool kCopyText = true;  // simdjson reads beyond the end of the text
   const auto error = parser_.parse(text.data(), text.size(), kCopyText).get(value);
   if (error != simdjson::SUCCESS) return fail("this line is not JSON");
   return value;
@@ -15,11 +15,11 @@ std::string json_text(JsonValue value) { return simdjson::minify(value); }
 std::optional<JsonValue> member(JsonValue json, std::string_view name) {
   simdjson::dom::object object;
   if (json.get(object) != simdjson::SUCCESS) return std::nullopt;
-  std::optional<JsonValue> found;
+  std::optional<JsonValue> last;
   for (const auto field : object) {
-    if (field.key == name) found = field.value;
+    if (field.key == name) last = field.value;
   }
-  return found;
+  return last;
 }
 
 std::vector<JsonValue> items_of(JsonValue array) {

@@ -1,4 +1,5 @@
-// JSON of untrusted files, one line at a time. Unlike core/base/json_line.h it copies no values.
+// Reads JSON of untrusted files, one line at a time. Unlike core/base/json_line.h it copies no
+// values.
 #pragma once
 
 #include <simdjson.h>
@@ -20,8 +21,8 @@ using JsonMember = simdjson::dom::key_value_pair;
 
 class JsonReader {
  public:
-  // Returns the value that `text` consists of; it is valid until the next call. The error, for text
-  // that is not JSON, has no place or advice.
+  // Parses `text`; the value is valid until the next call. The error, for text that is not JSON,
+  // has no place or advice.
   Expected<JsonValue> read(std::string_view text);
 
  private:
@@ -31,10 +32,12 @@ class JsonReader {
 // The value as text: {"a":1}.
 std::string json_text(JsonValue value);
 
-// The member of that name, the last one of several; nothing if `json` has none or is not an object.
+// Finds the member of that name, the last if there are several; nothing if `json` has no such
+// member or is not an object.
 std::optional<JsonValue> member(JsonValue json, std::string_view name);
 
-// Empty for a value of another type, or without such a member.
+// The items of an array and the members of an object; empty for a value of another type, or if
+// there is no such member.
 std::vector<JsonValue> items_of(JsonValue array);
 std::vector<JsonValue> items_of(JsonValue json, std::string_view name);
 std::vector<JsonMember> members_of(JsonValue object);

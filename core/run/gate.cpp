@@ -95,13 +95,13 @@ Expected<std::vector<FieldDifference>> check_comparable(const Reference& before,
       check_fingerprints(before.set.results.header.fingerprint, after.fingerprint, vary);
   if (!differences || is_comparable(*differences)) return differences;
   std::string list;
-  for (const std::string& line : lines_of(*differences, FieldClass::kMustMatch)) {
+  for (const std::string& line : list_differences(*differences, FieldClass::kMustMatch)) {
     list += "\n  " + line;
   }
   return fail(
       fmt::format("the two were measured differently (measure both alike or, if the difference is "
                   "under test, add --vary={}):{}",
-                  fmt::join(vary_for(*differences), ","), list));
+                  fmt::join(suggest_vary(*differences), ","), list));
 }
 
 namespace {

@@ -96,7 +96,7 @@ TEST(FingerprintCheck, AFieldOfOnlyOneSideDiffersEvenIfEmpty) {
   auto differences = value_of(check_fingerprints(fingerprint(), more, {}));
   EXPECT_EQ(differences,
             (std::vector<FieldDifference>{{"openmp", std::nullopt, "", FieldClass::kMustMatch}}));
-  EXPECT_EQ(to_string(differences.front()), "openmp: not said, then nothing");
+  EXPECT_EQ(to_string(differences.front()), "openmp: not recorded, then empty");
 }
 
 TEST(FingerprintCheck, ResultsWithoutAFingerprintAreReported) {
@@ -134,7 +134,7 @@ TEST(FingerprintCheck, OnlyTheLibraryThatDiffersIsNamed) {
   ASSERT_EQ(differences.size(), 1U);
   EXPECT_EQ(to_string(differences[0]), "library libblas.so.3: aa, then bb");
   EXPECT_FALSE(is_comparable(differences));
-  EXPECT_EQ(vary_for(differences), std::vector<std::string>{"libraries"});
+  EXPECT_EQ(suggest_vary(differences), std::vector<std::string>{"libraries"});
   EXPECT_TRUE(is_comparable(*check_fingerprints(before, after, {"libraries"})));
   EXPECT_TRUE(is_comparable(*check_fingerprints(before, after, {"library libblas.so.3"})));
 }
@@ -150,7 +150,7 @@ TEST(FingerprintCheck, AnotherLibTorchBringsLibraries) {
   after.entries[0].second = "1.13.1";
   auto differences = value_of(check_fingerprints(before, after, {}));
   EXPECT_EQ(differences.size(), 4U);
-  EXPECT_EQ(vary_for(differences), std::vector<std::string>{"libtorch"});
+  EXPECT_EQ(suggest_vary(differences), std::vector<std::string>{"libtorch"});
   EXPECT_TRUE(is_comparable(*check_fingerprints(before, after, {"libtorch"})));
   after = with_libraries({{"library libc.so.6", "other"}, {"libtorch_library libc10.so", "ee"}});
   EXPECT_FALSE(is_comparable(*check_fingerprints(before, after, {"libtorch"})));
@@ -160,7 +160,7 @@ TEST(FingerprintCheck, MissingLibrariesAreReportedOnce) {
   const auto after = with_libraries({{"library libblas.so.3", "aa"}, {"library libc.so.6", "cc"}});
   auto differences = value_of(check_fingerprints(fingerprint(), after, {"libtorch"}));
   ASSERT_EQ(differences.size(), 1U);
-  EXPECT_EQ(to_string(differences[0]), "libraries: not said, then 2 recorded");
+  EXPECT_EQ(to_string(differences[0]), "libraries: not recorded, then 2 recorded");
   EXPECT_FALSE(is_comparable(differences));
   EXPECT_TRUE(is_comparable(*check_fingerprints(fingerprint(), after, {"libraries"})));
   // The timing worker's libraries matter if both have times.
@@ -184,8 +184,8 @@ TEST(FingerprintCheck, OfManyLibrariesThoseThatMatterAreListed) {
     Fingerprint now = with_libraries(after);
     now.entries[5].second = "valgrind-3.24.0";
     std::string text;
-    for (const std::string& line :
-         lines_of(check_fingerprints(with_libraries(libraries), now, {}).value(), field_class)) {
+    for (const std::string& line : list_differences(
+             check_fingerprints(with_libraries(libraries), now, {}).value(), field_class)) {
       text += line + "\n";
     }
     return text;
