@@ -3,12 +3,13 @@
 
 #include "core/base/format.h"
 #include "core/base/output.h"
-#include "core/commands/history_words.h"
+#include "core/commands/history.h"
 #include "core/experiments/experiment_file.h"
 #include "core/history/prune.h"
 #include "core/history/read_runs.h"
 #include "core/history/schema.h"
 #include "core/results/result_set.h"
+#include "core/run/backfill.h"
 #include "core/run/gate.h"
 
 namespace instr {
@@ -84,6 +85,14 @@ ExpectedStatus history_prune(const HistoryOptions& options) {
     print_message("the file stays as large as it was: " + to_string(compacted.error()) + "\n");
   }
   return kGood;
+}
+
+ExpectedStatus history_backfill(const HistoryOptions& options) {
+  TRY_ASSIGN(auto branch, options.recording.find_branch(Repository()));
+  return backfill({fs::absolute(options.recording.file()), std::move(branch),
+                   options.operands.front(), options.make.value_or("true"), options.bisect,
+                   options.rest},
+                  options.stop);
 }
 
 }  // namespace instr

@@ -5,7 +5,7 @@
 #include "core/base/format.h"
 #include "core/base/output.h"
 #include "core/base/terminal.h"
-#include "core/commands/history_words.h"
+#include "core/commands/history.h"
 #include "core/definitions/select.h"
 #include "core/history/read_runs.h"
 #include "core/history/schema.h"

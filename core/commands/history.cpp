@@ -1,4 +1,4 @@
-#include "core/commands/history_words.h"
+#include "core/commands/history.h"
 
 #include <fmt/format.h>
 

@@ -1,3 +1,5 @@
+#include "core/run/backfill.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -6,8 +8,8 @@
 #include "core/base/commit_tree.h"
 #include "core/base/environment.h"
 #include "core/base/format.h"
+#include "core/base/git.h"
 #include "core/base/output.h"
-#include "core/commands/history_words.h"
 #include "core/history/read.h"
 #include "core/history/schema.h"
 
@@ -19,23 +21,22 @@ namespace fs = std::filesystem;
 
 class Backfill {
  public:
-  Backfill(const HistoryOptions& options, fs::path project, std::string branch,
-           std::vector<std::string> commits, CommitTree& tree)
+  Backfill(const BackfillOptions& options, fs::path project, std::vector<std::string> commits,
+           CommitTree& tree, std::stop_token stop)
       : options_(options),
         project_(std::move(project)),
-        branch_(std::move(branch)),
         commits_(std::move(commits)),
         tree_(tree),
-        stop_(options.stop) {}
+        stop_(std::move(stop)) {}
 
-  Expected<void> all() {
+  Expected<void> measure_all() {
     for (const std::string& commit : commits_) {
       TRY(measure(commit));
     }
     return {};
   }
 
-  // Both ends, then the middle of each gap in which a count changed, until there is none.
+  // Measures both ends, then the middle of each gap in which a count changed, until none is left.
   Expected<void> bisect() {
     for (const std::string& end : {commits_.front(), commits_.back()}) {
       TRY(measure(end));
@@ -57,11 +58,10 @@ class Backfill {
   }
 
  private:
-  // Of commits that an earlier call recorded nothing is done. One that cannot be built or measured
-  // is reported, and others go on.
+  // Skips commits that are recorded already. A commit that cannot be built or measured is reported.
   Expected<void> measure(const std::string& commit) {
     if (stop_.stop_requested() || !tried_.insert(commit).second) return {};
-    TRY_ASSIGN(const auto known, failures(commit));
+    TRY_ASSIGN(const auto known, find_failures(commit));
     if (known) {
       ++known_;
       note(commit, *known);
@@ -69,13 +69,17 @@ class Backfill {
     }
     print_message(fmt::format("commit {}\n", short_hash(commit)));
     TRY(tree_.check_out(commit));
-    TRY_ASSIGN(auto built, run({"sh", "-c", options_.make.value_or("true")}));
+    TRY_ASSIGN(auto built, run({"sh", "-c", options_.make}));
     if (built) {
-      TRY(run(measuring()));
+      std::vector<std::string> words{own_program(), "--record",
+                                     "--history=" + options_.history.string(),
+                                     "--branch=" + options_.branch};
+      words.insert(words.end(), options_.run_options.begin(), options_.run_options.end());
+      TRY(run(std::move(words)));
     }
     if (stop_.stop_requested()) return {};
     // A run in which some benchmarks failed is recorded, too.
-    TRY_ASSIGN(const auto recorded, failures(commit));
+    TRY_ASSIGN(const auto recorded, find_failures(commit));
     if (!recorded) {
       print_message(fmt::format("commit {} {}\n", short_hash(commit),
                                 built ? "cannot be measured" : "does not build"));
@@ -94,45 +98,37 @@ class Backfill {
                               format_plural(static_cast<std::size_t>(failures), "benchmark")));
   }
 
-  std::vector<std::string> measuring() const {
-    std::vector<std::string> words{own_program(), "--record", "--history=" + file().string(),
-                                   "--branch=" + branch_};
-    words.insert(words.end(), options_.rest.begin(), options_.rest.end());
-    return words;
-  }
-
-  fs::path file() const { return fs::absolute(options_.recording.file()); }
-
   Expected<bool> run(std::vector<std::string> words) const {
     return run_to_end(command_in_tree(std::move(words), tree_.path(), project_), stop_)
         .map([](int status) { return status == 0; });
   }
 
-  // How many benchmarks failed at the commit; nothing if it is not in the history.
-  Expected<std::optional<std::int64_t>> failures(const std::string& commit) const {
+  // Returns how many benchmarks failed at the commit; nothing if it is not in the history.
+  Expected<std::optional<std::int64_t>> find_failures(const std::string& commit) const {
     std::error_code ignored;
-    if (!fs::exists(file(), ignored)) return std::nullopt;
-    TRY_ASSIGN(const auto database, open_history(file(), SqlAccess::kRead));
-    return count_failures(database, branch_, commit);
+    if (!fs::exists(options_.history, ignored)) return std::nullopt;
+    TRY_ASSIGN(const auto database, open_history(options_.history, SqlAccess::kRead));
+    return count_failures(database, options_.branch, commit);
   }
 
-  // Nothing if every step is at the commit that made it, as far as commits can be measured.
+  // Returns the next commit to measure; nothing if each step is attributed to a commit, as far as
+  // commits can be measured.
   Expected<std::optional<std::string>> next_in_gaps() const {
-    TRY_ASSIGN(auto database, open_history(file(), SqlAccess::kRead));
-    TRY_ASSIGN(auto gaps, read_open_steps(database, branch_));
+    TRY_ASSIGN(auto database, open_history(options_.history, SqlAccess::kRead));
+    TRY_ASSIGN(auto gaps, read_open_steps(database, options_.branch));
     for (const OpenStep& gap : gaps) {
       auto before = std::find(commits_.begin(), commits_.end(), gap.before);
       auto after = std::find(commits_.begin(), commits_.end(), gap.after);
       if (before == commits_.end() || after == commits_.end()) continue;
-      if (auto middle = middle_of(before, after)) return middle;
+      if (auto middle = find_middle(before, after)) return middle;
     }
     return std::nullopt;
   }
 
   using At = std::vector<std::string>::const_iterator;
 
-  // The commit nearest to the middle that was not tried in vain; the ends are not in it.
-  std::optional<std::string> middle_of(At before, At after) const {
+  // Returns the middle of the commits between these that were not tried yet.
+  std::optional<std::string> find_middle(At before, At after) const {
     std::vector<std::string> between;
     std::copy_if(before + 1, after, std::back_inserter(between),
                  [this](const std::string& one) { return !tried_.contains(one); });
@@ -140,30 +136,28 @@ class Backfill {
     return between[between.size() / 2];
   }
 
-  const HistoryOptions& options_;
+  const BackfillOptions& options_;
   const fs::path project_;  // the top folder of what is checked out
-  const std::string branch_;
   const std::vector<std::string> commits_;
   CommitTree& tree_;
   const std::stop_token stop_;
   std::size_t measured_ = 0;
   std::size_t known_ = 0;
   std::size_t failed_ = 0;
-  std::size_t incomplete_ = 0;  // measured or there already, with benchmarks that failed
+  std::size_t incomplete_ = 0;  // measured or known, with benchmarks that failed
   std::set<std::string> tried_;
 };
 
 }  // namespace
 
-ExpectedStatus history_backfill(const HistoryOptions& options) {
+ExpectedStatus backfill(const BackfillOptions& options, std::stop_token stop) {
   leave_git_hook();
   const Repository repository;
-  TRY_ASSIGN(auto branch, options.recording.find_branch(repository));
-  TRY_ASSIGN(auto commits, repository.list_commits(options.operands.front()));
+  TRY_ASSIGN(auto commits, repository.list_commits(options.range));
   TRY_ASSIGN(auto project, repository.top());
   TRY_ASSIGN(auto tree, CommitTree::make(project));
-  Backfill work(options, std::move(project), branch, std::move(commits), tree);
-  TRY(options.bisect ? work.bisect() : work.all());
+  Backfill work(options, std::move(project), std::move(commits), tree, std::move(stop));
+  TRY(options.bisect ? work.bisect() : work.measure_all());
   return work.report();
 }
 
