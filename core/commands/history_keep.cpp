@@ -89,10 +89,10 @@ ExpectedStatus history_prune(const HistoryOptions& options) {
 
 ExpectedStatus history_backfill(const HistoryOptions& options) {
   TRY_ASSIGN(auto branch, options.recording.find_branch(Repository()));
-  return backfill({fs::absolute(options.recording.file()), std::move(branch),
-                   options.operands.front(), options.make.value_or("true"), options.bisect,
-                   options.rest},
-                  options.stop);
+  return backfill(
+      {fs::absolute(options.recording.file()), std::move(branch), options.operands.front(),
+       options.make.value_or("true"), options.bisect, options.rest},
+      options.stop);
 }
 
 }  // namespace instr
