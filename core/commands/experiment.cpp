@@ -23,6 +23,7 @@
 #include "core/experiments/experiment_options.h"
 #include "core/experiments/experiment_run.h"
 #include "core/experiments/experiment_summary.h"
+#include "core/report/formats.h"
 #include "core/results/results_file.h"
 #include "core/run/pipeline.h"
 
@@ -120,7 +121,11 @@ ExpectedStatus judge(const ExperimentArguments& options, const std::vector<Expec
                      const std::vector<ExperimentRecord>& records) {
   TRY_ASSIGN(auto verdict, judge_codes(options.codes, expected, records,
                                        make_key_selector(options.plan.selection)));
-  print_output(verdict.text);
+  if (facts_of(options.format).is_for_programs) {
+    print_message(verdict.text);
+  } else {
+    print_output(verdict.text);
+  }
   if (verdict.is_worse) return kRegression;
   const bool is_bad = std::any_of(records.begin(), records.end(), [&](const auto& one) {
     return has_failed(one) && !verdict.expected_failures.contains(one.variant.key);
@@ -131,10 +136,9 @@ ExpectedStatus judge(const ExperimentArguments& options, const std::vector<Expec
 ExpectedStatus show(const ExperimentArguments& options, const Ran& ran,
                     const std::vector<ExpectedCode>& expected, bool is_interrupted) {
   const std::vector<ExperimentRecord>& records = ran.records;
-  Terminal terminal = inspect_terminal(STDOUT_FILENO, options.showing.color);
-  print_output(experiment_report(
-                   records, {options.format, terminal.width, terminal.color, options.shows_each}) +
-               cost_of(ran) + "\n");
+  Document document = experiment_document(records, options.shows_each);
+  document.notes.back().text += cost_of(ran);
+  print_output(render(options.format, document, render_options(options.showing)));
   if (ran.unwritten != 0) {
     print_message(
         fmt::format("error: {} could not be written; the same command measures {} again\n",
@@ -225,7 +229,7 @@ Action experiment_command(CommandLine& line) {
   line.flag("--profile", "also keep the operators that took the most time in the results",
             options->measure.wants_operators);
   declare_dump(line, options->measure, kDumpFolder);
-  declare_format(line, options->format, experiment_formats());
+  declare_format(line, options->format, document_formats());
   line.flag(kPrintCommands,
             "print a command for each experiment, which runs it alone, and exit: to run them "
             "elsewhere, several at a time; this one then takes in what they measured",

@@ -260,7 +260,7 @@ void declare_shown(CommandLine& line, ExplainArguments& options) {
             options.measure.wants_lines);
   line.option("--top", "N", "functions, or lines, that tables show (25)",
               take_number(options.max_functions, 1));
-  declare_format(line, options.format, explain_formats());
+  declare_format(line, options.format, document_formats());
 }
 
 }  // namespace

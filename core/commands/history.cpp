@@ -13,7 +13,7 @@
 #include "core/commands/cli/selecting.h"
 #include "core/commands/cli/values.h"
 #include "core/commands/commands.h"
-#include "core/report/listing.h"
+#include "core/report/formats.h"
 
 namespace instr {
 
@@ -153,7 +153,7 @@ void declare_reading(CommandLine& line, HistoryOptions& options) {
               add_text(options.selection.excludes));
   declare_accepted(line, options.accepted);
   declare_metrics(line, options.metrics);
-  declare_format(line, options.format, listing_formats());
+  declare_format(line, options.format, document_formats());
 }
 
 // An option that the given word does not take has no effect.

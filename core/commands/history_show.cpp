@@ -9,6 +9,7 @@
 #include "core/definitions/select.h"
 #include "core/history/read_runs.h"
 #include "core/history/schema.h"
+#include "core/report/formats.h"
 #include "core/report/history_tables.h"
 
 namespace instr {
@@ -22,40 +23,32 @@ struct Shown {
   std::string notes = {};  // for people, beside it
 };
 
-std::string text_of(const Listing& listing, const HistoryOptions& options) {
-  const Terminal terminal = inspect_terminal(STDOUT_FILENO, options.showing.color);
-  return listing_text(listing, options.format,
-                      static_cast<std::size_t>(std::max(terminal.width, 0)), terminal.color);
+std::string text_of(std::vector<DocumentTable> tables, const HistoryOptions& options) {
+  Document document;
+  add_records(document, tables.back());
+  document.tables = std::move(tables);
+  return render(options.format, document, render_options(options.showing));
 }
 
-// The text, with notes about where series break.
-Expected<Shown> with_notes(std::string text, const SqlDatabase& database,
-                           const SeriesChoice& choice) {
-  return read_breaks(database, choice).map([&text](const std::vector<SeriesBreak>& breaks) {
-    Shown shown{std::move(text)};
-    for (const std::string& line : break_lines(breaks)) shown.notes += line + "\n";
-    return shown;
-  });
+// The tables, with notes about where series break.
+Expected<Shown> with_notes(std::vector<DocumentTable> tables, const SqlDatabase& database,
+                           const SeriesChoice& choice, const HistoryOptions& options) {
+  TRY_ASSIGN(const auto breaks, read_breaks(database, choice));
+  Shown shown{text_of(std::move(tables), options)};
+  for (const std::string& line : break_lines(breaks)) shown.notes += line + "\n";
+  return shown;
 }
 
-Expected<std::string> steps_text(const SqlDatabase& database,
-                                 const std::vector<RecordedStep>& steps,
-                                 const HistoryOptions& options) {
-  const Terminal terminal = inspect_terminal(STDOUT_FILENO, options.showing.color);
-  StepsShowing showing;
-  showing.with_functions = options.format != ReportFormat::kCsv;
-  showing.width = static_cast<std::size_t>(std::max(terminal.width, 0));
-  return steps_listing(database, steps, showing).map([&](const Listing& listing) {
-    return text_of(listing, options);
-  });
+StepsShowing showing_of(const HistoryOptions& options) {
+  return {.with_functions = options.format != ReportFormat::kCsv,
+          .width = render_options(options.showing).width};
 }
 
 Expected<Shown> list(const SqlDatabase& database, const HistoryOptions& options) {
   SeriesChoice choice = options.choice();
   if (choice.metrics.empty()) choice.metrics = {kInstructions, kWall};
-  return read_series(database, choice).and_then([&](const std::vector<SeriesSummary>& series) {
-    return with_notes(text_of(series_listing(series), options), database, choice);
-  });
+  TRY_ASSIGN(const auto series, read_series(database, choice));
+  return with_notes({series_table(series)}, database, choice, options);
 }
 
 Expected<Shown> show(const SqlDatabase& database, const HistoryOptions& options) {
@@ -65,27 +58,21 @@ Expected<Shown> show(const SqlDatabase& database, const HistoryOptions& options)
   choice.key = [&keys](const std::string& key) {
     return std::find(keys.begin(), keys.end(), key) != keys.end();
   };
-  TRY_ASSIGN(auto series, read_series(database, choice));
-  std::string text;
-  if (options.format == ReportFormat::kTable) {
-    text = text_of(series_listing(series), options) + "\n";
-  }
-  return read_steps(database, choice, std::nullopt, /*with_first=*/true)
-      .and_then([&](const std::vector<RecordedStep>& steps) {
-        return steps_text(database, steps, options);
-      })
-      .and_then(
-          [&](const std::string& steps) { return with_notes(text + steps, database, choice); });
+  TRY_ASSIGN(const auto series, read_series(database, choice));
+  TRY_ASSIGN(const auto steps, read_steps(database, choice, std::nullopt, /*with_first=*/true));
+  TRY_ASSIGN(auto table, steps_table(database, steps, showing_of(options)));
+  std::vector<DocumentTable> tables;
+  if (options.format == ReportFormat::kTable) tables.push_back(series_table(series));
+  tables.push_back(std::move(table));
+  return with_notes(std::move(tables), database, choice, options);
 }
 
 Expected<Shown> steps(const SqlDatabase& database, const HistoryOptions& options) {
-  TRY_ASSIGN(auto since, options.place_since());
+  TRY_ASSIGN(const auto since, options.place_since());
   const SeriesChoice choice = options.choice();
-  return read_steps(database, choice, since, /*with_first=*/false)
-      .and_then([&](const std::vector<RecordedStep>& found) {
-        return steps_text(database, found, options);
-      })
-      .and_then([&](std::string&& text) { return with_notes(std::move(text), database, choice); });
+  TRY_ASSIGN(const auto steps, read_steps(database, choice, since, /*with_first=*/false));
+  TRY_ASSIGN(auto table, steps_table(database, steps, showing_of(options)));
+  return with_notes({std::move(table)}, database, choice, options);
 }
 
 ExpectedStatus print(const HistoryOptions& options,
@@ -117,21 +104,23 @@ ExpectedStatus history_show(const HistoryOptions& options) { return print(option
 
 ExpectedStatus history_steps(const HistoryOptions& options) { return print(options, steps); }
 
+// Writes each point as it is read: a history may have millions.
 ExpectedStatus history_export(const HistoryOptions& options) {
-  if (options.format == ReportFormat::kMarkdown) {
-    return fail("`history export` is for programs", "write --format=csv or --format=jsonl");
+  if (options.format == ReportFormat::kMarkdown || options.format == ReportFormat::kJson) {
+    return fail("`history export` writes lines for programs",
+                "write --format=csv or --format=jsonl");
   }
   const auto format =
-      options.format == ReportFormat::kJsonl ? ReportFormat::kJsonl : ReportFormat::kCsv;
+      options.format == ReportFormat::kTable ? ReportFormat::kCsv : options.format;
   TRY_ASSIGN(auto database, open_history(options.recording.file(), SqlAccess::kRead));
-  const auto print = [format](const Listing& listing) {
-    return print_output(listing_text(listing, format, 0, false));
-  };
-  print(points_listing());
-  TRY(for_each_point(database, options.choice(), [&](const HistoryPoint& point) {
-    Listing listing = points_listing(point);
-    listing.has_head = false;
-    return print(listing);
+  Document names;
+  add_records(names, points_table());
+  print_output(render(format, names));
+  TRY(for_each_point(database, options.choice(), [format](const HistoryPoint& point) {
+    Document document;
+    add_records(document, points_table(point));
+    document.fields.clear();
+    return print_output(render(format, document));
   }));
   return kGood;
 }

@@ -4,12 +4,14 @@
 #include <unistd.h>
 
 #include <memory>
+#include <optional>
 
 #include "core/base/output.h"
 #include "core/base/terminal.h"
 #include "core/commands/cli/selecting.h"
 #include "core/commands/cli/values.h"
 #include "core/commands/commands.h"
+#include "core/report/formats.h"
 #include "core/run/dry_run.h"
 #include "core/run/pipeline.h"
 
@@ -17,9 +19,17 @@ namespace instr {
 
 namespace {
 
-ExpectedStatus show_list(const PlanConfig& config, ListFormat format) {
-  TRY_ASSIGN(auto variants, plan(config));
-  print_output(list_text(variants, format));
+struct ListOptions {
+  PlanConfig plan;
+  std::optional<ReportFormat> format;  // absent: keys
+  Showing showing;
+};
+
+ExpectedStatus show_list(const ListOptions& options) {
+  TRY_ASSIGN(auto variants, plan(options.plan));
+  print_output(options.format ? render(*options.format, list_document(variants),
+                                       render_options(options.showing))
+                              : list_keys(variants));
   if (isatty(STDOUT_FILENO)) print_message(list_summary(variants));
   return kGood;
 }
@@ -35,23 +45,20 @@ ExpectedStatus show_dry_run(const PlanConfig& config, const MeasureConfig& measu
 }
 
 Action list_command(CommandLine& line) {
-  struct Options {
-    PlanConfig plan;
-    ListFormat format = ListFormat::kKeys;
-    Showing showing;
-  };
-  auto options = std::make_shared<Options>();
-  const Choices<ListFormat> formats{
-      {"keys", ListFormat::kKeys}, {"json", ListFormat::kJson}, {"csv", ListFormat::kCsv}};
+  auto options = std::make_shared<ListOptions>();
+  Choices<std::optional<ReportFormat>> formats{{"keys", std::nullopt}};
+  for (const ReportFormat format : document_formats()) {
+    formats.emplace_back(facts_of(format).name, format);
+  }
   line.describe("Prints the key of each benchmark that a run would measure, one per line.");
   declare_plan(line, options->plan);
   declare_shard(line, options->plan.selection);
   line.group("What to show");
   line.option("--format", "FORMAT",
-              "keys; json or csv: with parameters, tags, file and line of each",
+              list_of(names_of(formats)) + ": json, jsonl and csv have the parameters, tags, ...",
               take_choice(options->format, formats), names_of(formats));
   declare_showing(line, options->showing);
-  return [options](const Invocation&) { return show_list(options->plan, options->format); };
+  return [options](const Invocation&) { return show_list(*options); };
 }
 
 }  // namespace instr

@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::size_t kMaxTextLength = 100;  // in a cell
 
-const TableCell kNothing{"-", Tone::kDim};
+const DocumentCell kNothing{"-", Tone::kDim};
 
 // An experiment's name as in a table of one column.
 std::string title_of(const ExperimentRecord& record) {
@@ -25,23 +25,38 @@ std::string title_of(const ExperimentRecord& record) {
   return name.full + ", " + name.column;
 }
 
-GridRow row_of(const ExperimentRecord& record, std::vector<TableCell> cells) {
-  const std::string title = title_of(record);
-  return {title, title, std::move(cells)};
+DocumentRow row_of(const ExperimentRecord& record, std::vector<DocumentCell> cells) {
+  cells.insert(cells.begin(), text_cell(record.variant.key, title_of(record)));
+  return {.cells = std::move(cells)};
 }
 
-TableCell speedup_cell(const AgainstEager& one) {
+// `name`: of the column of experiments.
+DocumentTable table_of(const std::string& name, const std::vector<std::string>& headings) {
+  DocumentTable table{.columns = {{.heading = "", .name = name, .align = Align::kLeft}},
+                      .too_wide = TooWide::kStacked};
+  for (const std::string& heading : headings) {
+    std::string for_programs = heading;
+    std::replace(for_programs.begin(), for_programs.end(), ' ', '_');
+    std::erase(for_programs, '-');
+    table.columns.push_back({.heading = heading, .name = for_programs});
+  }
+  return table;
+}
+
+DocumentCell speedup_cell(const AgainstEager& one) {
   if (!one.speedup) return kNothing;
   const bool is_slower = one.speedup->ratio < kMinSpeedup && !one.speedup->is_same();
-  return {to_string(*one.speedup), is_slower ? Tone::kWarning : Tone::kPlain};
+  return number_cell(one.speedup->ratio, to_string(*one.speedup),
+                     is_slower ? Tone::kWarning : Tone::kPlain);
 }
 
-TableCell seconds_cell(const std::optional<double>& seconds) {
-  return seconds ? TableCell{format_time(*seconds * 1e9)} : kNothing;
+DocumentCell seconds_cell(const std::optional<double>& seconds) {
+  return seconds ? number_cell(*seconds, format_time(*seconds * 1e9)) : kNothing;
 }
 
-TableCell memory_cell(const AgainstEager& one) {
-  return one.memory_ratio ? TableCell{fmt::format("{:.2f}x", *one.memory_ratio)} : kNothing;
+DocumentCell memory_cell(const AgainstEager& one) {
+  if (!one.memory_ratio) return kNothing;
+  return number_cell(*one.memory_ratio, fmt::format("{:.2f}x", *one.memory_ratio));
 }
 
 bool is_failed(const AgainstEager& one) {
@@ -72,7 +87,7 @@ struct Kind {
   std::vector<std::string> columns;
   // How bad it is, the worse the more; nothing: it is none.
   std::function<std::optional<double>(const AgainstEager&)> badness;
-  std::function<std::vector<TableCell>(const AgainstEager&)> cells;
+  std::function<std::vector<DocumentCell>(const AgainstEager&)> cells;
 };
 
 Kind kind_unlowered() {
@@ -84,7 +99,7 @@ Kind kind_unlowered() {
             return static_cast<double>(unlowered.size());
           },
           [](const AgainstEager& one) {
-            return std::vector{TableCell{names_of(unlowered_by(*one.record))}};
+            return std::vector{DocumentCell{names_of(unlowered_by(*one.record))}};
           }};
 }
 
@@ -120,59 +135,57 @@ std::vector<Kind> kinds() {
            [](const AgainstEager& one) {
              const bool has_code = !one.is_eager() && one.record->code != VerificationCode::kPass;
              return std::vector{
-                 has_code ? TableCell{to_string(one.record->code), Tone::kBad} : kNothing,
-                 TableCell{failure_reason(*one.record)}};
+                 has_code ? DocumentCell{to_string(one.record->code), Tone::kBad} : kNothing,
+                 DocumentCell{failure_reason(*one.record)}};
            }}};
 }
 
-Findings findings_of(const Kind& kind, const std::vector<AgainstEager>& all) {
-  std::vector<std::pair<double, const AgainstEager*>> found;
+DocumentTable findings_of(const Kind& kind, const std::vector<AgainstEager>& all) {
+  std::vector<std::pair<double, const AgainstEager*>> bad;
   for (const AgainstEager& one : all) {
-    if (auto badness = kind.badness(one)) found.emplace_back(*badness, &one);
+    if (auto badness = kind.badness(one)) bad.emplace_back(*badness, &one);
   }
-  std::stable_sort(found.begin(), found.end(),
+  std::stable_sort(bad.begin(), bad.end(),
                    [](const auto& left, const auto& right) { return left.first > right.first; });
-  Findings findings{kind.title, {}};
-  for (const std::string& column : kind.columns) findings.grid.columns.push_back({column});
-  for (std::size_t i = 0; i < std::min(found.size(), kMaxFindings); ++i) {
-    const AgainstEager& one = *found[i].second;
-    GridRow row = row_of(*one.record, kind.cells(one));
-    findings.grid.groups.push_back({row.full_name, {std::move(row)}});
+  DocumentTable table = table_of(kind.title, kind.columns);
+  table.title = kind.title;
+  for (std::size_t i = 0; i < std::min(bad.size(), kMaxFindings); ++i) {
+    const AgainstEager& one = *bad[i].second;
+    table.rows.push_back(row_of(*one.record, kind.cells(one)));
   }
-  if (found.size() > kMaxFindings) {
-    findings.grid.footnotes.push_back(fmt::format("and {} more", found.size() - kMaxFindings));
+  if (bad.size() > kMaxFindings) {
+    table.rows.back().lines = {fmt::format("and {} more", bad.size() - kMaxFindings)};
   }
-  return findings;
+  return table;
 }
 
 }  // namespace
 
-std::vector<Findings> findings_among(const std::vector<ExperimentRecord>& records) {
+std::vector<DocumentTable> findings_among(const std::vector<ExperimentRecord>& records) {
   const std::vector<AgainstEager> all = against_eager(records);
-  std::vector<Findings> any;
+  std::vector<DocumentTable> tables;
   for (const Kind& kind : kinds()) {
-    Findings findings = findings_of(kind, all);
-    if (!findings.grid.groups.empty()) any.push_back(std::move(findings));
+    DocumentTable table = findings_of(kind, all);
+    if (!table.rows.empty()) tables.push_back(std::move(table));
   }
-  return any;
+  return tables;
 }
 
-Grid each_experiment_grid(const std::vector<ExperimentRecord>& records) {
-  Grid grid;
-  grid.columns = {{"time"}, {"speed-up"}, {"compile time"}, {"memory saved"}, {"code"}};
+DocumentTable each_experiment_table(const std::vector<ExperimentRecord>& records) {
+  DocumentTable table = table_of(
+      "experiment", {"time", "speed-up", "compile time", "memory saved", "code"});
+  table.stacked_title = "by experiment:";
   for (const AgainstEager& one : against_eager(records)) {
     if (one.is_eager()) continue;
     const auto& times = one.record->per_iter_times;
     const auto time = times.empty() ? std::nullopt : std::optional(median(times));
-    const Tone tone = one.has_passed() ? Tone::kGood : Tone::kWarning;
-    GridRow row = row_of(*one.record, {seconds_cell(time),
-                                       speedup_cell(one),
-                                       seconds_cell(one.compile_time),
-                                       memory_cell(one),
-                                       {to_string(one.record->code), tone}});
-    grid.groups.push_back({row.full_name, {std::move(row)}});
+    DocumentCell code = text_cell(to_string(one.record->code));
+    code.tone = one.has_passed() ? Tone::kGood : Tone::kWarning;
+    table.rows.push_back(row_of(*one.record, {seconds_cell(time), speedup_cell(one),
+                                              seconds_cell(one.compile_time), memory_cell(one),
+                                              std::move(code)}));
   }
-  return grid;
+  return table;
 }
 
 }  // namespace instr

@@ -6,6 +6,7 @@
 #include "core/base/output_file.h"
 #include "core/base/replace_file.h"
 #include "core/experiments/experiment_summary.h"
+#include "core/report/formats.h"
 #include "core/report/plot.h"
 
 namespace instr {
@@ -16,9 +17,10 @@ Expected<void> ExperimentFolder::make() const {
 
 Expected<void> ExperimentFolder::write(const std::vector<ExperimentRecord>& records,
                                        std::stop_token stop) const {
+  const Document document = experiment_document(records, /*shows_each=*/false);
   for (const auto& [format, name] :
        {std::pair{ReportFormat::kTable, "summary.txt"}, {ReportFormat::kMarkdown, "summary.md"}}) {
-    TRY(replace_file(path_ / name, experiment_report(records, {.format = format}) + "\n"));
+    TRY(replace_file(path_ / name, render(format, document)));
   }
   return draw(records, std::move(stop));
 }

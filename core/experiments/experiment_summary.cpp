@@ -96,14 +96,15 @@ void count_fastest(const std::vector<AgainstEager>& all,
   }
 }
 
-TableCell times_cell(const std::optional<double>& value) {
-  return value ? TableCell{fmt::format("{:.2f}x", *value)} : TableCell{"-", Tone::kDim};
+DocumentCell times_cell(const std::optional<double>& value) {
+  if (!value) return {"-", Tone::kDim};
+  return number_cell(*value, fmt::format("{:.2f}x", *value));
 }
 
-TableCell share_cell(std::size_t part, std::size_t whole) {
+DocumentCell share_cell(std::size_t part, std::size_t whole) {
   double percent = whole == 0 ? 0 : 100.0 * static_cast<double>(part) / static_cast<double>(whole);
   return {fmt::format("{} of {} ({:.0f}%)", part, whole, percent),
-          part == whole ? Tone::kGood : Tone::kWarning};
+          part == whole ? Tone::kGood : Tone::kWarning, std::to_string(part)};
 }
 
 std::string not_passed_text(const ExperimentSummary& summary) {
@@ -138,19 +139,23 @@ std::vector<std::string> group_names(const std::vector<ExperimentSummary>& summa
   return names;
 }
 
-std::vector<TableCell> cells_of(const ExperimentSummary& one) {
-  const TableCell none{"-", Tone::kDim};
-  const TableCell measured = share_cell(one.measured, one.requested);
-  const TableCell fastest{format_count(static_cast<double>(one.fastest))};
-  if (one.backend == Backend::kEager) return {measured, none, none, fastest, none, none, none};
-  const std::string codes = not_passed_text(one);
-  return {measured,
-          share_cell(one.passed, one.requested),
-          times_cell(one.speedup),
-          fastest,
-          one.compile_time ? TableCell{format_time(*one.compile_time * 1e9)} : none,
-          times_cell(one.memory_ratio),
-          codes.empty() ? none : TableCell{codes, Tone::kWarning}};
+std::vector<DocumentCell> cells_of(const ExperimentSummary& one) {
+  const DocumentCell none{"-", Tone::kDim};
+  const bool is_eager = one.backend == Backend::kEager;
+  const auto beside_eager = [&](DocumentCell cell) { return is_eager ? none : cell; };
+  DocumentCell codes = text_cell(not_passed_text(one));
+  if (codes.text.empty()) codes.text = "-";
+  codes.tone = codes.text == "-" ? Tone::kDim : Tone::kWarning;
+  return {{.text = "", .value = std::to_string(one.requested)},
+          share_cell(one.measured, one.requested),
+          beside_eager(share_cell(one.passed, one.requested)),
+          beside_eager(times_cell(one.speedup)),
+          count_cell(one.fastest),
+          one.compile_time && !is_eager
+              ? number_cell(*one.compile_time, format_time(*one.compile_time * 1e9))
+              : none,
+          beside_eager(times_cell(one.memory_ratio)),
+          beside_eager(codes)};
 }
 
 }  // namespace
@@ -202,21 +207,28 @@ std::vector<ExperimentSummary> summarize_experiments(const std::vector<Experimen
   return summaries;
 }
 
-Grid experiment_grid(const std::vector<ExperimentSummary>& summaries) {
-  Grid grid;
-  grid.columns = {{"measured"},     {"passed"},       {"speed-up"},  {"fastest"},
-                  {"compile time"}, {"memory saved"}, {"not passed"}};
+DocumentTable experiment_table(const std::vector<ExperimentSummary>& summaries) {
+  DocumentTable table{.columns = {{.heading = "", .name = "backend", .align = Align::kLeft},
+                                  {.heading = "", .name = "requested", .is_hidden = true},
+                                  {"measured", "measured"},
+                                  {"passed", "passed"},
+                                  {"speed-up", "speedup"},
+                                  {"fastest", "fastest"},
+                                  {"compile time", "compile_time"},
+                                  {"memory saved", "memory_saved"},
+                                  {"not passed", "not_passed"}},
+                      .too_wide = TooWide::kStacked,
+                      .stacked_title = "by backend:"};
   const std::vector<std::string> names = group_names(summaries);
   for (std::size_t i = 0; i < summaries.size(); ++i) {
     const ExperimentSummary& one = summaries[i];
     const std::string backend = format_column_name(one.language, one.backend, Autograd::kForward);
-    const bool is_alone = names[i].empty();
-    const std::string group = is_alone ? backend : names[i];
-    if (grid.groups.empty() || grid.groups.back().name != group) grid.groups.push_back({group, {}});
-    const std::string full = is_alone ? backend : group + " " + backend;
-    grid.groups.back().rows.push_back({full, backend, cells_of(one)});
+    DocumentRow row{.cells = cells_of(one), .group = names[i], .name = backend};
+    const std::string full = names[i].empty() ? backend : names[i] + " " + backend;
+    row.cells.insert(row.cells.begin(), text_cell(full));
+    table.rows.push_back(std::move(row));
   }
-  return grid;
+  return table;
 }
 
 double timed_seconds(std::span<const ExperimentRecord> records) {
@@ -239,22 +251,14 @@ std::string experiment_line(const std::vector<ExperimentRecord>& records) {
   return text;
 }
 
-std::string experiment_report(const std::vector<ExperimentRecord>& records,
-                              const ExperimentReportOptions& options) {
-  const bool is_markdown = options.format == ReportFormat::kMarkdown;
-  std::string text;
-  const auto add = [&](const Grid& grid, const std::string& title, const std::string& of) {
-    text +=
-        is_markdown ? markdown_of(grid, of) : table_of(grid, title, options.width, options.color);
-    text += "\n";
-  };
-  if (options.shows_each) add(each_experiment_grid(records), "by experiment:", "experiment");
-  add(experiment_grid(summarize_experiments(records)), "by backend:", "backend");
-  for (const auto& [title, grid] : findings_among(records)) {
-    if (!is_markdown) text += title + ":\n";
-    add(grid, "", title);
-  }
-  return text + experiment_line(records);
+Document experiment_document(const std::vector<ExperimentRecord>& records, bool shows_each) {
+  Document document;
+  if (shows_each) document.tables.push_back(each_experiment_table(records));
+  document.tables.push_back(experiment_table(summarize_experiments(records)));
+  add_records(document, document.tables.front());
+  for (DocumentTable& table : findings_among(records)) document.tables.push_back(std::move(table));
+  document.notes = {{.kind = DocumentNote::Kind::kConclusion, .text = experiment_line(records)}};
+  return document;
 }
 
 }  // namespace instr

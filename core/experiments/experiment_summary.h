@@ -9,8 +9,7 @@
 #include <vector>
 
 #include "core/experiments/experiment_record.h"
-#include "core/report/report.h"
-#include "core/report/report_grid.h"
+#include "core/report/document.h"
 #include "core/results/significance.h"
 
 namespace instr {
@@ -65,9 +64,8 @@ struct ExperimentSummary {
 // By group, language and backend, in the order of kBackends.
 std::vector<ExperimentSummary> summarize_experiments(const std::vector<ExperimentRecord>& records);
 
-// A row for each, below what its group differs in from others; to be printed as a table or as
-// Markdown.
-Grid experiment_grid(const std::vector<ExperimentSummary>& summaries);
+// A row for each summary, below what distinguishes its group from others.
+DocumentTable experiment_table(const std::vector<ExperimentSummary>& summaries);
 
 // "12 experiments: 10 measured, 1 failed, 1 skipped"
 std::string experiment_line(const std::vector<ExperimentRecord>& records);
@@ -75,16 +73,8 @@ std::string experiment_line(const std::vector<ExperimentRecord>& records);
 // Seconds in the runs that were timed.
 double timed_seconds(std::span<const ExperimentRecord> records);
 
-struct ExperimentReportOptions {
-  ReportFormat format = ReportFormat::kTable;  // or kMarkdown
-  int width = 0;                               // columns of a table; 0: as many as it needs
-  bool color = false;
-  bool shows_each = false;  // also a line for each experiment
-};
-
-// The report of experiments that a person reads: a summary by backend, what to look at, and how
-// many there were; without the last line's end, to which what the run took can be added.
-std::string experiment_report(const std::vector<ExperimentRecord>& records,
-                              const ExperimentReportOptions& options);
+// A summary by backend (with `shows_each` after a row for each experiment), what to look at, and
+// how many there were, as the last note. Programs get the rows of the first table.
+Document experiment_document(const std::vector<ExperimentRecord>& records, bool shows_each);
 
 }  // namespace instr

@@ -1,8 +1,7 @@
-// A comparison as JSON, JSON Lines and CSV.
+// A comparison for programs.
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "core/base/csv.h"
 #include "core/base/version.h"
 #include "core/report/comparison_report.h"
 #include "core/report/comparison_text.h"
@@ -210,38 +209,27 @@ std::vector<std::string> csv_fields(const ComparedRow& row, const MetricChange& 
   return fields;
 }
 
+DocumentRecord record_of(const ComparedRow& row) {
+  DocumentRecord record{to_line(row_json(row)), {}};
+  for (const MetricChange& metric : row.metrics) record.lines.push_back(csv_fields(row, metric));
+  if (row.metrics.empty()) record.lines.push_back(csv_fields(row, MetricChange{}));
+  return record;
+}
+
 }  // namespace
 
-std::string compare_json(const Comparison& comparison) {
-  Json head = head_json(comparison);
-  head["summary"] = summary_json(comparison.summary);
-  // Row by row, a line each: all rows as one JSON value would take several times the memory of the
-  // text.
-  std::string out = to_line(head);
-  out.pop_back();
-  out += ",\"rows\":[";
-  for (const ComparedRow& row : comparison.rows) {
-    out += &row == &comparison.rows.front() ? "\n" : ",\n";
-    out += to_line(row_json(row));
-  }
-  return out + "\n]}\n";
-}
-
-std::string compare_jsonl(const Comparison& comparison) {
-  std::string out = to_line(head_json(comparison)) + "\n";
-  for (const ComparedRow& row : comparison.rows) out += to_line(row_json(row)) + "\n";
-  return out + to_line(Json{{"summary", summary_json(comparison.summary)}}) + "\n";
-}
-
-std::string compare_csv(const Comparison& comparison) {
-  std::string out = csv_line({"key", "state", "verdict", "metric", "before", "after", "change",
-                              "relative", "hard_percent", "hard_absolute", "soft_percent",
-                              "soft_absolute", "metric_verdict", "reason"});
-  for (const ComparedRow& row : comparison.rows) {
-    for (const MetricChange& metric : row.metrics) out += csv_line(csv_fields(row, metric));
-    if (row.metrics.empty()) out += csv_line(csv_fields(row, MetricChange{}));
-  }
-  return out;
+Document comparison_document(const Comparison& comparison) {
+  Document document;
+  document.head = to_line(head_json(comparison));
+  document.summary = to_line(Json{{"summary", summary_json(comparison.summary)}});
+  document.last_line = document.summary;
+  document.list_name = "rows";
+  document.fields = {"key",           "state",          "verdict",       "metric",
+                     "before",        "after",          "change",        "relative",
+                     "hard_percent",  "hard_absolute",  "soft_percent",  "soft_absolute",
+                     "metric_verdict", "reason"};
+  for (const ComparedRow& row : comparison.rows) document.records.push_back(record_of(row));
+  return document;
 }
 
 }  // namespace instr

@@ -11,7 +11,7 @@
 #include "core/base/table.h"
 #include "core/base/terminal.h"
 #include "core/report/comparison_text.h"
-#include "core/report/report_grid.h"
+#include "core/report/report_tables.h"
 
 namespace instr {
 

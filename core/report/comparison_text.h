@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/compare/compare.h"
-#include "core/report/report_grid.h"
+#include "core/report/report_tables.h"
 
 namespace instr {
 

@@ -4,7 +4,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "core/base/csv.h"
+#include "core/base/table.h"
 #include "core/base/version.h"
 #include "core/results/results_file.h"
 
@@ -44,71 +44,47 @@ void sort_by_self(std::vector<ExplainedFunction>& functions) {
                    [](const auto& left, const auto& right) { return left.self > right.self; });
 }
 
+Json caller_json(const Caller& caller) {
+  return {{"function", caller.code.function},
+          {"object", caller.code.object},
+          {"inclusive", json_number(caller.ir)},
+          {"calls", json_number(caller.calls)}};
+}
+
 Json function_json(const ExplainedFunction& function, bool has_calls) {
-  Json json;
-  json["function"] = function.code.function;
-  json["object"] = function.code.object;
-  json["self"] = json_number(function.self);
-  json["calls"] = json_number(function.calls);
+  Json json{{"function", function.code.function},
+            {"object", function.code.object},
+            {"self", json_number(function.self)},
+            {"calls", json_number(function.calls)}};
   if (!has_calls) return json;
   json["inclusive"] = function.inclusive ? json_number(*function.inclusive) : nullptr;
   json["recursive"] = function.is_recursive;
   json["callers"] = Json::array();
-  for (const Caller& caller : function.callers) {
-    json["callers"].push_back({{"function", caller.code.function},
-                               {"object", caller.code.object},
-                               {"inclusive", json_number(caller.ir)},
-                               {"calls", json_number(caller.calls)}});
-  }
+  for (const Caller& caller : function.callers) json["callers"].push_back(caller_json(caller));
   return json;
 }
 
-std::string explain_json(const Explanation& explanation) {
-  Json json;
-  json["schema"] = kExplanationSchema;
-  json["program"] = "instr_bench";
-  json["version"] = kProgramVersion;
-  json["kind"] = "explanation";
-  json["key"] = explanation.key;
-  json[kInstructions] = json_number(explanation.total);
-  json["iterations"] = explanation.iterations;
-  json["has_calls"] = explanation.has_calls;
-  json["functions"] = Json::array();
-  for (const ExplainedFunction& one : explanation.functions) {
-    json["functions"].push_back(function_json(one, explanation.has_calls));
-  }
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
-}
-
-// A line for each function, followed by one for each of its callers.
-std::string explain_csv(const Explanation& explanation) {
+DocumentRecord record_of(const ExplainedFunction& function, bool has_calls) {
   const auto number = [](double value) { return to_line(json_number(value)); };
-  std::string out =
-      csv_line({"function", "object", "caller", "caller_object", "self", "inclusive", "calls"});
-  for (const ExplainedFunction& one : explanation.functions) {
-    out += csv_line({one.code.function, one.code.object, "", "", number(one.self),
-                     one.inclusive ? number(*one.inclusive) : "", number(one.calls)});
-    for (const Caller& caller : one.callers) {
-      out += csv_line({one.code.function, one.code.object, caller.code.function, caller.code.object,
-                       "", number(caller.ir), number(caller.calls)});
-    }
+  const CodeName& code = function.code;
+  DocumentRecord record{to_line(function_json(function, has_calls)), {}};
+  record.lines.push_back({code.function, code.object, "", "", number(function.self),
+                          function.inclusive ? number(*function.inclusive) : "",
+                          number(function.calls)});
+  for (const Caller& caller : function.callers) {
+    record.lines.push_back({code.function, code.object, caller.code.function, caller.code.object,
+                            "", number(caller.ir), number(caller.calls)});
   }
-  return out;
+  return record;
 }
 
-using ExplainFormat = std::string (*)(const Explanation&, const ExplainOptions&);
-
-template <std::string (*text)(const Explanation&)>
-std::string plain(const Explanation& explanation, const ExplainOptions&) {
-  return text(explanation);
+RenderOptions render_options(const ExplainOptions& options) {
+  return {static_cast<std::size_t>(std::max(options.width, 0)), options.color};
 }
 
-constexpr std::pair<ReportFormat, ExplainFormat> kTexts[] = {
-    {ReportFormat::kTable, explain_table},
-    {ReportFormat::kMarkdown, explain_markdown},
-    {ReportFormat::kJson, plain<explain_json>},
-    {ReportFormat::kCsv, plain<explain_csv>},
-};
+constexpr const char* kNoCalls =
+    "A results file holds self costs alone: without it, explain measures, and shows inclusive "
+    "costs and callers, too.";
 
 }  // namespace
 
@@ -153,17 +129,42 @@ Explanation callers_of(Explanation explanation,
   return explanation;
 }
 
-std::vector<ReportFormat> explain_formats() {
-  std::vector<ReportFormat> formats;
-  for (const auto& [format, text] : kTexts) formats.push_back(format);
-  return formats;
+Document explain_document(const Explanation& explanation, const ExplainOptions& options) {
+  Document document{.title = explanation_title(explanation.key, explanation.total),
+                    .tables = explain_tables(explanation, options)};
+  if (!explanation.has_calls) document.notes.push_back({.text = kNoCalls});
+  document.head = to_line({{"schema", kExplanationSchema},
+                           {"program", "instr_bench"},
+                           {"version", kProgramVersion},
+                           {"kind", "explanation"},
+                           {"key", explanation.key},
+                           {kInstructions, json_number(explanation.total)},
+                           {"iterations", explanation.iterations},
+                           {"has_calls", explanation.has_calls}});
+  document.list_name = "functions";
+  document.fields = {"function", "object", "caller", "caller_object", "self", "inclusive", "calls"};
+  for (const ExplainedFunction& one : explanation.functions) {
+    document.records.push_back(record_of(one, explanation.has_calls));
+  }
+  return document;
 }
 
 std::string explain_report(ReportFormat format, const Explanation& explanation,
                            const ExplainOptions& options) {
-  const auto* text = std::find_if(std::begin(kTexts), std::end(kTexts),
-                                  [format](const auto& one) { return one.first == format; });
-  return text->second(explanation, options);
+  ExplainOptions shown = options;
+  if (format != ReportFormat::kTable) {
+    shown.width = 0;
+  } else if (options.width <= 0) {
+    shown.width = static_cast<int>(kPipeWidth);
+  }
+  return render(format, explain_document(explanation, shown), render_options(options));
+}
+
+std::string lines_report(ReportFormat format, const std::string& key, double total,
+                         const LineCosts& costs, const ExplainOptions& options) {
+  ExplainOptions shown = options;
+  if (format != ReportFormat::kTable) shown.width = 0;
+  return render(format, lines_document(key, total, costs, shown), render_options(options));
 }
 
 }  // namespace instr

@@ -67,25 +67,24 @@ struct ExplainOptions {
   bool color = false;
 };
 
-// The formats of core/report/formats.h that an explanation has.
-std::vector<ReportFormat> explain_formats();
+// A line for each function, the rest as one, so that self costs add up to the count; below, the
+// callers of the first functions, or of all that were chosen. What does not fit `width` columns (0:
+// any) is left out: first the library, then the shares. Records hold all functions with their full
+// names, highest self cost first; in CSV each is followed by a line for each of its callers.
+Document explain_document(const Explanation& explanation, const ExplainOptions& options);
 
-// In one of these. JSON and CSV hold all functions with their full names, highest self cost first.
-// All end with a newline.
+// The costs of source lines. `total`: the count, in instructions per iteration; the lines need not
+// add up to it. Records hold all lines, by file and place.
+Document lines_document(const std::string& key, double total, const LineCosts& costs,
+                        const ExplainOptions& options);
+
+// The tables of explain_document().
+std::vector<DocumentTable> explain_tables(const Explanation& explanation,
+                                          const ExplainOptions& options);
+
+// In one of document_formats(). Text for a pipe is kPipeWidth wide.
 std::string explain_report(ReportFormat format, const Explanation& explanation,
                            const ExplainOptions& options = {});
-
-// A line for each function, the rest as one, so that self costs add up to the count; below, the
-// callers of the first ones, or of all that were chosen. What does not fit the width is left out:
-// first the library, then the shares.
-std::string explain_table(const Explanation& explanation, const ExplainOptions& options = {});
-
-// The same as tables in Markdown.
-std::string explain_markdown(const Explanation& explanation, const ExplainOptions& options = {});
-
-// Formats the costs of source lines in one of explain_formats(). `total`: the count, in
-// instructions per iteration; the lines need not add up to it. JSON and CSV hold all lines, by file
-// and place. All end with a newline.
 std::string lines_report(ReportFormat format, const std::string& key, double total,
                          const LineCosts& costs, const ExplainOptions& options);
 

@@ -3,12 +3,10 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "core/base/csv.h"
 #include "core/base/format.h"
 #include "core/base/table.h"
 #include "core/base/version.h"
 #include "core/report/explain.h"
-#include "core/report/report_grid.h"
 #include "core/results/results_file.h"
 
 namespace instr {
@@ -75,89 +73,54 @@ std::vector<Row> rows_of(double total, const LineCosts& costs, const ExplainOpti
   return rows;
 }
 
-std::string as_table(const std::string& key, double total, const LineCosts& costs,
-                     const ExplainOptions& options) {
+DocumentTable table_of(double total, const LineCosts& costs, const ExplainOptions& options) {
   const auto width = static_cast<std::size_t>(std::max(options.width, 0));
-  Table table{.columns = {}, .headings = Headings::kStyled};
-  for (const char* heading : kHeadings) table.columns.push_back({.heading = heading});
+  DocumentTable table{.columns = {},
+                      .name_column = std::size(kHeadings),
+                      .headings = Headings::kStyled,
+                      .shortens_last = true};
+  for (const char* heading : kHeadings) table.columns.push_back({heading});
   table.columns.push_back({.heading = "line", .align = Align::kLeft});
   table.columns.push_back({.heading = "source", .align = Align::kLeft});
   for (const Row& row : rows_of(total, costs, options)) {
-    TableLine& line = table.lines.emplace_back();
-    for (const std::string& number : row.numbers) line.cells.push_back({number});
-    line.cells.push_back({shorten_middle(printable(row.place), path_width(width))});
-    line.cells.push_back({printable(row.source)});
+    DocumentRow& made = table.rows.emplace_back();
+    for (const std::string& number : row.numbers) made.cells.push_back({number});
+    made.cells.push_back({shorten_middle(printable(row.place), path_width(width))});
+    made.cells.push_back({printable(row.source)});
   }
-  shorten_last(table, width);
-  std::string out;
-  for (const std::string& line : wrap(explanation_title(key, total), width)) out += line + "\n";
-  return out + "\n" + *table_text(table, 0, options.color);
+  return table;
 }
 
-std::string as_markdown(const std::string& key, double total, const LineCosts& costs,
-                        const ExplainOptions& options) {
-  Grid grid;
-  for (const char* heading : kHeadings) grid.columns.push_back({heading});
-  grid.columns.push_back({"source"});
-  for (const Row& row : rows_of(total, costs, options)) {
-    GridRow line{printable(row.place), printable(row.place), {}};
-    for (const std::string& number : row.numbers) line.cells.push_back({number});
-    line.cells.push_back({printable(row.source)});
-    grid.groups.push_back({line.name, {line}});
-  }
-  return markdown_text(explanation_title(key, total)) + "\n\n" + markdown_of(grid, "line");
+DocumentRecord record_of(const LineCost& line, const LineCosts& costs) {
+  const Json self = json_number(costs.per_iteration(line.self));
+  const Json inclusive =
+      line.inclusive ? json_number(costs.per_iteration(*line.inclusive)) : nullptr;
+  return {to_line({{"file", line.file},
+                   {"line", line.line},
+                   {"self", self},
+                   {"inclusive", inclusive},
+                   {"text", line.text}}),
+          {{line.file, std::to_string(line.line), to_line(self),
+            inclusive.is_null() ? "" : to_line(inclusive), line.text}}};
 }
-
-Json inclusive_json(const LineCost& line, const LineCosts& costs) {
-  return line.inclusive ? json_number(costs.per_iteration(*line.inclusive)) : nullptr;
-}
-
-std::string as_json(const std::string& key, double total, const LineCosts& costs,
-                    const ExplainOptions&) {
-  Json json{{"schema", kLinesSchema},
-            {"program", "instr_bench"},
-            {"version", kProgramVersion},
-            {"kind", "lines"},
-            {"key", key},
-            {kInstructions, json_number(total)},
-            {"iterations", costs.iterations},
-            {"lines", Json::array()}};
-  for (const LineCost& line : costs.lines) {
-    json["lines"].push_back({{"file", line.file},
-                             {"line", line.line},
-                             {"self", json_number(costs.per_iteration(line.self))},
-                             {"inclusive", inclusive_json(line, costs)},
-                             {"text", line.text}});
-  }
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
-}
-
-std::string as_csv(const std::string&, double, const LineCosts& costs, const ExplainOptions&) {
-  std::string out = csv_line({"file", "line", "self", "inclusive", "text"});
-  for (const LineCost& line : costs.lines) {
-    const Json inclusive = inclusive_json(line, costs);
-    out += csv_line({line.file, std::to_string(line.line),
-                     to_line(json_number(costs.per_iteration(line.self))),
-                     inclusive.is_null() ? "" : to_line(inclusive), line.text});
-  }
-  return out;
-}
-
-using LinesFormatter = std::string (*)(const std::string&, double, const LineCosts&,
-                                       const ExplainOptions&);
-constexpr std::pair<ReportFormat, LinesFormatter> kLinesFormatters[] = {
-    {ReportFormat::kTable, as_table},
-    {ReportFormat::kMarkdown, as_markdown},
-    {ReportFormat::kJson, as_json},
-    {ReportFormat::kCsv, as_csv}};
 
 }  // namespace
 
-std::string lines_report(ReportFormat format, const std::string& key, double total,
-                         const LineCosts& costs, const ExplainOptions& options) {
-  const auto* text = std::find_if(std::begin(kLinesFormatters), std::end(kLinesFormatters),
-                                  [format](const auto& one) { return one.first == format; });
-  return text->second(key, total, costs, options);
+Document lines_document(const std::string& key, double total, const LineCosts& costs,
+                        const ExplainOptions& options) {
+  Document document{.title = explanation_title(key, total),
+                    .tables = {table_of(total, costs, options)}};
+  document.head = to_line({{"schema", kLinesSchema},
+                           {"program", "instr_bench"},
+                           {"version", kProgramVersion},
+                           {"kind", "lines"},
+                           {"key", key},
+                           {kInstructions, json_number(total)},
+                           {"iterations", costs.iterations}});
+  document.list_name = "lines";
+  document.fields = {"file", "line", "self", "inclusive", "text"};
+  for (const LineCost& line : costs.lines) document.records.push_back(record_of(line, costs));
+  return document;
 }
 
 }  // namespace instr

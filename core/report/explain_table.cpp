@@ -8,9 +8,7 @@
 
 #include "core/base/format.h"
 #include "core/base/table.h"
-#include "core/base/terminal.h"
 #include "core/report/explain.h"
-#include "core/report/report_grid.h"
 
 namespace instr {
 
@@ -137,7 +135,7 @@ void add_callers(Section& section, const ExplainedFunction& function, std::size_
 
 Section callers_section(const Explanation& explanation,
                         const std::vector<ExplainedFunction>& functions, std::size_t max) {
-  Section section{"callers, with their share of the function's inclusive cost:",
+  Section section{"callers, with their share of the function's inclusive cost",
                   {"inclusive", kShare, "calls"}};
   const bool is_all = explanation.is_of_callers;
   std::size_t left = is_all ? max : std::min(max, kWithCallers);
@@ -195,70 +193,50 @@ std::vector<std::string> names_of(const std::vector<FunctionLine>& lines, std::s
   return result;
 }
 
-// The numbers of a section that are shown, and the object's column.
-Table numbers_of(const Section& section, bool with_shares, bool with_object) {
-  Table table{.columns = {}, .headings = Headings::kStyled};
-  table.lines.resize(section.lines.size());
+DocumentTable numbers_of(const Section& section, bool with_shares, bool with_object) {
+  DocumentTable table{.title = section.title, .columns = {}, .headings = Headings::kStyled};
+  table.rows.resize(section.lines.size());
   for (std::size_t i = 0; i < section.headings.size(); ++i) {
     if (!with_shares && is_optional(section.headings[i])) continue;
-    table.columns.push_back({.heading = section.headings[i]});
+    table.columns.push_back({section.headings[i]});
     for (std::size_t at = 0; at < section.lines.size(); ++at) {
-      table.lines[at].cells.push_back({section.lines[at].numbers[i]});
+      table.rows[at].cells.push_back({section.lines[at].numbers[i]});
     }
   }
+  table.name_column = table.columns.size();
   if (!with_object) return table;
   table.columns.push_back({.heading = section.where, .align = Align::kLeft});
   for (std::size_t at = 0; at < section.lines.size(); ++at) {
-    table.lines[at].cells.push_back({printable(section.lines[at].object)});
+    table.rows[at].cells.push_back({printable(section.lines[at].object)});
   }
   return table;
 }
 
-std::string section_text(const Section& section, const ExplainOptions& options) {
-  const std::size_t width =
-      options.width > 0 ? static_cast<std::size_t>(options.width) : kPipeWidth;
-  const auto left_by = [width](const Table& table) {
-    const std::size_t taken = make_layout(table).total() + 2;
-    return width > taken ? width - taken : 1;
+// The columns that names may take beside the table; 0: any.
+std::size_t left_beside(const DocumentTable& table, std::size_t width) {
+  constexpr std::size_t kColumnGap = 2;
+  if (width == 0) return 0;
+  const std::size_t taken = columns_width(table) + kColumnGap;
+  return width > taken ? width - taken : 1;
+}
+
+DocumentTable table_of(const Section& section, std::size_t width) {
+  const auto is_too_narrow = [width](const DocumentTable& table, std::size_t min) {
+    return width != 0 && left_beside(table, width) < min;
   };
-  bool has_object = true;
-  Table table = numbers_of(section, true, true);
-  if (left_by(table) < kNameBesideObject) {
-    table = numbers_of(section, true, has_object = false);
-  }
-  if (left_by(table) < kMinNameWidth) table = numbers_of(section, false, false);
-  const auto names = names_of(section.lines, left_by(table));
-  const auto place = std::ssize(table.columns) - (has_object ? 1 : 0);
+  DocumentTable table = numbers_of(section, true, true);
+  if (is_too_narrow(table, kNameBesideObject)) table = numbers_of(section, true, false);
+  if (is_too_narrow(table, kMinNameWidth)) table = numbers_of(section, false, false);
+  const auto names = names_of(section.lines, left_beside(table, width));
+  const auto place = static_cast<std::ptrdiff_t>(table.name_column);
   table.columns.insert(table.columns.begin() + place,
                        {.heading = "function", .align = Align::kLeft});
   for (std::size_t i = 0; i < names.size(); ++i) {
-    auto& cells = table.lines[i].cells;
-    cells.insert(cells.begin() + place, {names[i]});
+    auto& cells = table.rows[i].cells;
+    cells.insert(cells.begin() + place, DocumentCell{names[i]});
   }
-  std::string out;
-  for (const std::string& line : wrap(section.title, width)) {
-    if (!line.empty()) out += line + "\n";
-  }
-  return out + *table_text(table, 0, options.color);
+  return table;
 }
-
-std::string section_markdown(const Section& section) {
-  Grid grid;
-  for (const std::string& heading : section.headings) grid.columns.push_back({heading});
-  grid.columns.push_back({section.where});
-  const auto names = names_of(section.lines, 0);
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    GridRow row{names[i], names[i], {}};
-    for (const std::string& number : section.lines[i].numbers) row.cells.push_back({number});
-    row.cells.push_back({section.lines[i].object});
-    grid.groups.push_back({names[i], {row}});
-  }
-  return markdown_of(grid, "function");
-}
-
-constexpr const char* kNoCalls =
-    "A results file holds self costs alone: without it, explain measures, and shows inclusive "
-    "costs and callers, too.";
 
 }  // namespace
 
@@ -270,29 +248,14 @@ std::string share_text(double part, double whole) {
   return fmt::format("{:.1f}%", whole == 0 ? 0 : 100 * part / whole);
 }
 
-std::string explain_table(const Explanation& explanation, const ExplainOptions& options) {
+std::vector<DocumentTable> explain_tables(const Explanation& explanation,
+                                          const ExplainOptions& options) {
   const auto width = static_cast<std::size_t>(std::max(options.width, 0));
-  std::string out;
-  for (const std::string& line : wrap(explanation_title(explanation.key, explanation.total), width))
-    out += line + "\n";
+  std::vector<DocumentTable> tables;
   for (const Section& section : sections_of(explanation, options)) {
-    out += "\n" + section_text(section, options);
+    tables.push_back(table_of(section, width));
   }
-  if (explanation.has_calls) return out;
-  out += "\n";
-  for (const std::string& line : wrap(kNoCalls, width)) {
-    out += styled(line, Style::kDim, options.color) + "\n";
-  }
-  return out;
-}
-
-std::string explain_markdown(const Explanation& explanation, const ExplainOptions& options) {
-  std::string out = markdown_text(explanation_title(explanation.key, explanation.total)) + "\n";
-  for (const Section& section : sections_of(explanation, options)) {
-    if (!section.title.empty()) out += "\n" + markdown_text(section.title) + "\n";
-    out += "\n" + section_markdown(section);
-  }
-  return explanation.has_calls ? out : out + "\n" + markdown_text(kNoCalls) + "\n";
+  return tables;
 }
 
 }  // namespace instr

@@ -10,13 +10,23 @@ constexpr bool is_in_order() {
   }
   return true;
 }
-static_assert(is_in_order(), "facts_of() finds an entry by its place");
+static_assert(is_in_order(), "facts_of() takes an entry by its place");
 
 }  // namespace
 
-std::string report(ReportFormat format, const std::vector<Measurement>& measurements,
-                   const ReportOptions& options) {
-  return facts_of(format).report(measurements, options);
+const std::vector<ReportFormat>& document_formats() {
+  static const std::vector<ReportFormat> formats = [] {
+    std::vector<ReportFormat> known;
+    for (const FormatFacts& facts : kReportFormats) {
+      if (facts.render != nullptr) known.push_back(facts.format);
+    }
+    return known;
+  }();
+  return formats;
+}
+
+std::string render(ReportFormat format, const Document& document, const RenderOptions& options) {
+  return facts_of(format).render(document, options);
 }
 
 }  // namespace instr

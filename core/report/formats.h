@@ -1,5 +1,4 @@
-// The output formats: one entry for each that --format takes. Which of them take a comparison is in
-// core/report/comparison_report.cpp, which needs an entry for each, too.
+// The output formats: one entry for each that --format takes.
 #pragma once
 
 #include <array>
@@ -7,45 +6,98 @@
 #include <string>
 #include <vector>
 
-#include "core/report/report.h"
+#include "core/report/document.h"
 
 namespace instr {
+
+struct Measurement;
+struct ReportOptions;
+
+enum class ReportFormat {
+  kTable,
+  kMarkdown,
+  kJson,
+  kJsonl,
+  kCsv,
+  kJunit,
+  kGbench,
+  kBencher,
+  kSmallerIsBetter,
+};
+
+std::string render_text(const Document& document, const RenderOptions& options);
+std::string render_markdown(const Document& document, const RenderOptions& options);
+// The members of `head` and `summary`, then the records, one in a line.
+std::string render_json(const Document& document, const RenderOptions& options);
+std::string render_jsonl(const Document& document, const RenderOptions& options);
+// RFC 4180, with a line of names.
+std::string render_csv(const Document& document, const RenderOptions& options);
+
+// JUnit XML: a suite with a case for each measurement, its label as the class. A failed measurement
+// is an <error>, since nothing was compared; counts are in <system-out>, the fingerprint is in the
+// suite's <properties>, times are those of measuring.
+std::string report_junit(const std::vector<Measurement>& measurements,
+                         const ReportOptions& options);
+
+// Google Benchmark's JSON, as its tools/compare.py reads it: real_time and cpu_time are the metrics
+// "wall" and "cpu", every other metric ("instructions" too) is a user counter, and the fingerprint
+// is in the context. A benchmark that was not timed has times of 0 s, a failed one also
+// error_occurred and error_message. Skipped ones are left out: compare.py has no geometric mean if
+// a time is 0.
+std::string report_gbench(const std::vector<Measurement>& measurements,
+                          const ReportOptions& options);
+
+// Bencher Metric Format: {"KEY": {"instructions": {"value": N}, "alloc-bytes": …}}, the metrics
+// named by slugs, values per iteration. Variants without counts are left out. A key above Bencher's
+// 1,024 bytes is cut and ends in a hash; of two measurements of a key the first counts.
+std::string report_bencher(const std::vector<Measurement>& measurements,
+                           const ReportOptions& options);
+
+// The list that github-action-benchmark takes for `customSmallerIsBetter`, with an entry for each
+// metric of a measurement: "KEY" has the instructions, "KEY allocs" the allocations. `range` is the
+// difference between the blocks of a count that is not steady. Variants without counts are left
+// out. A `|` is escaped (and so is a `\`), since that program puts names into a Markdown table as
+// they are.
+std::string report_smaller_is_better(const std::vector<Measurement>& measurements,
+                                     const ReportOptions& options);
 
 struct FormatFacts {
   ReportFormat format;
   const char* name;     // as --format takes it
   const char* purpose;  // for --help
-  std::string (*report)(const std::vector<Measurement>&, const ReportOptions&);
-  // For programs, a comparison has the functions of all rows; for people, of the first ones.
+  // Null: the format shows no documents, only runs (and perhaps comparisons, see compare_report()).
+  std::string (*render)(const Document&, const RenderOptions&) = nullptr;
+  std::string (*report)(const std::vector<Measurement>&, const ReportOptions&) = nullptr;
+  bool is_for_programs = true;
+  // A comparison has the functions of all rows, not only of the first ones.
   bool has_all_attributions = false;
-  bool shows_experiments = false;  // can also show their summary
 };
 
 inline constexpr auto kReportFormats =
     std::to_array<FormatFacts>({{.format = ReportFormat::kTable,
                                  .name = "table",
                                  .purpose = "for people",
-                                 .report = report_table,
-                                 .shows_experiments = true},
+                                 .render = render_text,
+                                 .is_for_programs = false},
                                 {.format = ReportFormat::kMarkdown,
                                  .name = "markdown",
                                  .purpose = "for a comment on a merge request",
-                                 .report = report_markdown,
-                                 .shows_experiments = true},
+                                 .render = render_markdown,
+                                 .is_for_programs = false},
                                 {.format = ReportFormat::kJson,
                                  .name = "json",
                                  .purpose = "one document",
-                                 .report = report_json,
+                                 .render = render_json,
                                  .has_all_attributions = true},
                                 {.format = ReportFormat::kJsonl,
                                  .name = "jsonl",
                                  .purpose = "a line of JSON per benchmark",
-                                 .report = report_jsonl,
+                                 .render = render_jsonl,
                                  .has_all_attributions = true},
                                 {.format = ReportFormat::kCsv,
                                  .name = "csv",
                                  .purpose = "for spreadsheets",
-                                 .report = report_csv},
+                                 .render = render_csv},
                                 {.format = ReportFormat::kJunit,
                                  .name = "junit",
                                  .purpose = "for CI servers",
@@ -66,5 +118,12 @@ inline constexpr auto kReportFormats =
 constexpr const FormatFacts& facts_of(ReportFormat format) {
   return kReportFormats[static_cast<std::size_t>(format)];
 }
+
+// The formats that show every document.
+const std::vector<ReportFormat>& document_formats();
+
+// `format`: one of these.
+std::string render(ReportFormat format, const Document& document,
+                   const RenderOptions& options = {});
 
 }  // namespace instr

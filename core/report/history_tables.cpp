@@ -16,7 +16,8 @@
 #include "core/history/read.h"
 #include "core/report/comparison_report.h"
 #include "core/report/comparison_text.h"
-#include "core/report/report_grid.h"
+#include "core/report/formats.h"
+#include "core/report/report_tables.h"
 #include "core/results/results_file.h"
 
 namespace instr {
@@ -24,60 +25,66 @@ namespace instr {
 namespace {
 
 constexpr std::size_t kMaxSubjectWidth = 50;
-constexpr bool kSpare = true;
 
-ListingCell text_cell(const std::string& text, const std::string& shown = "") {
-  return {.value = text, .shown = shown, .is_text = true};
-}
-
-ListingCell number_cell(double number, const std::string& shown = "", Tone tone = Tone::kPlain) {
-  return {std::isfinite(number) ? to_line(json_number(number)) : "", shown, tone};
-}
-
-ListingCell id_cell(std::int64_t id) { return {std::to_string(id)}; }
-
-ListingCell count_cell(std::size_t count) {
-  return {std::to_string(count), format_count(static_cast<double>(count))};
-}
-
-ListingCell value_cell(const std::string& metric, const std::optional<double>& value) {
+DocumentCell value_cell(const std::string& metric, const std::optional<double>& value) {
   if (!value) return {};
   return number_cell(*value, format_metric(metric, *value));
 }
 
-ListingCell commit_cell(const Commit& commit) {
+DocumentCell commit_cell(const Commit& commit) {
   return text_cell(commit.hash, printable(short_hash(commit.hash)));
 }
 
-ListingCell date_cell(const Commit& commit) { return text_cell(format_date(commit.authored)); }
+DocumentCell date_cell(const Commit& commit) { return text_cell(format_date(commit.authored)); }
 
-ListingCell subject_cell(const Commit& commit) {
+DocumentCell subject_cell(const Commit& commit) {
   return text_cell(commit.subject, shorten_end(printable(commit.subject), kMaxSubjectWidth));
 }
 
-ListingCell metric_cell(const HistorySeries& series) {
+DocumentCell metric_cell(const HistorySeries& series) {
   return text_cell(series.metric, heading_of(series.metric));
 }
 
-ListingCell change_cell(const RecordedStep& step) {
+DocumentCell change_cell(const RecordedStep& step) {
   if (!step.before) return {};
   const double change = step.after - *step.before;
   return number_cell(change, format_change(change), change > 0 ? Tone::kBad : Tone::kGood);
 }
 
-ListingCell percent_cell(const RecordedStep& step) {
+DocumentCell percent_cell(const RecordedStep& step) {
   if (!step.before) return {};
   const double change = step.after - *step.before;
   const double relative = change / std::fabs(*step.before);
   return number_cell(100 * relative, format_relative(relative));
 }
 
-ListingCell chance_cell(const RecordedStep& step) {
+DocumentCell chance_cell(const RecordedStep& step) {
   if (!step.p) return {};
-  return {to_line(*step.p), fmt::format("{:.2g}", *step.p)};
+  return {.text = fmt::format("{:.2g}", *step.p), .value = to_line(*step.p)};
 }
 
-ListingRow row_of(const RecordedStep& step) {
+// A number that people do not see.
+DocumentCell id_cell(std::int64_t id) { return {.text = "", .value = std::to_string(id)}; }
+
+DocumentColumn left(const char* name, const char* heading) {
+  return {.heading = heading, .name = name, .align = Align::kLeft};
+}
+
+DocumentColumn spare(const char* name, const char* heading) {
+  DocumentColumn column = left(name, heading);
+  column.is_spare = true;
+  return column;
+}
+
+DocumentColumn right(const char* name, const char* heading) {
+  return {.heading = heading, .name = name};
+}
+
+DocumentColumn hidden(const char* name) {
+  return {.heading = "", .name = name, .is_hidden = true};
+}
+
+DocumentRow row_of(const RecordedStep& step) {
   const HistorySeries& series = step.series;
   return {.cells = {text_cell(series.key), metric_cell(series),
                     value_cell(series.metric, step.before), value_cell(series.metric, step.after),
@@ -95,85 +102,68 @@ std::vector<std::string> lines_of(const std::string& text) {
 
 }  // namespace
 
-Listing series_listing(const std::vector<SeriesSummary>& series) {
-  Listing listing{.columns = {{"key", "benchmark"},
-                              {"metric", "metric"},
-                              {"measured", "measured", Align::kRight},
-                              {"steps", "steps", Align::kRight},
-                              {"value", "value", Align::kRight},
-                              {"commit", "at commit"},
-                              {"date", "of", Align::kLeft, kSpare},
-                              {"branch", "branch", Align::kLeft, kSpare},
-                              {"class", nullptr}}};
+DocumentTable series_table(const std::vector<SeriesSummary>& series) {
+  DocumentTable table{
+      .columns = {left("key", "benchmark"), left("metric", "metric"), right("measured", "measured"),
+                  right("steps", "steps"), right("value", "value"), left("commit", "at commit"),
+                  spare("date", "of"), spare("branch", "branch"), hidden("class")}};
   for (const SeriesSummary& one : series) {
-    listing.rows.push_back(
+    table.rows.push_back(
         {.cells = {text_cell(one.series.key), metric_cell(one.series), count_cell(one.measured),
-                   one.series.is_exact ? count_cell(one.steps) : ListingCell{},
+                   one.series.is_exact ? count_cell(one.steps) : DocumentCell{},
                    value_cell(one.series.metric, one.value), commit_cell(one.last),
                    date_cell(one.last), text_cell(one.series.branch),
                    id_cell(one.series.class_id)}});
   }
-  return listing;
+  return table;
 }
 
-Expected<Listing> steps_listing(const SqlDatabase& database, const std::vector<RecordedStep>& steps,
-                                const StepsShowing& showing) {
+Expected<DocumentTable> steps_table(const SqlDatabase& database,
+                                    const std::vector<RecordedStep>& steps,
+                                    const StepsShowing& showing) {
   return sql_stage([&] {
     const bool is_any_sampled = std::any_of(
-        steps.begin(), steps.end(), [](const RecordedStep& one) { return one.p.has_value(); });
-    Listing listing{.columns = {{"key", "benchmark"},
-                                {"metric", "metric"},
-                                {"before", "before", Align::kRight},
-                                {"after", "after", Align::kRight},
-                                {"change", "change", Align::kRight},
-                                {"percent", "", Align::kRight},
-                                {"p", is_any_sampled ? "p" : nullptr, Align::kRight},
-                                {"commit", "commit"},
-                                {"date", "of", Align::kLeft, kSpare},
-                                {"branch", "branch", Align::kLeft, kSpare},
-                                {"subject", "subject", Align::kLeft, kSpare},
-                                {"class", nullptr}},
-                    .more_name = "attribution"};
+        steps.begin(), steps.end(), [](const RecordedStep& step) { return step.p.has_value(); });
+    DocumentTable table{
+        .columns = {left("key", "benchmark"), left("metric", "metric"), right("before", "before"),
+                    right("after", "after"), right("change", "change"), right("percent", ""),
+                    is_any_sampled ? right("p", "p") : hidden("p"), left("commit", "commit"),
+                    spare("date", "of"), spare("branch", "branch"), spare("subject", "subject"),
+                    hidden("class")}};
     StepFunctions functions(database);
     std::size_t shown = 0;
     for (const RecordedStep& step : steps) {
-      ListingRow row = row_of(step);
+      DocumentRow row = row_of(step);
       const auto attribution = showing.with_functions ? functions.attribute(step) : std::nullopt;
-      if (attribution) row.more = to_line(attribution_json(*attribution));
+      if (attribution) row.more = "\"attribution\":" + to_line(attribution_json(*attribution));
       if (attribution && ++shown <= showing.max_functions) {
         row.lines = lines_of(functions_text(*attribution, showing.width));
       }
-      listing.rows.push_back(std::move(row));
+      table.rows.push_back(std::move(row));
     }
-    return listing;
+    return table;
   });
 }
 
-Listing points_listing() {
-  return {.columns = {{"key", "benchmark"},
-                      {"metric", "metric"},
-                      {"branch", "branch"},
-                      {"class", nullptr},
-                      {"commit", "commit"},
-                      {"position", nullptr},
-                      {"date", "of"},
-                      {"value", "value", Align::kRight},
-                      {"repetitions", nullptr}}};
+DocumentTable points_table() {
+  return {.columns = {left("key", "benchmark"), left("metric", "metric"), left("branch", "branch"),
+                      hidden("class"), left("commit", "commit"), hidden("position"),
+                      left("date", "of"), right("value", "value"), hidden("repetitions")}};
 }
 
-Listing points_listing(const HistoryPoint& point) {
-  Listing listing = points_listing();
+DocumentTable points_table(const HistoryPoint& point) {
+  DocumentTable table = points_table();
   const auto repetitions = parse_json(point.repetitions);
-  listing.rows.push_back({.cells = {text_cell(point.series.key),
-                                    metric_cell(point.series),
-                                    text_cell(point.series.branch),
-                                    id_cell(point.series.class_id),
-                                    commit_cell(point.commit),
-                                    id_cell(point.commit.position),
-                                    date_cell(point.commit),
-                                    value_cell(point.series.metric, point.value),
-                                    {repetitions ? to_line(*repetitions) : ""}}});
-  return listing;
+  table.rows.push_back({.cells = {text_cell(point.series.key),
+                                  metric_cell(point.series),
+                                  text_cell(point.series.branch),
+                                  id_cell(point.series.class_id),
+                                  commit_cell(point.commit),
+                                  id_cell(point.commit.position),
+                                  date_cell(point.commit),
+                                  value_cell(point.series.metric, point.value),
+                                  {.text = "", .value = repetitions ? to_line(*repetitions) : ""}}});
+  return table;
 }
 
 std::vector<std::string> break_lines(const std::vector<SeriesBreak>& breaks) {
@@ -233,15 +223,15 @@ std::string title_of(const RecordedSteps& steps, const std::vector<RecordedSteps
   return change_text(*max) + more + ", since " + short_hash(commit.hash) + rest;
 }
 
-std::string table_of(const SqlDatabase& database, const RecordedSteps& steps) {
-  auto listing = steps_listing(database, steps, {.with_functions = false});
-  if (!listing) throw SqlError{listing.error()};
+std::string table_markdown(const SqlDatabase& database, const RecordedSteps& steps) {
+  auto table = steps_table(database, steps, {.with_functions = false});
+  if (!table) throw SqlError{table.error()};
   // The issue names the commit already.
-  for (ListingColumn& column : listing->columns) {
-    const std::string_view name = column.name;
-    if (name == "commit" || name == "date" || name == "subject") column.heading = nullptr;
+  for (DocumentColumn& column : table->columns) {
+    const std::string& name = column.name;
+    if (name == "commit" || name == "date" || name == "subject") column.is_hidden = true;
   }
-  return listing_text(*listing, ReportFormat::kMarkdown, 0, false);
+  return render(ReportFormat::kMarkdown, {.tables = {std::move(*table)}});
 }
 
 std::string functions_of(const SqlDatabase& database, const RecordedSteps& steps) {
@@ -291,7 +281,7 @@ std::string section_of(const SqlDatabase& database, const RecordedSteps& steps,
         "This commit or one before it, back to {}: those between were not measured.\n\n",
         short_hash(before));
   }
-  return text + table_of(database, steps) + functions_of(database, steps) +
+  return text + table_markdown(database, steps) + functions_of(database, steps) +
          commands_of(steps, options);
 }
 

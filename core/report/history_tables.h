@@ -1,4 +1,4 @@
-// Listings of a history, and its steps that cost more as an issue.
+// Tables of a history, and its steps that cost more as an issue.
 #pragma once
 
 #include <cstddef>
@@ -10,26 +10,27 @@
 #include "core/compare/accepted.h"
 #include "core/history/read.h"
 #include "core/history/read_runs.h"
-#include "core/report/listing.h"
+#include "core/report/document.h"
 
 namespace instr {
 
 // A row for each series.
-Listing series_listing(const std::vector<SeriesSummary>& series);
+DocumentTable series_table(const std::vector<SeriesSummary>& series);
 
-// A row for each step. With the functions that moved, of steps of the instructions that have them;
-// for people, of the first ones, in lines of at most `width` columns (0: any).
+// A row for each step. For steps of the instructions that have functions, the functions that moved:
+// for people those of the first steps, in lines of at most `width` columns (0: any).
 struct StepsShowing {
   bool with_functions = true;
   std::size_t max_functions = 20;  // steps for people
   std::size_t width = 0;
 };
-Expected<Listing> steps_listing(const SqlDatabase& database, const std::vector<RecordedStep>& steps,
-                                const StepsShowing& showing);
+Expected<DocumentTable> steps_table(const SqlDatabase& database,
+                                    const std::vector<RecordedStep>& steps,
+                                    const StepsShowing& showing);
 
-// A value at a commit; without one, the columns alone.
-Listing points_listing();
-Listing points_listing(const HistoryPoint& point);
+// A value at a commit; without a point, the columns alone.
+DocumentTable points_table();
+DocumentTable points_table(const HistoryPoint& point);
 
 // "main, at 0123456789ab (2026-01-02): 12 series end and others begin: compiler: …", for each.
 std::vector<std::string> break_lines(const std::vector<SeriesBreak>& breaks);

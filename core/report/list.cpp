@@ -1,13 +1,15 @@
 #include "core/report/list.h"
 
-#include <algorithm>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <array>
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "core/base/csv.h"
 #include "core/base/format.h"
 #include "core/base/table.h"
+#include "core/results/results_file.h"
 
 namespace instr {
 
@@ -54,44 +56,54 @@ Json to_json(const Variant& variant) {
   return json;
 }
 
-std::string list_json(const std::vector<Variant>& variants) {
-  std::string text;
-  for (const Variant& variant : variants) {
-    text += (text.empty() ? "[\n " : ",\n ") +
-            to_json(variant).dump(-1, ' ', false, Json::error_handler_t::replace);
-  }
-  return text.empty() ? "[]\n" : text + "\n]\n";
-}
-
-std::string list_csv(const std::vector<Variant>& variants) {
-  std::string text = csv_line({"key", "label", "params", "language", "backend", "autograd",
-                               "threads", "device", "tags", "description", "file", "line"});
-  for (const Variant& variant : variants) {
-    std::string params;
-    for (const auto& [name, value] : variant.params) {
-      params += (params.empty() ? "" : " ") + name + "=" + value;
-    }
-    std::string tags;
-    for (const std::string& tag : variant.tags) tags += (tags.empty() ? "" : " ") + tag;
-    text += csv_line({variant.key, variant.label, params, to_string(variant.language),
-                      to_string(variant.backend), to_string(variant.autograd),
-                      std::to_string(variant.threads), variant.device, tags, variant.description,
-                      variant.where.file, std::to_string(variant.where.line)});
-  }
-  return text;
+std::vector<std::string> csv_fields(const Variant& variant) {
+  return {variant.key,
+          variant.label,
+          params_text(variant),
+          to_string(variant.language),
+          to_string(variant.backend),
+          to_string(variant.autograd),
+          std::to_string(variant.threads),
+          variant.device,
+          fmt::format("{}", fmt::join(variant.tags, " ")),
+          variant.description,
+          variant.where.file,
+          std::to_string(variant.where.line)};
 }
 
 }  // namespace
 
-std::string list_text(const std::vector<Variant>& variants, ListFormat format) {
-  switch (format) {
-    case ListFormat::kKeys: break;
-    case ListFormat::kJson: return list_json(variants);
-    case ListFormat::kCsv: return list_csv(variants);
+std::string params_text(const Variant& variant) {
+  std::string text;
+  for (const auto& [name, value] : variant.params) {
+    text += (text.empty() ? "" : " ") + name + "=" + value;
   }
+  return text;
+}
+
+std::string list_keys(const std::vector<Variant>& variants) {
   std::string text;
   for (const Variant& variant : variants) text += variant.key + "\n";
   return text;
+}
+
+Document list_document(const std::vector<Variant>& variants) {
+  DocumentTable table{.columns = {{.heading = "benchmark", .align = Align::kLeft},
+                                  {.heading = "defined in", .align = Align::kLeft},
+                                  {.heading = "description", .align = Align::kLeft,
+                                   .is_spare = true}},
+                      .has_keys = true};
+  Document document;
+  document.fields = {"key",     "label",  "params", "language",    "backend", "autograd",
+                     "threads", "device", "tags",   "description", "file",    "line"};
+  for (const Variant& variant : variants) {
+    const std::string place = fmt::format("{}:{}", variant.where.file, variant.where.line);
+    table.rows.push_back(
+        {.cells = {text_cell(variant.key), text_cell(place), text_cell(variant.description)}});
+    document.records.push_back({to_line(to_json(variant)), {csv_fields(variant)}});
+  }
+  document.tables.push_back(std::move(table));
+  return document;
 }
 
 std::string list_summary(const std::vector<Variant>& variants) {

@@ -1,23 +1,23 @@
 // The output of `list` and --dry-run: the selected variants, and what a run would do with each.
 #pragma once
 
-#include <cstddef>
 #include <string>
 #include <vector>
 
 #include "core/compile/planned_variant.h"
 #include "core/definitions/variant.h"
+#include "core/report/document.h"
 
 namespace instr {
 
-enum class ListFormat {
-  kKeys,  // one per line
-  kJson,  // a list of objects, one per line
-  kCsv,   // RFC 4180, with a header line
-};
+// "n=4 m=8"
+std::string params_text(const Variant& variant);
 
-// In their order.
-std::string list_text(const std::vector<Variant>& variants, ListFormat format = ListFormat::kKeys);
+// A key per line, in the order of the variants.
+std::string list_keys(const std::vector<Variant>& variants);
+
+// A row for each variant: its key and where it is defined; for programs also its parameters, tags, ...
+Document list_document(const std::vector<Variant>& variants);
 
 // "312 variants of 95 benchmarks", with a newline: for standard error of a terminal.
 std::string list_summary(const std::vector<Variant>& variants);

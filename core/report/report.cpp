@@ -1,12 +1,13 @@
-// Reports for programs: JSON, JSON Lines, CSV.
 #include "core/report/report.h"
 
 #include <algorithm>
+#include <cctype>
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "core/base/csv.h"
+#include "core/report/list.h"
 #include "core/report/report_summary.h"
+#include "core/report/report_tables.h"
 #include "core/results/side_file.h"
 
 namespace instr {
@@ -34,24 +35,14 @@ std::vector<std::string> metric_names(const std::vector<Measurement>& measuremen
 
 // A field of a measurement's JSON as a CSV field; empty if it is missing or null.
 std::string field(const Json& json, const std::string& name) {
-  auto found = json.find(name);
-  if (found == json.end() || found->is_null()) return "";
-  return found->is_string() ? found->get<std::string>() : to_line(*found);
+  const auto it = json.find(name);
+  if (it == json.end() || it->is_null()) return "";
+  return it->is_string() ? it->get<std::string>() : to_line(*it);
 }
 
-std::string params_of(const Variant& variant) {
-  std::string text;
-  for (const auto& [name, value] : variant.params) {
-    text += (text.empty() ? "" : " ") + name + "=" + value;
-  }
-  return text;
-}
-
-std::vector<std::string> csv_fields(const Measurement& measurement,
+std::vector<std::string> csv_fields(const Json& json, const Variant& variant,
                                     const std::vector<std::string>& metrics) {
-  Json json = to_json(measurement);
-  std::vector<std::string> fields{field(json, "key"), field(json, "label"),
-                                  params_of(measurement.variant)};
+  std::vector<std::string> fields{field(json, "key"), field(json, "label"), params_text(variant)};
   for (const char* name : {"language", "backend", "autograd", "threads", "device", "outcome"}) {
     fields.push_back(field(json, name));
   }
@@ -71,49 +62,74 @@ std::vector<std::string> csv_fields(const Measurement& measurement,
   return fields;
 }
 
-}  // namespace
-
-std::string report_json(const std::vector<Measurement>& measurements,
-                        const ReportOptions& options) {
-  Json json = options.header ? to_json(*options.header) : Json::object();
-  json["complete"] = options.is_complete;
-  json["measurements"] = Json::array();
-  for (const Measurement& measurement : measurements) {
-    json["measurements"].push_back(to_json(measurement));
-  }
-  Summary summary = summarize(measurements);
-  json["summary"] = {{"counted", summary.counted},
-                     {"skipped", summary.skipped},
-                     {"failed", summary.failed},
-                     {"unsteady", summary.unsteady.size()},
-                     {"seconds", options.seconds.value_or(summary.seconds)}};
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+void add_tables(Document& document, const std::vector<Measurement>& measurements,
+                const ReportOptions& options) {
+  const auto width = static_cast<std::size_t>(std::max(options.width, 0));
+  DocumentTable tall = tall_table(measurements, options);
+  DocumentTable wide = wide_table(measurements, options);
+  const bool is_tall = options.show_keys || (!fits(wide, width) && fits(tall, width));
+  document.tables.push_back(is_tall ? std::move(tall) : std::move(wide));
+  if (auto backends = backend_table(measurements)) document.tables.push_back(std::move(*backends));
+  document.notes = report_notes(measurements, options);
 }
 
-std::string report_jsonl(const std::vector<Measurement>& measurements,
-                         const ReportOptions& options) {
-  std::string out;
-  if (options.header) out += to_line(to_json(*options.header)) + "\n";
-  for (const Measurement& measurement : measurements) out += to_line(to_json(measurement)) + "\n";
-  if (options.header && options.is_complete) out += end_line(measurements.size()) + "\n";
-  return out;
-}
-
-std::string report_csv(const std::vector<Measurement>& measurements, const ReportOptions&) {
-  std::vector<std::string> metrics = metric_names(measurements);
-  std::vector<std::string> names{"key",      "label",   "params", "language", "backend",
-                                 "autograd", "threads", "device", "outcome"};
-  names.insert(names.end(), metrics.begin(), metrics.end());
+void add_records(Document& document, const std::vector<Measurement>& measurements) {
+  const std::vector<std::string> metrics = metric_names(measurements);
+  document.fields = {"key",      "label",   "params", "language", "backend",
+                     "autograd", "threads", "device", "outcome"};
+  document.fields.insert(document.fields.end(), metrics.begin(), metrics.end());
   for (const char* name :
        {"iterations", "steady", "first_block_instructions", "second_block_instructions", "gated",
         "seconds", "failure_kind", "message", "verification", "verification_reason"}) {
-    names.emplace_back(name);
+    document.fields.emplace_back(name);
   }
-  std::string out = csv_line(names);
   for (const Measurement& measurement : measurements) {
-    out += csv_line(csv_fields(measurement, metrics));
+    const Json json = to_json(measurement);
+    document.records.push_back(
+        {to_line(json), {csv_fields(json, measurement.variant, metrics)}});
   }
-  return out;
+}
+
+}  // namespace
+
+Document report_document(const std::vector<Measurement>& measurements,
+                         const ReportOptions& options) {
+  Document document;
+  if (measurements.empty()) {
+    document.title = "nothing was measured";
+  } else {
+    add_tables(document, measurements, options);
+  }
+  if (options.header) document.head = to_line(to_json(*options.header));
+  const Summary summary = summarize(measurements);
+  document.summary =
+      to_line({{"complete", options.is_complete},
+               {"summary",
+                {{"counted", summary.counted},
+                 {"skipped", summary.skipped},
+                 {"failed", summary.failed},
+                 {"unsteady", summary.unsteady.size()},
+                 {"seconds", options.seconds.value_or(summary.seconds)}}}});
+  if (options.header && options.is_complete) document.last_line = end_line(measurements.size());
+  document.list_name = "measurements";
+  add_records(document, measurements);
+  return document;
+}
+
+std::string report(ReportFormat format, const std::vector<Measurement>& measurements,
+                   const ReportOptions& options) {
+  if (const auto special = facts_of(format).report) return special(measurements, options);
+  const bool is_text = format == ReportFormat::kTable;
+  ReportOptions shown = options;
+  if (!is_text) shown.width = 0;
+  Document document = report_document(measurements, shown);
+  if (!is_text) {
+    document.title =
+        measurements.empty() ? "nothing was measured." : shown_values(options) + " per iteration:";
+    document.title.front() = static_cast<char>(std::toupper(document.title.front()));
+  }
+  return render(format, document,
+                {static_cast<std::size_t>(std::max(shown.width, 0)), options.color});
 }
 
 }  // namespace instr

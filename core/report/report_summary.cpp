@@ -1,6 +1,6 @@
 #include "core/report/report_summary.h"
 
-#include <map>
+#include <algorithm>
 
 #include "core/base/format.h"
 
@@ -8,22 +8,29 @@ namespace instr {
 
 namespace {
 
-// The element of that name; a new one at the end if there is none.
-template <class T>
-T& find_or_add(std::vector<T>& all, std::map<std::string, std::size_t>& known,
-               const std::string& name) {
-  auto [found, is_new] = known.emplace(name, all.size());
-  if (is_new) all.emplace_back();
-  return all[found->second];
+// Adds a key to the failures of that kind and message.
+void add_failure(std::vector<DocumentNote>& failures, const std::string& kind,
+                 const std::string& words, const std::string& key) {
+  const std::string message = printable(words, true);
+  auto it = std::find_if(failures.begin(), failures.end(), [&](const DocumentNote& failure) {
+    return failure.title == kind && failure.text == message;
+  });
+  if (it == failures.end()) {
+    it = failures.insert(
+        it, {.kind = DocumentNote::Kind::kFailure, .text = message, .title = kind});
+  }
+  it->items.push_back(printable(key));
 }
 
-void add_to_group(std::vector<FailureGroup>& groups, std::map<std::string, std::size_t>& known,
-                  const std::string& kind, const std::string& words, const std::string& key) {
-  std::string message = printable(words, true);
-  FailureGroup& group = find_or_add(groups, known, kind + "\n" + message);
-  group.kind = kind;
-  group.message = message;
-  group.keys.push_back(printable(key));
+void add_skip(Summary& summary, const Measurement& measurement) {
+  ++summary.skipped;
+  const auto* skipped = std::get_if<Skipped>(&measurement.outcome);
+  const std::string reason = printable(
+      skipped != nullptr ? skipped->reason : std::get<Failure>(measurement.outcome).message);
+  auto it = std::find_if(summary.skips.begin(), summary.skips.end(),
+                         [&reason](const auto& skip) { return skip.first == reason; });
+  if (it == summary.skips.end()) it = summary.skips.insert(it, {reason, 0});
+  ++it->second;
 }
 
 }  // namespace
@@ -35,16 +42,13 @@ bool is_failure(const Measurement& measurement) {
 
 Summary summarize(const std::vector<Measurement>& measurements) {
   Summary summary;
-  std::map<std::string, std::size_t> failures;
-  std::map<std::string, std::size_t> unverified;
-  std::map<std::string, std::size_t> skips;
   for (const Measurement& measurement : measurements) {
     summary.seconds += measurement.seconds;
     if (const auto& verification = measurement.verification) {
       ++summary.verified;
       if (verification->code != VerificationCode::kPass) {
-        add_to_group(summary.unverified, unverified, to_string(verification->code),
-                     verification->reason, measurement.variant.key);
+        add_failure(summary.unverified, to_string(verification->code), verification->reason,
+                    measurement.variant.key);
       }
     }
     if (const auto* counted = std::get_if<Counted>(&measurement.outcome)) {
@@ -57,16 +61,10 @@ Summary summarize(const std::vector<Measurement>& measurements) {
     } else if (is_failure(measurement)) {
       ++summary.failed;
       const auto& failure = std::get<Failure>(measurement.outcome);
-      add_to_group(summary.failures, failures, to_string(failure.kind), failure.message,
-                   measurement.variant.key);
+      add_failure(summary.failures, to_string(failure.kind), failure.message,
+                  measurement.variant.key);
     } else {
-      ++summary.skipped;
-      const auto* skipped = std::get_if<Skipped>(&measurement.outcome);
-      std::string reason = printable(
-          skipped != nullptr ? skipped->reason : std::get<Failure>(measurement.outcome).message);
-      SkipGroup& group = find_or_add(summary.skips, skips, reason);
-      group.reason = reason;
-      ++group.count;
+      add_skip(summary, measurement);
     }
   }
   return summary;
@@ -84,7 +82,7 @@ std::string summary_line(const Summary& summary, const ReportOptions& options) {
   if (summary.failed > 0) line += "; " + number(summary.failed) + " failed";
   if (summary.verified > 0) {
     std::size_t others = 0;
-    for (const FailureGroup& group : summary.unverified) others += group.keys.size();
+    for (const DocumentNote& failure : summary.unverified) others += failure.items.size();
     line += "; " + number(summary.verified) + " verified";
     if (others > 0) line += ", " + number(others) + " of them not PASS";
   }

@@ -3,8 +3,10 @@
 
 #include <cstddef>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "core/report/document.h"
 #include "core/report/report.h"
 
 namespace instr {
@@ -12,30 +14,17 @@ namespace instr {
 // False if it is merely unsupported here: then it is skipped.
 bool is_failure(const Measurement& measurement);
 
-// Variants that failed to be measured, or verified, grouped by message.
-struct FailureGroup {
-  std::string kind;
-  std::string message;  // printable
-  std::vector<std::string> keys;
-};
-
-// Variants skipped for the same reason.
-struct SkipGroup {
-  std::string reason;  // printable
-  std::size_t count = 0;
-};
-
 struct Summary {
   std::size_t counted = 0;
   std::size_t timed = 0;
   std::size_t skipped = 0;
   std::size_t failed = 0;
-  std::vector<std::string> unsteady;  // of the gated ones: "key: 1,200, then 1,204"
+  std::vector<std::string> unsteady;  // of the gated variants: "key: 1,200, then 1,204"
   double seconds = 0;                 // of all measurements
-  std::vector<FailureGroup> failures;
+  std::vector<DocumentNote> failures;
   std::size_t verified = 0;
-  std::vector<FailureGroup> unverified;  // those whose code is not PASS; the reason is the message
-  std::vector<SkipGroup> skips;
+  std::vector<DocumentNote> unverified;  // whose code is not PASS; the reason is the message
+  std::vector<std::pair<std::string, std::size_t>> skips;  // variants by printable reason
 };
 
 Summary summarize(const std::vector<Measurement>& measurements);

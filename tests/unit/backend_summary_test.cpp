@@ -101,7 +101,7 @@ TEST(BackendSummary, MemoryIsComparedWithEager) {
   EXPECT_NEAR(*all[1].memory_saved, 2, 1e-12);  // of 8 and 1/2
   ReportOptions options;
   options.metrics = {"wall", "peak_bytes"};
-  EXPECT_GOLDEN("report/memory_by_backend.md", report_markdown(some, options));
+  EXPECT_GOLDEN("report/memory_by_backend.md", report(ReportFormat::kMarkdown, some, options));
   EXPECT_FALSE(summarize_backends({some[4], timed("c/frozen/forward/t1/cpu", 2)})[1].memory_saved);
 }
 
@@ -110,11 +110,11 @@ TEST(BackendSummary, HaveATable) {
   options.metrics = {"wall", "first_result", "ready"};
   std::vector<Measurement> both{timed("a/eager/forward/t1/cpu", 8, 20),
                                 timed("a/torchscript/forward/t1/cpu", 4, 100)};
-  EXPECT_GOLDEN("report/times_by_backend.txt", report_table(both, options));
-  EXPECT_GOLDEN("report/times_by_backend.md", report_markdown(both, options));
-  EXPECT_GOLDEN("report/times_of_one_backend.txt", report_table({both[0]}, options));
+  EXPECT_GOLDEN("report/times_by_backend.txt", report(ReportFormat::kTable, both, options));
+  EXPECT_GOLDEN("report/times_by_backend.md", report(ReportFormat::kMarkdown, both, options));
+  EXPECT_GOLDEN("report/times_of_one_backend.txt", report(ReportFormat::kTable, {both[0]}, options));
   options.width = 20;
-  EXPECT_GOLDEN("report/times_by_backend_in_a_narrow_table.txt", report_table(both, options));
+  EXPECT_GOLDEN("report/times_by_backend_in_a_narrow_table.txt", report(ReportFormat::kTable, both, options));
 }
 
 }  // namespace

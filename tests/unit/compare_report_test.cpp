@@ -21,6 +21,14 @@ Comparison compared(std::vector<Measurement> old, std::vector<Measurement> now,
   return value_of(compare(before(std::move(old)), after(std::move(now)), options));
 }
 
+std::string in_json(const Comparison& comparison) {
+  return value_of(compare_report(ReportFormat::kJson, comparison));
+}
+
+std::string in_csv(const Comparison& comparison) {
+  return value_of(compare_report(ReportFormat::kCsv, comparison));
+}
+
 TEST(CompareReport, PassesItsOptionsOn) {
   Comparison one = compared({counted("a", 100)}, {counted("a", 100)});
   CompareReportOptions options;
@@ -33,11 +41,11 @@ TEST(CompareJson, AbsentValuesAreNull) {
   Comparison one = compared({counted("a", {{"instructions", 0}, {"allocs", 2}})},
                             {counted("a", {{"instructions", 3}})});
   EXPECT_GOLDEN("compare/absent_values.json",
-                json::parse(compare_json(one))["rows"].dump(2) + "\n");
+                json::parse(in_json(one))["rows"].dump(2) + "\n");
 }
 
 TEST(CompareJson, SummaryOfNothing) {
-  json document = json::parse(compare_json(compared({}, {})));
+  json document = json::parse(in_json(compared({}, {})));
   EXPECT_EQ(document["summary"].dump(),
             R"({"comparable":0,"ratio":null,"ratio_rows":0,"states":{},"verdicts":{}})");
   EXPECT_EQ(document["problems"].dump(),
@@ -54,7 +62,7 @@ TEST(CompareJson, SaysWhichSideWasTimedOnABusyMachine) {
   one.outcome = timed;
   const ResultSet busy = after({one});
   std::get<Counted>(one.outcome).timing->others = 0;
-  const json document = json::parse(compare_json(compare(before({one}), busy).value()));
+  const json document = json::parse(in_json(compare(before({one}), busy).value()));
   EXPECT_EQ(document["problems"].dump(),
             "[\"" + busy.name +
                 ": busy machine: during 1 of 1 timings other processes used up to "
@@ -66,7 +74,7 @@ TEST(CompareJson, HasTheFunctionsOfAChange) {
   ResultSet now = after({counted("a", 130)});
   old.functions = functions_from({{"a", {{"f(int)", "libx.so.1", 60}, {"g", "liby.so", 40}}}});
   now.functions = functions_from({{"a", {{"f(int)", "libx.so.1", 80}, {"h", "liby.so", 45}}}});
-  const json rows = json::parse(compare_json(compare(old, now).value_or(Comparison{})))["rows"];
+  const json rows = json::parse(in_json(compare(old, now).value_or(Comparison{})))["rows"];
   EXPECT_GOLDEN("compare/functions.json", rows[0]["attribution"].dump(2) + "\n");
 }
 
@@ -118,7 +126,7 @@ TEST(CompareJunit, ClassIsTheLabel) {
 TEST(CompareCsv, HasALineForEachMetric) {
   EXPECT_GOLDEN(
       "compare/metrics.csv",
-      compare_csv(compared(
+      in_csv(compared(
           {counted("a,\"b\"", {{"instructions", 1000}, {"odd", 0}}),
            counted("c", {{"instructions", 1}}), failed("d", FailureKind::kExited, "2")},
           {counted("a,\"b\"", {{"instructions", 1001}, {"odd", 2.5}}),

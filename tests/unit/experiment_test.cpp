@@ -12,6 +12,7 @@
 #include "core/experiments/experiment_options.h"
 #include "core/experiments/experiment_record.h"
 #include "core/experiments/experiment_summary.h"
+#include "core/report/formats.h"
 #include "tests/golden.h"
 #include "tests/testing.h"
 
@@ -146,7 +147,7 @@ TEST(ExperimentSummary, OnlyPassedOnesCountForSpeedup) {
   EXPECT_NEAR(*frozen.compile_time, 0.005, 1e-6);
   EXPECT_EQ(frozen.not_passed, (std::map<std::string, std::size_t>{{"FAIL", 1}}));
   EXPECT_EQ(experiment_line(records), "7 experiments: 6 measured, 1 skipped");
-  EXPECT_GOLDEN("experiment/summary.txt", table_of(experiment_grid(summaries), "", 0, false));
+  EXPECT_GOLDEN("experiment/summary.txt", render(ReportFormat::kTable, {.tables = {experiment_table(summaries)}}));
 }
 
 ExperimentRecord in_suite(const std::string& suite, const Measurement& measurement) {
@@ -175,10 +176,10 @@ TEST(ExperimentSummary, IsBySuiteAndSaysHowOftenEachIsTheFastest) {
   EXPECT_NEAR(*summaries[1].speedup, 2, 1e-9);
   EXPECT_EQ(summaries[2].fastest, 1u);  // eager
   EXPECT_NEAR(*summaries[3].speedup, 0.5, 1e-9);
-  const Grid grid = experiment_grid(summaries);
-  ASSERT_EQ(grid.groups.size(), 2u);
-  EXPECT_EQ(grid.groups[1].name, "two");
-  EXPECT_EQ(grid.groups[1].rows[1].full_name, "two frozen");
+  const DocumentTable table = experiment_table(summaries);
+  ASSERT_EQ(table.rows.size(), 4u);
+  EXPECT_EQ(table.rows[3].group, "two");
+  EXPECT_EQ(table.rows[3].cells[0].text, "two frozen");
 }
 
 TEST(ExperimentSummary, TakesNoMeanAcrossTestsTypesOrThreads) {
@@ -192,16 +193,17 @@ TEST(ExperimentSummary, TakesNoMeanAcrossTestsTypesOrThreads) {
       records.push_back(in_suite("timm", measured(key, {8, 8.1}, 400, VerificationCode::kPass)));
     }
   }
-  const Grid grid = experiment_grid(summarize_experiments(records));
+  const DocumentTable table = experiment_table(summarize_experiments(records));
+  ASSERT_EQ(table.rows.size(), 8u);
   std::vector<std::string> names;
-  for (const GridGroup& group : grid.groups) {
-    names.push_back(group.name);
-    EXPECT_EQ(group.rows.size(), 2u);
+  for (std::size_t i = 0; i < table.rows.size(); i += 2) {
+    names.push_back(table.rows[i].group);
+    EXPECT_EQ(table.rows[i + 1].group, table.rows[i].group);
   }
   EXPECT_EQ(names,
             (std::vector<std::string>{"eval amp 1 thread", "eval float32 2 threads",
                                       "eval float32 10 threads", "train float32 2 threads"}));
-  EXPECT_EQ(grid.groups[3].rows[1].full_name, "train float32 2 threads frozen");
+  EXPECT_EQ(table.rows[7].cells[0].text, "train float32 2 threads frozen");
 }
 
 TEST(ExperimentFindings, ListWhatIsSlowLargeOrWrong) {
@@ -213,9 +215,9 @@ TEST(ExperimentFindings, ListWhatIsSlowLargeOrWrong) {
   };
   const auto titles = [&] {
     std::string text;
-    for (const auto& [title, grid] : findings_among(records)) {
-      text += title + ":";
-      for (const GridGroup& group : grid.groups) text += " " + group.name;
+    for (const DocumentTable& table : findings_among(records)) {
+      text += table.title + ":";
+      for (const DocumentRow& row : table.rows) text += " " + row.cells[0].text;
       text += "\n";
     }
     return text;
@@ -245,9 +247,9 @@ TEST(ExperimentFindings, AreTheWorstOfMany) {
   }
   const auto findings = findings_among(records);
   ASSERT_EQ(findings.size(), 1u);
-  EXPECT_EQ(findings[0].grid.groups.size(), kMaxFindings);
-  EXPECT_EQ(findings[0].grid.groups[0].name, "m24, frozen");
-  EXPECT_EQ(findings[0].grid.footnotes, (std::vector<std::string>{"and 5 more"}));
+  EXPECT_EQ(findings[0].rows.size(), kMaxFindings);
+  EXPECT_EQ(findings[0].rows[0].cells[0].text, "m24, frozen");
+  EXPECT_EQ(findings[0].rows.back().lines, (std::vector<std::string>{"and 5 more"}));
 }
 
 TEST(ExperimentFindings, NameTheOperatorsThatWereNotLowered) {
@@ -259,7 +261,7 @@ TEST(ExperimentFindings, NameTheOperatorsThatWereNotLowered) {
   const auto findings = findings_among({one});
   ASSERT_EQ(findings.size(), 1u);
   EXPECT_EQ(findings[0].title, "operators that the compiler left to LibTorch");
-  EXPECT_EQ(findings[0].grid.groups[0].rows[0].cells[0].text, "aten::_unique2, aten::nonzero");
+  EXPECT_EQ(findings[0].rows[0].cells[1].text, "aten::_unique2, aten::nonzero");
 }
 
 TEST(ExperimentFindings, EachHasItsPValue) {
@@ -268,7 +270,7 @@ TEST(ExperimentFindings, EachHasItsPValue) {
       record(measured("m/eager" + end, {8, 8.1, 8.2, 8.3, 8.4}, 400)),
       record(measured("m/frozen" + end, {4, 4.1, 4.2, 4.3, 4.4}, 400, VerificationCode::kPass))};
   EXPECT_GOLDEN("experiment/each_with_its_p_value.txt",
-                table_of(each_experiment_grid(records), "", 0, false));
+                render(ReportFormat::kTable, {.tables = {each_experiment_table(records)}}));
 }
 
 tl::expected<void, Errors> apply(const std::string& text, ExperimentOptions& options) {

@@ -49,7 +49,8 @@ Explanation explanation() {
 
 std::string table(const Explanation& explanation, int width, std::size_t max = 25,
                   ExplainOrder order = ExplainOrder::kSelf) {
-  return explain_table(explanation, {.order = order, .max_functions = max, .width = width});
+  return explain_report(ReportFormat::kTable, explanation,
+                        {.order = order, .max_functions = max, .width = width});
 }
 
 TEST(Explain, SelfCostsAloneOfAResultsFile) {

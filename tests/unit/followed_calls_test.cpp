@@ -68,7 +68,7 @@ TEST(FollowedCalls, ADifferenceFromTheCountIsALineOfItsOwn) {
   counted.metrics = {{"instructions", 97145}};
   counted.iterations = 6;
   const auto explanation = explain_followed("linear", counted, followed());
-  const std::string table = explain_table(explanation);
+  const std::string table = explain_report(ReportFormat::kTable, explanation);
   EXPECT_NE(table.find("-2,190.7"), std::string::npos) << table;  // 97,145 - (596,617 / 6 - 100.5)
   EXPECT_NE(table.find("in following the calls, not in the count"), std::string::npos) << table;
   EXPECT_NE(table.find("place"), std::string::npos) << table;

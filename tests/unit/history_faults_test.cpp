@@ -20,6 +20,7 @@
 #include "core/base/process.h"
 #include "core/history/prune.h"
 #include "core/history/read_runs.h"
+#include "core/report/formats.h"
 #include "core/report/history_tables.h"
 #include "core/report/html_report.h"
 #include "tests/unit/history_testing.h"
@@ -47,17 +48,17 @@ struct Use {
   }
 };
 
-// Of a listing, in the formats for people and for programs.
-void show(const Listing& listing) {
-  for (const auto format : {ReportFormat::kTable, ReportFormat::kCsv, ReportFormat::kJsonl}) {
-    listing_text(listing, format, 0, false);
-  }
+// Renders the table in all formats.
+void show(const DocumentTable& table) {
+  Document document{.tables = {table}};
+  add_records(document, table);
+  for (const ReportFormat format : document_formats()) render(format, document);
 }
 
 Expected<void> show_steps(const SqlDatabase& database) {
   auto steps = read_steps(database, {}, std::nullopt, true);
   if (!steps) return tl::unexpected(steps.error());
-  auto shown = steps_listing(database, *steps, {}).map(show);
+  auto shown = steps_table(database, *steps, {}).map(show);
   if (!shown) return shown;
   auto breaks = read_breaks(database, {});
   if (!breaks) return tl::unexpected(breaks.error());
@@ -90,14 +91,14 @@ const std::vector<Use>& uses() {
       {"list", SqlAccess::kRead,
        [](const SqlDatabase& database) {
          return read_series(database, {}).map([](const auto& series) {
-           show(series_listing(series));
+           show(series_table(series));
          });
        }},
       {"steps", SqlAccess::kRead, show_steps},
       {"export", SqlAccess::kRead,
        [](const SqlDatabase& database) {
          return for_each_point(database, {}, [](const HistoryPoint& point) {
-           show(points_listing(point));
+           show(points_table(point));
            return true;
          });
        }},

@@ -17,6 +17,7 @@
 #include "core/history/recording.h"
 #include "core/history/steps.h"
 #include "core/history/timeline.h"
+#include "core/report/formats.h"
 #include "core/report/history_tables.h"
 #include "core/results/result_set.h"
 #include "core/run/gate.h"
@@ -365,10 +366,10 @@ TEST_F(History, ShowsWhereTimesChangedByTheirSamples) {
   EXPECT_EQ((*steps)[0].after, 121);
   EXPECT_LE((*steps)[0].p, 0.01);
   const SqlDatabase database = open(SqlAccess::kRead);
-  auto listing = steps_listing(database, *steps, {});
-  ASSERT_TRUE(listing);
+  auto table = steps_table(database, *steps, {});
+  ASSERT_TRUE(table);
   EXPECT_GOLDEN("history/step_of_times.txt",
-                listing_text(*listing, ReportFormat::kTable, 0, false));
+                render(ReportFormat::kTable, {.tables = {*table}}));
 }
 
 TEST_F(History, SaysWhichFunctionsMovedAtAStep) {
@@ -378,12 +379,13 @@ TEST_F(History, SaysWhichFunctionsMovedAtAStep) {
   const SqlDatabase database = open(SqlAccess::kRead);
   auto steps = read_steps(database, {}, std::nullopt, false);
   ASSERT_TRUE(steps);
-  auto listing = steps_listing(database, *steps, {});
-  ASSERT_TRUE(listing);
+  auto table = steps_table(database, *steps, {});
+  ASSERT_TRUE(table);
   EXPECT_GOLDEN("history/step_with_functions.txt",
-                listing_text(*listing, ReportFormat::kTable, 0, false));
-  EXPECT_GOLDEN("history/step_with_functions.jsonl",
-                listing_text(*listing, ReportFormat::kJsonl, 0, false));
+                render(ReportFormat::kTable, {.tables = {*table}}));
+  Document document;
+  add_records(document, *table);
+  EXPECT_GOLDEN("history/step_with_functions.jsonl", render(ReportFormat::kJsonl, document));
   auto since = read_steps(database, {}, commit(4).place(), false);
   ASSERT_TRUE(since);
   EXPECT_TRUE(since->empty());

@@ -4,7 +4,6 @@
 
 #include "core/history/profiles.h"
 #include "core/report/history_tables.h"
-#include "core/report/listing.h"
 #include "tests/unit/history_testing.h"
 
 namespace instr::left_behind_test {

@@ -17,8 +17,8 @@ Variant variant(const std::string& label, const std::string& rest) {
 
 TEST(List, OneKeyPerLine) {
   std::vector<Variant> variants{variant("b", "/eager"), variant("a", "/eager"), variant("b", "/x")};
-  EXPECT_EQ(list_text(variants), "b/eager\na/eager\nb/x\n");
-  EXPECT_EQ(list_text({}), "");
+  EXPECT_EQ(list_keys(variants), "b/eager\na/eager\nb/x\n");
+  EXPECT_EQ(list_keys({}), "");
   EXPECT_EQ(list_summary(variants), "3 variants of 2 benchmarks\n");
   EXPECT_EQ(list_summary({variant("a", "")}), "1 variant of 1 benchmark\n");
 }

@@ -47,6 +47,14 @@ std::vector<Measurement> all_kinds() {
           measurement("e/t1", Failure{FailureKind::kUnsupported, "no such thing"})};
 }
 
+std::string bencher(const std::vector<Measurement>& measurements) {
+  return report_bencher(measurements, {});
+}
+
+std::string smaller_is_better(const std::vector<Measurement>& measurements) {
+  return report_smaller_is_better(measurements, {});
+}
+
 TEST(ReportJunit, HasACaseForEachMeasurement) {
   ReportOptions options;
   options.header = ResultsHeader{};
@@ -122,18 +130,18 @@ TEST(ReportBencher, NamesMeasuresBySlugs) {
                                        {"??", 3},
                                        {std::string(63, 'x') + "_y", 4},
                                        {"bad", std::nan("")}}));
-  EXPECT_GOLDEN("report/slugs.bencher.json", report_bencher({one}));
+  EXPECT_GOLDEN("report/slugs.bencher.json", bencher({one}));
 }
 
 TEST(ReportBencher, LeavesOutUncountedVariants) {
-  EXPECT_GOLDEN("report/all_outcomes.bencher.json", report_bencher(all_kinds()));
-  EXPECT_EQ(report_bencher({}), "{}\n");
+  EXPECT_GOLDEN("report/all_outcomes.bencher.json", bencher(all_kinds()));
+  EXPECT_EQ(bencher({}), "{}\n");
 }
 
 TEST(ReportBencher, LongKeysStayDistinct) {
   std::string same(1023, 'x');
   json document =
-      json::parse(report_bencher({measurement(same + "é1", counted({{"instructions", 1}})),
+      json::parse(bencher({measurement(same + "é1", counted({{"instructions", 1}})),
                                   measurement(same + "é2", counted({{"instructions", 2}})),
                                   measurement(same, counted({{"instructions", 3}}))}));
   ASSERT_EQ(document.size(), 3u);
@@ -144,15 +152,15 @@ TEST(ReportBencher, LongKeysStayDistinct) {
 TEST(ReportSmallerIsBetter, HasAnEntryForEachMetric) {
   EXPECT_GOLDEN(
       "report/metrics.smaller_is_better.json",
-      report_smaller_is_better(
+      smaller_is_better(
           {measurement("a|b\\c", counted({{"instructions", 5}, {"alloc_bytes", 0}, {"allocs", 2}})),
            measurement("d", unsteady(210, 212.5))}));
-  EXPECT_EQ(report_smaller_is_better({}), "[]\n");
+  EXPECT_EQ(smaller_is_better({}), "[]\n");
 }
 
 TEST(ReportCsv, IsUtf8WithoutControlCharacters) {
   EXPECT_GOLDEN("report/control_characters.csv",
-                report_csv({measurement("a\xff\x01\tb", Skipped{std::string("n\0l", 3)})}, {}));
+                report(ReportFormat::kCsv, {measurement("a\xff\x01\tb", Skipped{std::string("n\0l", 3)})}, {}));
 }
 
 }  // namespace

@@ -6,7 +6,7 @@
 
 #include "core/base/format.h"
 #include "core/definitions/variant.h"
-#include "core/report/report_grid.h"
+#include "core/report/report_tables.h"
 #include "tests/golden.h"
 #include "tests/testing.h"
 
@@ -84,30 +84,30 @@ std::vector<Measurement> all_kinds() {
 }
 
 TEST(ReportTable, ShowsVariantsSideBySide) {
-  EXPECT_GOLDEN("report/all_outcomes.txt", report_table(all_kinds(), at_width(0)));
+  EXPECT_GOLDEN("report/all_outcomes.txt", report(ReportFormat::kTable, all_kinds(), at_width(0)));
 }
 
 TEST(ReportTable, MarksWhatChangesItsOwnState) {
   Measurement grows = counted("grows", "", 95.0 / 24);
   std::get<Counted>(grows.outcome).changes_state = true;
-  EXPECT_GOLDEN("report/changes_state.txt", report_table({grows}, at_width(0)));
+  EXPECT_GOLDEN("report/changes_state.txt", report(ReportFormat::kTable, {grows}, at_width(0)));
 }
 
 TEST(ReportTable, NothingMeasured) {
-  EXPECT_EQ(report_table({}, at_width(80)), "nothing was measured\n");
+  EXPECT_EQ(report(ReportFormat::kTable, {}, at_width(80)), "nothing was measured\n");
 }
 
 TEST(ReportTable, OneVariantIsOneLine) {
   ReportOptions options = at_width(80);
   options.seconds.reset();
   EXPECT_GOLDEN("report/one_variant.txt",
-                report_table({counted("matmul/mm", "64", 112313)}, options));
+                report(ReportFormat::kTable, {counted("matmul/mm", "64", 112313)}, options));
 }
 
 TEST(ReportTable, ShowsTheRequestedMetrics) {
   ReportOptions options = at_width(80);
   options.metrics = {"allocs", "peak_bytes"};
-  EXPECT_GOLDEN("report/requested_metrics.txt", report_table({unsteady("a", 1, 2)}, options));
+  EXPECT_GOLDEN("report/requested_metrics.txt", report(ReportFormat::kTable, {unsteady("a", 1, 2)}, options));
 }
 
 Measurement with_allocs(Measurement made, double allocs) {
@@ -121,26 +121,26 @@ TEST(ReportTable, SaysWhoseTheOtherMetricsAre) {
   const Measurement eager = with_allocs(counted("a", "", 1), 4);
   const Measurement script = with_allocs(counted("a", "", 2, kScript), 7);
   const Measurement other = with_allocs(counted("b", "", 3, kScriptBackward), 9);
-  EXPECT_GOLDEN("report/allocs_of_the_first_variant.txt", report_table({eager, script}, options));
+  EXPECT_GOLDEN("report/allocs_of_the_first_variant.txt", report(ReportFormat::kTable, {eager, script}, options));
   EXPECT_GOLDEN("report/allocs_of_two_first_variants.txt",
-                report_table({eager, script, other}, options));
+                report(ReportFormat::kTable, {eager, script, other}, options));
   // Nothing replaces the others if instructions are not requested.
   options.metrics = {"allocs"};
   EXPECT_GOLDEN("report/allocs_of_all_variants.txt",
-                report_table({eager, script, failed("b", FailureKind::kCrashed, "")}, options));
+                report(ReportFormat::kTable, {eager, script, failed("b", FailureKind::kCrashed, "")}, options));
 }
 
 TEST(ReportTable, SaysHowManyOfARowAreSteady) {
   Measurement unsteady_one = counted("a", "", 2, kScript);
   std::get<Counted>(unsteady_one.outcome).steady = false;
   EXPECT_GOLDEN("report/one_of_two_is_steady.txt",
-                report_table({counted("a", "", 1), unsteady_one}, at_width(0)));
+                report(ReportFormat::kTable, {counted("a", "", 1), unsteady_one}, at_width(0)));
 }
 
 // In the order of the measurements; a group of several rows gets a heading.
 TEST(ReportTable, GroupsByLabel) {
   std::string table =
-      report_table({counted("b/x", "", 1), counted("a/z", "", 2), counted("b/y", "", 3),
+      report(ReportFormat::kTable, {counted("b/x", "", 1), counted("a/z", "", 2), counted("b/y", "", 3),
                     counted("alone", "1", 4), counted("alone", "2", 5)},
                    at_width(0));
   EXPECT_GOLDEN("report/groups_by_label.txt", table);
@@ -150,17 +150,17 @@ TEST(ReportTable, AColumnInWhichAllWereSkippedIsLeftOut) {
   const Where script{Backend::kTorchScript, Autograd::kForward};
   Measurement without = counted("nn/a", "", 7, script);
   without.outcome = Skipped{"no Python"};
-  std::string table = report_table({counted("nn/a", "", 5), without}, at_width(0));
+  std::string table = report(ReportFormat::kTable, {counted("nn/a", "", 5), without}, at_width(0));
   EXPECT_GOLDEN("report/all_of_a_column_skipped.txt", table);
   // Unless a row has no other: "nn/b" here.
   Measurement alone = without;
   alone.variant.label = "nn/b";
-  table = report_table({counted("nn/a", "", 5), without, alone}, at_width(0));
+  table = report(ReportFormat::kTable, {counted("nn/a", "", 5), without, alone}, at_width(0));
   EXPECT_GOLDEN("report/all_of_a_row_skipped.txt", table);
 }
 
 TEST(ReportTable, ListsFailuresWithTheirMessages) {
-  std::string table = report_table(
+  std::string table = report(ReportFormat::kTable, 
       {failed("nn/a", FailureKind::kCompileError, "one:1:2: error\n  two\n"),
        failed("nn/a", FailureKind::kCompileError, "one:1:2: error\n  two\n", kEagerBackward),
        failed("nn/b", FailureKind::kException, ""),
@@ -173,7 +173,7 @@ TEST(ReportTable, CutsEndlessMessages) {
   std::string message;
   for (int i = 0; i < 1000; ++i) message += "line " + std::to_string(i) + "\n";
   EXPECT_GOLDEN("report/endless_message_is_cut.txt",
-                report_table({failed("a", FailureKind::kCompileError, message)}, at_width(0)));
+                report(ReportFormat::kTable, {failed("a", FailureKind::kCompileError, message)}, at_width(0)));
 }
 
 // A snippet's output must not reach the terminal as control sequences.
@@ -190,7 +190,7 @@ TEST(ReportTable, DisarmsControlCharacters) {
 
 // The marks in the cells say what the column "steady" does.
 TEST(ReportTable, NarrowDropsTheLastColumn) {
-  EXPECT_GOLDEN("report/narrow_without_steady.txt", report_table(all_kinds(), at_width(80)));
+  EXPECT_GOLDEN("report/narrow_without_steady.txt", report(ReportFormat::kTable, all_kinds(), at_width(80)));
 }
 
 TEST(ReportTable, NarrowerHasARowForEachVariant) {
@@ -198,16 +198,16 @@ TEST(ReportTable, NarrowerHasARowForEachVariant) {
       counted("matmul/mm", "4", 5313), counted("matmul/mm", "4", 17642, kEagerBackward),
       counted("matmul/mm", "4", 6112, kScript), counted("matmul/mm", "4", 1234567, kScriptBackward),
       counted("empty", "", 200)};
-  EXPECT_GOLDEN("report/a_row_for_each_variant.txt", report_table(few, at_width(58)));
+  EXPECT_GOLDEN("report/a_row_for_each_variant.txt", report(ReportFormat::kTable, few, at_width(58)));
   // A name too long for its column is above its row.
   few.back().variant.label = "creation/empty_with_options";
-  EXPECT_GOLDEN("report/long_name_above_its_row.txt", report_table(few, at_width(58)));
+  EXPECT_GOLDEN("report/long_name_above_its_row.txt", report(ReportFormat::kTable, few, at_width(58)));
 }
 
 TEST(ReportTable, NarrowestIsStacked) {
   std::vector<Measurement> few{counted("matmul/mm", "4", 5313),
                                counted("matmul/mm", "4", 1234567, kScriptBackward)};
-  EXPECT_GOLDEN("report/narrowest_is_stacked.txt", report_table(few, at_width(20)));
+  EXPECT_GOLDEN("report/narrowest_is_stacked.txt", report(ReportFormat::kTable, few, at_width(20)));
 }
 
 std::vector<std::string> lines_of(const std::string& text) { return wrap(text, 0); }
@@ -216,7 +216,7 @@ TEST(ReportTable, FitsEveryWidth) {
   std::vector<Measurement> measurements = all_kinds();
   measurements.push_back(counted("größe/矩阵/a_label_that_is_longer_than_most/of_them", "1", 1e9));
   for (int width = 20; width < 140; ++width) {
-    std::string table = report_table(measurements, at_width(width));
+    std::string table = report(ReportFormat::kTable, measurements, at_width(width));
     for (const std::string& line : lines_of(table)) {
       // Keys stay whole below the table, to be copied.
       if (line.find("/t1/cpu") == std::string::npos) {
@@ -228,7 +228,7 @@ TEST(ReportTable, FitsEveryWidth) {
     }
   }
   for (int width = 1; width < 20; ++width) {
-    EXPECT_HAS(report_table(measurements, at_width(width)), "1,000,000,000");
+    EXPECT_HAS(report(ReportFormat::kTable, measurements, at_width(width)), "1,000,000,000");
   }
 }
 
@@ -236,9 +236,9 @@ TEST(ReportTable, FitsEveryWidth) {
 TEST(ReportTable, ColorsChangeNothingElse) {
   for (int width : {0, 20, 60, 80}) {
     ReportOptions options = at_width(width);
-    std::string plain = report_table(all_kinds(), options);
+    std::string plain = report(ReportFormat::kTable, all_kinds(), options);
     options.color = true;
-    std::string colored = report_table(all_kinds(), options);
+    std::string colored = report(ReportFormat::kTable, all_kinds(), options);
     EXPECT_NE(colored, plain);
     std::string stripped;
     for (std::size_t i = 0; i < colored.size(); ++i) {
@@ -254,7 +254,7 @@ TEST(ReportTable, ColorsChangeNothingElse) {
 // Two measurements of one variant: both are shown.
 TEST(ReportTable, LeavesNothingOut) {
   EXPECT_GOLDEN("report/one_variant_measured_thrice.txt",
-                report_table({counted("a", "", 111), counted("a", "", 222), counted("a", "", 333)},
+                report(ReportFormat::kTable, {counted("a", "", 111), counted("a", "", 222), counted("a", "", 333)},
                              at_width(0)));
 }
 
@@ -262,19 +262,19 @@ TEST(ReportTable, LeavesNothingOut) {
 TEST(ReportTable, ShowsNamesThatSelect) {
   std::size_t cells = 0;
   const auto measurements = all_kinds();
-  const Grid grid = make_grid(measurements, at_width(0));
-  for (const GridGroup& group : grid.groups) {
-    for (const GridRow& row : group.rows) {
-      for (std::size_t i = 0; i < row.cells.size(); ++i) {
-        if (grid.columns[i].span != "instructions" || row.cells[i].text.empty()) continue;
-        ++cells;
-        for (const std::string& name : {row.full_name, row.name}) {
-          auto found = select(measurements, {.filters = {name + " " + grid.columns[i].heading}});
-          ASSERT_TRUE(found) << to_string(found.error());
-          const Variant& one = found->front().variant;
-          EXPECT_EQ(name_variant(one).full, row.full_name);
-          EXPECT_EQ(name_variant(one).column, grid.columns[i].heading);
-        }
+  const DocumentTable table = wide_table(measurements, at_width(0));
+  for (const DocumentRow& row : table.rows) {
+    const std::string& full = row.cells.front().text;
+    for (std::size_t i = 0; i < row.cells.size(); ++i) {
+      if (table.columns[i].span != "instructions" || row.cells[i].text.empty()) continue;
+      ++cells;
+      for (const std::string& name : {full, row.name}) {
+        const std::string& heading = table.columns[i].heading;
+        auto selected = select(measurements, {.filters = {name + " " + heading}});
+        ASSERT_TRUE(selected) << to_string(selected.error());
+        const Variant& variant = selected->front().variant;
+        EXPECT_EQ(name_variant(variant).full, full);
+        EXPECT_EQ(name_variant(variant).column, heading);
       }
     }
   }
@@ -287,11 +287,11 @@ TEST(ReportTable, ShowsKeysOnRequest) {
   const std::vector<Measurement> few{counted("matmul/mm", "4", 5313),
                                      counted("matmul/mm", "4", 17642, kEagerBackward),
                                      unsteady("empty/none", 210, 212)};
-  EXPECT_GOLDEN("report/keys.txt", report_table(few, options));
-  EXPECT_GOLDEN("report/keys.md", report_markdown(few, options));
+  EXPECT_GOLDEN("report/keys.txt", report(ReportFormat::kTable, few, options));
+  EXPECT_GOLDEN("report/keys.md", report(ReportFormat::kMarkdown, few, options));
   for (int width = 1; width < 120; ++width) {
     options.width = width;
-    const std::string narrow = report_table(few, options);
+    const std::string narrow = report(ReportFormat::kTable, few, options);
     for (const Measurement& one : few) {
       EXPECT_HAS(narrow, "\n" + one.variant.key + (width < 80 ? "\n" : " ")) << width << "\n";
     }
@@ -301,17 +301,17 @@ TEST(ReportTable, ShowsKeysOnRequest) {
 TEST(ReportMarkdown, IsOneTable) {
   EXPECT_GOLDEN(
       "report/all_outcomes.md",
-      report_markdown(
+      report(ReportFormat::kMarkdown, 
           {counted("a|b/c_d", "4", 5313), counted("e", "", 1, kScript), unsteady("f", 10, 12),
            failed("g", FailureKind::kExited, "1 ``` 2"), skipped("h", "<no>")},
           at_width(80)));
-  EXPECT_EQ(report_markdown({}, at_width(80)), "Nothing was measured.\n");
+  EXPECT_EQ(report(ReportFormat::kMarkdown, {}, at_width(80)), "Nothing was measured.\n");
 }
 
 TEST(ReportJson, IsOneDocument) {
   ReportOptions options = at_width(80);
   options.header = make_results_header({{{"libtorch_version", "2.13.0"}}, {}}, {"instr_bench"});
-  auto json = nlohmann::json::parse(report_json(all_kinds(), options), nullptr, false);
+  auto json = nlohmann::json::parse(report(ReportFormat::kJson, all_kinds(), options), nullptr, false);
   ASSERT_TRUE(json.is_object());
   EXPECT_EQ(json["schema"], 3);
   EXPECT_EQ(json["fingerprint"]["libtorch_version"], "2.13.0");
@@ -320,9 +320,9 @@ TEST(ReportJson, IsOneDocument) {
   EXPECT_EQ(json["measurements"][0]["metrics"]["peak_bytes"], 64);
   EXPECT_EQ(json["summary"].dump(),
             R"({"counted":8,"failed":1,"seconds":14.83,"skipped":1,"unsteady":1})");
-  EXPECT_EQ(nlohmann::json::parse(report_json({}, {}))["measurements"].dump(), "[]");
+  EXPECT_EQ(nlohmann::json::parse(report(ReportFormat::kJson, {}, {}))["measurements"].dump(), "[]");
   options.is_complete = false;
-  EXPECT_EQ(nlohmann::json::parse(report_json({}, options))["complete"], false);
+  EXPECT_EQ(nlohmann::json::parse(report(ReportFormat::kJson, {}, options))["complete"], false);
 }
 
 TEST(ReportTable, ShowsRequestedSimulatedMetrics) {
@@ -330,7 +330,7 @@ TEST(ReportTable, ShowsRequestedSimulatedMetrics) {
   std::get<Counted>(simulated.outcome).metrics["estimated_cycles"] = 1234;
   ReportOptions options = at_width(0);
   options.metrics = {"instructions", "estimated_cycles", "ll_hits"};
-  EXPECT_GOLDEN("report/simulated_metrics.txt", report_table({simulated}, options));
+  EXPECT_GOLDEN("report/simulated_metrics.txt", report(ReportFormat::kTable, {simulated}, options));
 }
 
 TEST(ReportCsv, QuotesWhatNeedsIt) {
@@ -340,7 +340,7 @@ TEST(ReportCsv, QuotesWhatNeedsIt) {
   odd.verification = Verification{VerificationCode::kFail, "it, differs"};
   EXPECT_GOLDEN(
       "report/quoted.csv",
-      report_csv({odd, failed("c", FailureKind::kCrashed, "signal 11, twice"), skipped("d", "why")},
+      report(ReportFormat::kCsv, {odd, failed("c", FailureKind::kCrashed, "signal 11, twice"), skipped("d", "why")},
                  {}));
 }
 

@@ -332,7 +332,7 @@ TEST(VerifiedReport, ACodeReplacesTheSpeedUp) {
         Code::kNondeterministicEagerRun, Code::kVerifierSkipped, Code::kVerifierDidntRun}) {
     Measurement script = timed(kScript, 1);
     script.verification = Verification{code, "because"};
-    text += report_table({timed(kEager, 4), script}, wall_options()) + "\n";
+    text += report(ReportFormat::kTable, {timed(kEager, 4), script}, wall_options()) + "\n";
   }
   EXPECT_GOLDEN("report/times_with_each_verification_code.txt", text);
 }
@@ -340,10 +340,10 @@ TEST(VerifiedReport, ACodeReplacesTheSpeedUp) {
 TEST(VerifiedReport, ACodeIsShownWithACountIfNothingWasTimed) {
   Measurement script = counted(kScript, {{"instructions", 100}});
   script.verification = Verification{Code::kFail, "because"};
-  EXPECT_GOLDEN("report/count_with_a_wrong_result.txt", report_table({script}, {}));
-  EXPECT_GOLDEN("report/count_with_a_wrong_result.md", report_markdown({script}, {}));
+  EXPECT_GOLDEN("report/count_with_a_wrong_result.txt", report(ReportFormat::kTable, {script}, {}));
+  EXPECT_GOLDEN("report/count_with_a_wrong_result.md", report(ReportFormat::kMarkdown, {script}, {}));
   script.verification->code = Code::kPass;
-  EXPECT_GOLDEN("report/count_with_an_equal_result.txt", report_table({script}, {}));
+  EXPECT_GOLDEN("report/count_with_an_equal_result.txt", report(ReportFormat::kTable, {script}, {}));
 }
 
 }  // namespace

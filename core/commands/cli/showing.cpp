@@ -17,8 +17,7 @@ namespace {
 const Choices<ColorMode> kColors{
     {"auto", ColorMode::kAuto}, {"always", ColorMode::kAlways}, {"never", ColorMode::kNever}};
 
-template <class Property>
-std::vector<ReportFormat> formats_that(Property has_it) {
+std::vector<ReportFormat> formats_that(bool (*has_it)(const FormatFacts& known)) {
   std::vector<ReportFormat> formats;
   for (const FormatFacts& known : kReportFormats) {
     if (has_it(known)) formats.push_back(known.format);
@@ -48,16 +47,18 @@ void declare_show_keys(CommandLine& line, Showing& showing) {
   line.flag("--show-keys", "rows are full keys, one measurement per line", showing.show_keys);
 }
 
+void declare_format(CommandLine& line, ReportFormat& format) {
+  declare_format(line, format, formats_that([](const FormatFacts&) { return true; }));
+}
+
 void declare_format(CommandLine& line, ReportFormat& format,
                     const std::vector<ReportFormat>& possible) {
   Choices<ReportFormat> formats;
   std::vector<std::string> help;
-  for (const FormatFacts& known : kReportFormats) {
-    const bool is_possible = possible.empty() || std::find(possible.begin(), possible.end(),
-                                                           known.format) != possible.end();
-    if (!is_possible) continue;
-    formats.emplace_back(known.name, known.format);
-    help.push_back(fmt::format("{} ({})", known.name, known.purpose));
+  for (const ReportFormat one : possible) {
+    const FormatFacts& facts = facts_of(one);
+    formats.emplace_back(facts.name, one);
+    help.push_back(fmt::format("{} ({})", facts.name, facts.purpose));
   }
   line.option("--format", "FORMAT", list_of(help), take_choice(format, formats), names_of(formats));
 }
@@ -65,10 +66,6 @@ void declare_format(CommandLine& line, ReportFormat& format,
 std::vector<ReportFormat> comparison_formats() {
   return formats_that(
       [](const FormatFacts& known) { return compare_report(known.format, {}).has_value(); });
-}
-
-std::vector<ReportFormat> experiment_formats() {
-  return formats_that([](const FormatFacts& known) { return known.shows_experiments; });
 }
 
 void declare_lines(CommandLine& line, bool& wants_lines, const ReportFormat& format) {
@@ -98,8 +95,13 @@ ProgressOptions progress_options(const Showing& showing) {
   return {STDERR_FILENO, inspect_terminal(STDERR_FILENO, showing.color), showing.verbosity};
 }
 
+RenderOptions render_options(const Showing& showing) {
+  const Terminal terminal = inspect_terminal(STDOUT_FILENO, showing.color);
+  return {static_cast<std::size_t>(std::max(terminal.width, 0)), terminal.color};
+}
+
 ReportOptions report_options(const Showing& showing, const std::vector<std::string>& metrics) {
-  Terminal terminal = inspect_terminal(STDOUT_FILENO, showing.color);
+  const Terminal terminal = inspect_terminal(STDOUT_FILENO, showing.color);
   ReportOptions report;
   report.width = terminal.width;
   report.color = terminal.color;

@@ -26,9 +26,10 @@ void declare_showing(CommandLine& line, Showing& showing);
 // --show-keys.
 void declare_show_keys(CommandLine& line, Showing& showing);
 
-// --format, with these choices; with all if empty.
+// --format, with all formats, or with these.
+void declare_format(CommandLine& line, ReportFormat& format);
 void declare_format(CommandLine& line, ReportFormat& format,
-                    const std::vector<ReportFormat>& possible = {});
+                    const std::vector<ReportFormat>& possible);
 
 // --lines of a comparison.
 void declare_lines(CommandLine& line, bool& wants_lines, const ReportFormat& format);
@@ -37,11 +38,13 @@ void declare_lines(CommandLine& line, bool& wants_lines, const ReportFormat& for
 void declare_flames(CommandLine& line, std::optional<std::filesystem::path>& folder,
                     const char* where_from);
 
-// The formats in which a comparison, or a summary of experiments, can be shown.
+// The formats that show a comparison.
 std::vector<ReportFormat> comparison_formats();
-std::vector<ReportFormat> experiment_formats();
 
 ProgressOptions progress_options(const Showing& showing);
+
+// The width and the colours of standard output.
+RenderOptions render_options(const Showing& showing);
 
 // A table of these metrics (none: the usual ones) for standard output.
 ReportOptions report_options(const Showing& showing, const std::vector<std::string>& metrics = {});

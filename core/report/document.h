@@ -1,0 +1,112 @@
+// What a command shows: tables and notes for people, records for programs. Each format renders every
+// document, so that a command does not know the formats.
+#pragma once
+
+#include <cstddef>
+#include <limits>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/base/table.h"
+#include "core/base/terminal.h"
+
+namespace instr {
+
+struct DocumentCell {
+  std::string text;  // for people, printable
+  Tone tone = Tone::kPlain;
+  std::string value = {};  // for programs: JSON (empty: null), or a text
+  bool is_text = false;    // the value
+};
+
+// A text for both; `shown`: in a shorter form for people.
+DocumentCell text_cell(const std::string& text, const std::string& shown = "");
+// A number for both; null for programs if it is not finite.
+DocumentCell number_cell(double number, const std::string& shown, Tone tone = Tone::kPlain);
+DocumentCell count_cell(std::size_t count, Tone tone = Tone::kPlain);
+
+struct DocumentColumn {
+  std::string heading;    // for people
+  std::string name = {};  // for programs
+  Align align = Align::kRight;
+  bool is_spare = false;   // left out, the last spare column first, where a table is too wide
+  bool is_hidden = false;  // from people
+  std::string span = {};   // a title shared with neighbours: "instructions"
+};
+
+struct DocumentRow {
+  std::vector<DocumentCell> cells;      // one for each column; the first is the row's full name
+  std::string group = {};               // a heading shared with the rows beside it
+  std::string name = {};                // below that heading
+  std::vector<std::string> lines = {};  // below the row, in text
+  std::string more = {};                // further members in JSON: `"attribution":{…}`
+};
+
+enum class TooWide { kOverflow, kStacked };  // stacked: a line for each value
+
+struct DocumentTable {
+  std::string title = {};  // without a colon; not repeated if it names the first column
+  std::vector<DocumentColumn> columns;
+  std::vector<DocumentRow> rows = {};
+  std::size_t name_column = 0;  // the first column in Markdown
+  Headings headings = Headings::kRuled;
+  TooWide too_wide = TooWide::kOverflow;
+  std::string stacked_title = {};
+  bool is_tall = false;   // a name that does not fit stands above its row
+  bool has_keys = false;  // names are keys, which are never shortened
+  bool shortens_last = false;  // the last column, to fit
+};
+
+struct DocumentNote {
+  enum class Kind { kFootnote, kList, kFailure, kConclusion };
+  Kind kind = Kind::kFootnote;
+  std::string text = {};                // of a failure: the message
+  std::string title = {};               // of a list: before each item; of a failure: the kind
+  std::vector<std::string> items = {};  // of a failure: the keys
+  std::size_t max_items = std::numeric_limits<std::size_t>::max();  // in text
+  std::optional<Style> style = {};
+};
+
+// An object of JSON in one line, and the same as lines of CSV.
+struct DocumentRecord {
+  std::string json;
+  std::vector<std::vector<std::string>> lines;
+};
+
+struct Document {
+  // For people.
+  std::string title = {};
+  std::vector<DocumentTable> tables = {};
+  std::vector<DocumentNote> notes = {};
+
+  // For programs.
+  std::string head = {};            // an object of JSON; the first line of JSON Lines
+  std::string summary = {};         // an object with further members of the JSON document
+  std::string last_line = {};       // of JSON Lines
+  const char* list_name = nullptr;  // of the records in JSON; null: they are the document
+  std::vector<std::string> fields = {};  // of CSV; empty: no line of names
+  std::vector<DocumentRecord> records = {};
+};
+
+// The names of the table's columns and its rows, for programs.
+void add_records(Document& document, const DocumentTable& table);
+
+struct RenderOptions {
+  std::size_t width = 0;  // columns of the terminal; 0: any
+  bool color = false;
+};
+
+// The columns of a terminal that the table takes.
+std::size_t columns_width(const DocumentTable& table);
+
+// Returns true if the table is not too wide, perhaps without its spare columns.
+bool fits(const DocumentTable& table, std::size_t width);
+
+// The heading of a column on its own: "eager" of instructions, else "wall time eager".
+std::string full_heading(const DocumentColumn& column);
+
+// Text with everything escaped that Markdown or HTML would interpret, for a cell or a line.
+std::string markdown_text(const std::string& text);
+
+}  // namespace instr
