@@ -110,8 +110,7 @@ ExpectedStatus history_export(const HistoryOptions& options) {
     return fail("`history export` writes lines for programs",
                 "write --format=csv or --format=jsonl");
   }
-  const auto format =
-      options.format == ReportFormat::kTable ? ReportFormat::kCsv : options.format;
+  const auto format = options.format == ReportFormat::kTable ? ReportFormat::kCsv : options.format;
   TRY_ASSIGN(auto database, open_history(options.recording.file(), SqlAccess::kRead));
   Document names;
   add_records(names, points_table());

@@ -172,8 +172,8 @@ std::vector<DocumentTable> findings_among(const std::vector<ExperimentRecord>& r
 }
 
 DocumentTable each_experiment_table(const std::vector<ExperimentRecord>& records) {
-  DocumentTable table = table_of(
-      "experiment", {"time", "speed-up", "compile time", "memory saved", "code"});
+  DocumentTable table =
+      table_of("experiment", {"time", "speed-up", "compile time", "memory saved", "code"});
   table.stacked_title = "by experiment:";
   for (const AgainstEager& one : against_eager(records)) {
     if (one.is_eager()) continue;
@@ -181,9 +181,9 @@ DocumentTable each_experiment_table(const std::vector<ExperimentRecord>& records
     const auto time = times.empty() ? std::nullopt : std::optional(median(times));
     DocumentCell code = text_cell(to_string(one.record->code));
     code.tone = one.has_passed() ? Tone::kGood : Tone::kWarning;
-    table.rows.push_back(row_of(*one.record, {seconds_cell(time), speedup_cell(one),
-                                              seconds_cell(one.compile_time), memory_cell(one),
-                                              std::move(code)}));
+    table.rows.push_back(
+        row_of(*one.record, {seconds_cell(time), speedup_cell(one), seconds_cell(one.compile_time),
+                             memory_cell(one), std::move(code)}));
   }
   return table;
 }

@@ -224,10 +224,10 @@ Document comparison_document(const Comparison& comparison) {
   document.summary = to_line(Json{{"summary", summary_json(comparison.summary)}});
   document.last_line = document.summary;
   document.list_name = "rows";
-  document.fields = {"key",           "state",          "verdict",       "metric",
-                     "before",        "after",          "change",        "relative",
-                     "hard_percent",  "hard_absolute",  "soft_percent",  "soft_absolute",
-                     "metric_verdict", "reason"};
+  document.fields = {
+      "key",          "state",         "verdict",        "metric",       "before",
+      "after",        "change",        "relative",       "hard_percent", "hard_absolute",
+      "soft_percent", "soft_absolute", "metric_verdict", "reason"};
   for (const ComparedRow& row : comparison.rows) document.records.push_back(record_of(row));
   return document;
 }

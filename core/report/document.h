@@ -1,5 +1,5 @@
-// What a command shows: tables and notes for people, records for programs. Each format renders every
-// document, so that a command does not know the formats.
+// What a command shows: tables and notes for people, records for programs. Each format renders
+// every document, so that a command does not know the formats.
 #pragma once
 
 #include <cstddef>
@@ -53,8 +53,8 @@ struct DocumentTable {
   Headings headings = Headings::kRuled;
   TooWide too_wide = TooWide::kOverflow;
   std::string stacked_title = {};
-  bool is_tall = false;   // a name that does not fit stands above its row
-  bool has_keys = false;  // names are keys, which are never shortened
+  bool is_tall = false;        // a name that does not fit stands above its row
+  bool has_keys = false;       // names are keys, which are never shortened
   bool shortens_last = false;  // the last column, to fit
 };
 
@@ -81,10 +81,10 @@ struct Document {
   std::vector<DocumentNote> notes = {};
 
   // For programs.
-  std::string head = {};            // an object of JSON; the first line of JSON Lines
-  std::string summary = {};         // an object with further members of the JSON document
-  std::string last_line = {};       // of JSON Lines
-  const char* list_name = nullptr;  // of the records in JSON; null: they are the document
+  std::string head = {};                 // an object of JSON; the first line of JSON Lines
+  std::string summary = {};              // an object with further members of the JSON document
+  std::string last_line = {};            // of JSON Lines
+  const char* list_name = nullptr;       // of the records in JSON; null: they are the document
   std::vector<std::string> fields = {};  // of CSV; empty: no line of names
   std::vector<DocumentRecord> records = {};
 };

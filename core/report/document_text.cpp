@@ -57,8 +57,8 @@ std::size_t end_of_group(const std::vector<DocumentRow>& rows, std::size_t begin
 
 // A group of one row is one line with its full name, if that takes at most `max_flat` columns;
 // others are a heading and indented rows.
-Table columns_of(const DocumentTable& table, const ColumnNumbers& shown, const RenderOptions& options,
-                 std::size_t max_flat = kAnyWidth) {
+Table columns_of(const DocumentTable& table, const ColumnNumbers& shown,
+                 const RenderOptions& options, std::size_t max_flat = kAnyWidth) {
   Table made{.columns = {}, .headings = table.headings};
   if (table.has_keys) made.min_name = kAnyWidth;
   for (const std::size_t i : shown) made.columns.push_back(column_of(table, table.columns[i]));
@@ -67,9 +67,8 @@ Table columns_of(const DocumentTable& table, const ColumnNumbers& shown, const R
   for (std::size_t begin = 0, end = 0; begin < rows.size(); begin = end) {
     end = end_of_group(rows, begin);
     const DocumentRow& first = rows[begin];
-    const bool is_flat =
-        first.group.empty() ||
-        (end - begin == 1 && display_width(first.cells.front().text) <= max_flat);
+    const bool is_flat = first.group.empty() ||
+                         (end - begin == 1 && display_width(first.cells.front().text) <= max_flat);
     std::string between = !made.lines.empty() && (is_after_group || !is_flat) ? "\n" : "";
     is_after_group = !is_flat;
     if (!is_flat) {
@@ -105,9 +104,8 @@ std::optional<std::string> fitting_text(const DocumentTable& table, ColumnNumber
                                         const RenderOptions& options) {
   for (;;) {
     if (auto text = text_of(table, shown, options)) return text;
-    const auto spare = std::find_if(shown.rbegin(), shown.rend(), [&table](std::size_t i) {
-      return table.columns[i].is_spare;
-    });
+    const auto spare = std::find_if(shown.rbegin(), shown.rend(),
+                                    [&table](std::size_t i) { return table.columns[i].is_spare; });
     if (spare == shown.rend()) return std::nullopt;
     shown.erase(std::next(spare).base());
   }
@@ -207,8 +205,7 @@ std::string note_text(const DocumentNote& note, const RenderOptions& options) {
 }  // namespace
 
 std::string full_heading(const DocumentColumn& column) {
-  const bool is_usual =
-      column.span.empty() || column.span == find_metric(kInstructions)->heading;
+  const bool is_usual = column.span.empty() || column.span == find_metric(kInstructions)->heading;
   return is_usual ? column.heading : column.span + " " + column.heading;
 }
 

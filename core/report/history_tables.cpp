@@ -80,9 +80,7 @@ DocumentColumn right(const char* name, const char* heading) {
   return {.heading = heading, .name = name};
 }
 
-DocumentColumn hidden(const char* name) {
-  return {.heading = "", .name = name, .is_hidden = true};
-}
+DocumentColumn hidden(const char* name) { return {.heading = "", .name = name, .is_hidden = true}; }
 
 DocumentRow row_of(const RecordedStep& step) {
   const HistorySeries& series = step.series;
@@ -103,10 +101,10 @@ std::vector<std::string> lines_of(const std::string& text) {
 }  // namespace
 
 DocumentTable series_table(const std::vector<SeriesSummary>& series) {
-  DocumentTable table{
-      .columns = {left("key", "benchmark"), left("metric", "metric"), right("measured", "measured"),
-                  right("steps", "steps"), right("value", "value"), left("commit", "at commit"),
-                  spare("date", "of"), spare("branch", "branch"), hidden("class")}};
+  DocumentTable table{.columns = {left("key", "benchmark"), left("metric", "metric"),
+                                  right("measured", "measured"), right("steps", "steps"),
+                                  right("value", "value"), left("commit", "at commit"),
+                                  spare("date", "of"), spare("branch", "branch"), hidden("class")}};
   for (const SeriesSummary& one : series) {
     table.rows.push_back(
         {.cells = {text_cell(one.series.key), metric_cell(one.series), count_cell(one.measured),
@@ -154,15 +152,16 @@ DocumentTable points_table() {
 DocumentTable points_table(const HistoryPoint& point) {
   DocumentTable table = points_table();
   const auto repetitions = parse_json(point.repetitions);
-  table.rows.push_back({.cells = {text_cell(point.series.key),
-                                  metric_cell(point.series),
-                                  text_cell(point.series.branch),
-                                  id_cell(point.series.class_id),
-                                  commit_cell(point.commit),
-                                  id_cell(point.commit.position),
-                                  date_cell(point.commit),
-                                  value_cell(point.series.metric, point.value),
-                                  {.text = "", .value = repetitions ? to_line(*repetitions) : ""}}});
+  table.rows.push_back(
+      {.cells = {text_cell(point.series.key),
+                 metric_cell(point.series),
+                 text_cell(point.series.branch),
+                 id_cell(point.series.class_id),
+                 commit_cell(point.commit),
+                 id_cell(point.commit.position),
+                 date_cell(point.commit),
+                 value_cell(point.series.metric, point.value),
+                 {.text = "", .value = repetitions ? to_line(*repetitions) : ""}}});
   return table;
 }
 

@@ -88,11 +88,11 @@ std::string list_keys(const std::vector<Variant>& variants) {
 }
 
 Document list_document(const std::vector<Variant>& variants) {
-  DocumentTable table{.columns = {{.heading = "benchmark", .align = Align::kLeft},
-                                  {.heading = "defined in", .align = Align::kLeft},
-                                  {.heading = "description", .align = Align::kLeft,
-                                   .is_spare = true}},
-                      .has_keys = true};
+  DocumentTable table{
+      .columns = {{.heading = "benchmark", .align = Align::kLeft},
+                  {.heading = "defined in", .align = Align::kLeft},
+                  {.heading = "description", .align = Align::kLeft, .is_spare = true}},
+      .has_keys = true};
   Document document;
   document.fields = {"key",     "label",  "params", "language",    "backend", "autograd",
                      "threads", "device", "tags",   "description", "file",    "line"};

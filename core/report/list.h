@@ -16,7 +16,8 @@ std::string params_text(const Variant& variant);
 // A key per line, in the order of the variants.
 std::string list_keys(const std::vector<Variant>& variants);
 
-// A row for each variant: its key and where it is defined; for programs also its parameters, tags, ...
+// A row for each variant: its key and where it is defined; for programs also its parameters, tags,
+// ...
 Document list_document(const std::vector<Variant>& variants);
 
 // "312 variants of 95 benchmarks", with a newline: for standard error of a terminal.

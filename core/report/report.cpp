@@ -85,8 +85,7 @@ void add_records(Document& document, const std::vector<Measurement>& measurement
   }
   for (const Measurement& measurement : measurements) {
     const Json json = to_json(measurement);
-    document.records.push_back(
-        {to_line(json), {csv_fields(json, measurement.variant, metrics)}});
+    document.records.push_back({to_line(json), {csv_fields(json, measurement.variant, metrics)}});
   }
 }
 
@@ -102,14 +101,13 @@ Document report_document(const std::vector<Measurement>& measurements,
   }
   if (options.header) document.head = to_line(to_json(*options.header));
   const Summary summary = summarize(measurements);
-  document.summary =
-      to_line({{"complete", options.is_complete},
-               {"summary",
-                {{"counted", summary.counted},
-                 {"skipped", summary.skipped},
-                 {"failed", summary.failed},
-                 {"unsteady", summary.unsteady.size()},
-                 {"seconds", options.seconds.value_or(summary.seconds)}}}});
+  document.summary = to_line({{"complete", options.is_complete},
+                              {"summary",
+                               {{"counted", summary.counted},
+                                {"skipped", summary.skipped},
+                                {"failed", summary.failed},
+                                {"unsteady", summary.unsteady.size()},
+                                {"seconds", options.seconds.value_or(summary.seconds)}}}});
   if (options.header && options.is_complete) document.last_line = end_line(measurements.size());
   document.list_name = "measurements";
   add_records(document, measurements);

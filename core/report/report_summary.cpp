@@ -16,8 +16,8 @@ void add_failure(std::vector<DocumentNote>& failures, const std::string& kind,
     return failure.title == kind && failure.text == message;
   });
   if (it == failures.end()) {
-    it = failures.insert(
-        it, {.kind = DocumentNote::Kind::kFailure, .text = message, .title = kind});
+    it =
+        failures.insert(it, {.kind = DocumentNote::Kind::kFailure, .text = message, .title = kind});
   }
   it->items.push_back(printable(key));
 }

@@ -60,9 +60,8 @@ std::vector<Bench> benches_of(const std::vector<Measurement>& measurements) {
     const Place place = place_of(measurement.variant);
     std::vector<std::size_t>& known = by_name[bench.name.full];
     // A second measurement of one variant gets a row of its own: nothing is left out silently.
-    auto free = std::find_if(known.begin(), known.end(), [&](std::size_t i) {
-      return !benches[i].variants.contains(place);
-    });
+    auto free = std::find_if(known.begin(), known.end(),
+                             [&](std::size_t i) { return !benches[i].variants.contains(place); });
     if (free == known.end()) {
       known.push_back(benches.size());
       free = std::prev(known.end());
@@ -149,7 +148,8 @@ DocumentCell fastest_cell(const Variants& variants) {
   for (const auto& [key, measurements] : alternatives) {
     const Measurement* fastest = fastest_of(measurements);
     if (fastest == nullptr) continue;
-    names.emplace(key.first, format_column_name(key.first, fastest->variant.backend, Autograd::kForward));
+    names.emplace(key.first,
+                  format_column_name(key.first, fastest->variant.backend, Autograd::kForward));
   }
   std::string text;
   for (const auto& [language, name] : names) text += (text.empty() ? "" : ", ") + name;
@@ -184,8 +184,9 @@ std::set<Place> shown_places(const std::vector<Bench>& benches) {
     }
   }
   for (const Bench& bench : benches) {
-    const bool has_any = std::any_of(bench.variants.begin(), bench.variants.end(),
-                                     [&](const auto& entry) { return places.contains(entry.first); });
+    const bool has_any =
+        std::any_of(bench.variants.begin(), bench.variants.end(),
+                    [&](const auto& entry) { return places.contains(entry.first); });
     if (has_any) continue;
     for (const auto& [place, measurement] : bench.variants) places.insert(place);
   }
@@ -292,10 +293,9 @@ class ColumnMaker {
 };
 
 DocumentTable empty_table(const std::vector<Column>& columns, const ReportOptions& options) {
-  DocumentTable table{
-      .columns = {{.heading = "", .name = "benchmark", .align = Align::kLeft}},
-      .too_wide = TooWide::kStacked,
-      .stacked_title = shown_values(options) + " per iteration, by variant:"};
+  DocumentTable table{.columns = {{.heading = "", .name = "benchmark", .align = Align::kLeft}},
+                      .too_wide = TooWide::kStacked,
+                      .stacked_title = shown_values(options) + " per iteration, by variant:"};
   for (const Column& column : columns) table.columns.push_back(column.shown);
   return table;
 }

@@ -112,9 +112,11 @@ TEST(BackendSummary, HaveATable) {
                                 timed("a/torchscript/forward/t1/cpu", 4, 100)};
   EXPECT_GOLDEN("report/times_by_backend.txt", report(ReportFormat::kTable, both, options));
   EXPECT_GOLDEN("report/times_by_backend.md", report(ReportFormat::kMarkdown, both, options));
-  EXPECT_GOLDEN("report/times_of_one_backend.txt", report(ReportFormat::kTable, {both[0]}, options));
+  EXPECT_GOLDEN("report/times_of_one_backend.txt",
+                report(ReportFormat::kTable, {both[0]}, options));
   options.width = 20;
-  EXPECT_GOLDEN("report/times_by_backend_in_a_narrow_table.txt", report(ReportFormat::kTable, both, options));
+  EXPECT_GOLDEN("report/times_by_backend_in_a_narrow_table.txt",
+                report(ReportFormat::kTable, both, options));
 }
 
 }  // namespace

@@ -40,8 +40,7 @@ TEST(CompareReport, PassesItsOptionsOn) {
 TEST(CompareJson, AbsentValuesAreNull) {
   Comparison one = compared({counted("a", {{"instructions", 0}, {"allocs", 2}})},
                             {counted("a", {{"instructions", 3}})});
-  EXPECT_GOLDEN("compare/absent_values.json",
-                json::parse(in_json(one))["rows"].dump(2) + "\n");
+  EXPECT_GOLDEN("compare/absent_values.json", json::parse(in_json(one))["rows"].dump(2) + "\n");
 }
 
 TEST(CompareJson, SummaryOfNothing) {

@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-
 #include <nlohmann/json.hpp>
 
 #include "core/report/explain.h"
@@ -62,7 +61,8 @@ TEST(Document, IsAnObjectOrAList) {
   document.head = R"({"schema":1})";
   document.summary = R"({"count":0})";
   document.last_line = R"({"end":0})";
-  EXPECT_EQ(render(ReportFormat::kJson, document), R"({"schema":1,"count":0,"rows":[]})" "\n");
+  EXPECT_EQ(render(ReportFormat::kJson, document), R"({"schema":1,"count":0,"rows":[]})"
+                                                   "\n");
   EXPECT_EQ(render(ReportFormat::kJsonl, document), "{\"schema\":1}\n{\"end\":0}\n");
 }
 

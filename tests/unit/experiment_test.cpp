@@ -147,7 +147,8 @@ TEST(ExperimentSummary, OnlyPassedOnesCountForSpeedup) {
   EXPECT_NEAR(*frozen.compile_time, 0.005, 1e-6);
   EXPECT_EQ(frozen.not_passed, (std::map<std::string, std::size_t>{{"FAIL", 1}}));
   EXPECT_EQ(experiment_line(records), "7 experiments: 6 measured, 1 skipped");
-  EXPECT_GOLDEN("experiment/summary.txt", render(ReportFormat::kTable, {.tables = {experiment_table(summaries)}}));
+  EXPECT_GOLDEN("experiment/summary.txt",
+                render(ReportFormat::kTable, {.tables = {experiment_table(summaries)}}));
 }
 
 ExperimentRecord in_suite(const std::string& suite, const Measurement& measurement) {

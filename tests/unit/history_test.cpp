@@ -368,8 +368,7 @@ TEST_F(History, ShowsWhereTimesChangedByTheirSamples) {
   const SqlDatabase database = open(SqlAccess::kRead);
   auto table = steps_table(database, *steps, {});
   ASSERT_TRUE(table);
-  EXPECT_GOLDEN("history/step_of_times.txt",
-                render(ReportFormat::kTable, {.tables = {*table}}));
+  EXPECT_GOLDEN("history/step_of_times.txt", render(ReportFormat::kTable, {.tables = {*table}}));
 }
 
 TEST_F(History, SaysWhichFunctionsMovedAtAStep) {

@@ -140,10 +140,9 @@ TEST(ReportBencher, LeavesOutUncountedVariants) {
 
 TEST(ReportBencher, LongKeysStayDistinct) {
   std::string same(1023, 'x');
-  json document =
-      json::parse(bencher({measurement(same + "é1", counted({{"instructions", 1}})),
-                                  measurement(same + "é2", counted({{"instructions", 2}})),
-                                  measurement(same, counted({{"instructions", 3}}))}));
+  json document = json::parse(bencher({measurement(same + "é1", counted({{"instructions", 1}})),
+                                       measurement(same + "é2", counted({{"instructions", 2}})),
+                                       measurement(same, counted({{"instructions", 3}}))}));
   ASSERT_EQ(document.size(), 3u);
   for (const auto& [name, value] : document.items()) EXPECT_LE(name.size(), 1024u);
   EXPECT_EQ(document[same]["instructions"]["value"], 3);
@@ -160,7 +159,8 @@ TEST(ReportSmallerIsBetter, HasAnEntryForEachMetric) {
 
 TEST(ReportCsv, IsUtf8WithoutControlCharacters) {
   EXPECT_GOLDEN("report/control_characters.csv",
-                report(ReportFormat::kCsv, {measurement("a\xff\x01\tb", Skipped{std::string("n\0l", 3)})}, {}));
+                report(ReportFormat::kCsv,
+                       {measurement("a\xff\x01\tb", Skipped{std::string("n\0l", 3)})}, {}));
 }
 
 }  // namespace

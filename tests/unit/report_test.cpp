@@ -107,7 +107,8 @@ TEST(ReportTable, OneVariantIsOneLine) {
 TEST(ReportTable, ShowsTheRequestedMetrics) {
   ReportOptions options = at_width(80);
   options.metrics = {"allocs", "peak_bytes"};
-  EXPECT_GOLDEN("report/requested_metrics.txt", report(ReportFormat::kTable, {unsteady("a", 1, 2)}, options));
+  EXPECT_GOLDEN("report/requested_metrics.txt",
+                report(ReportFormat::kTable, {unsteady("a", 1, 2)}, options));
 }
 
 Measurement with_allocs(Measurement made, double allocs) {
@@ -121,13 +122,15 @@ TEST(ReportTable, SaysWhoseTheOtherMetricsAre) {
   const Measurement eager = with_allocs(counted("a", "", 1), 4);
   const Measurement script = with_allocs(counted("a", "", 2, kScript), 7);
   const Measurement other = with_allocs(counted("b", "", 3, kScriptBackward), 9);
-  EXPECT_GOLDEN("report/allocs_of_the_first_variant.txt", report(ReportFormat::kTable, {eager, script}, options));
+  EXPECT_GOLDEN("report/allocs_of_the_first_variant.txt",
+                report(ReportFormat::kTable, {eager, script}, options));
   EXPECT_GOLDEN("report/allocs_of_two_first_variants.txt",
                 report(ReportFormat::kTable, {eager, script, other}, options));
   // Nothing replaces the others if instructions are not requested.
   options.metrics = {"allocs"};
   EXPECT_GOLDEN("report/allocs_of_all_variants.txt",
-                report(ReportFormat::kTable, {eager, script, failed("b", FailureKind::kCrashed, "")}, options));
+                report(ReportFormat::kTable,
+                       {eager, script, failed("b", FailureKind::kCrashed, "")}, options));
 }
 
 TEST(ReportTable, SaysHowManyOfARowAreSteady) {
@@ -139,10 +142,10 @@ TEST(ReportTable, SaysHowManyOfARowAreSteady) {
 
 // In the order of the measurements; a group of several rows gets a heading.
 TEST(ReportTable, GroupsByLabel) {
-  std::string table =
-      report(ReportFormat::kTable, {counted("b/x", "", 1), counted("a/z", "", 2), counted("b/y", "", 3),
-                    counted("alone", "1", 4), counted("alone", "2", 5)},
-                   at_width(0));
+  std::string table = report(ReportFormat::kTable,
+                             {counted("b/x", "", 1), counted("a/z", "", 2), counted("b/y", "", 3),
+                              counted("alone", "1", 4), counted("alone", "2", 5)},
+                             at_width(0));
   EXPECT_GOLDEN("report/groups_by_label.txt", table);
 }
 
@@ -160,12 +163,13 @@ TEST(ReportTable, AColumnInWhichAllWereSkippedIsLeftOut) {
 }
 
 TEST(ReportTable, ListsFailuresWithTheirMessages) {
-  std::string table = report(ReportFormat::kTable, 
-      {failed("nn/a", FailureKind::kCompileError, "one:1:2: error\n  two\n"),
-       failed("nn/a", FailureKind::kCompileError, "one:1:2: error\n  two\n", kEagerBackward),
-       failed("nn/b", FailureKind::kException, ""),
-       failed("nn/c", FailureKind::kUnsupported, "no CUDA"), skipped("nn/d", "no CUDA")},
-      at_width(0));
+  std::string table =
+      report(ReportFormat::kTable,
+             {failed("nn/a", FailureKind::kCompileError, "one:1:2: error\n  two\n"),
+              failed("nn/a", FailureKind::kCompileError, "one:1:2: error\n  two\n", kEagerBackward),
+              failed("nn/b", FailureKind::kException, ""),
+              failed("nn/c", FailureKind::kUnsupported, "no CUDA"), skipped("nn/d", "no CUDA")},
+             at_width(0));
   EXPECT_GOLDEN("report/failures.txt", table);
 }
 
@@ -173,7 +177,8 @@ TEST(ReportTable, CutsEndlessMessages) {
   std::string message;
   for (int i = 0; i < 1000; ++i) message += "line " + std::to_string(i) + "\n";
   EXPECT_GOLDEN("report/endless_message_is_cut.txt",
-                report(ReportFormat::kTable, {failed("a", FailureKind::kCompileError, message)}, at_width(0)));
+                report(ReportFormat::kTable, {failed("a", FailureKind::kCompileError, message)},
+                       at_width(0)));
 }
 
 // A snippet's output must not reach the terminal as control sequences.
@@ -190,7 +195,8 @@ TEST(ReportTable, DisarmsControlCharacters) {
 
 // The marks in the cells say what the column "steady" does.
 TEST(ReportTable, NarrowDropsTheLastColumn) {
-  EXPECT_GOLDEN("report/narrow_without_steady.txt", report(ReportFormat::kTable, all_kinds(), at_width(80)));
+  EXPECT_GOLDEN("report/narrow_without_steady.txt",
+                report(ReportFormat::kTable, all_kinds(), at_width(80)));
 }
 
 TEST(ReportTable, NarrowerHasARowForEachVariant) {
@@ -198,10 +204,12 @@ TEST(ReportTable, NarrowerHasARowForEachVariant) {
       counted("matmul/mm", "4", 5313), counted("matmul/mm", "4", 17642, kEagerBackward),
       counted("matmul/mm", "4", 6112, kScript), counted("matmul/mm", "4", 1234567, kScriptBackward),
       counted("empty", "", 200)};
-  EXPECT_GOLDEN("report/a_row_for_each_variant.txt", report(ReportFormat::kTable, few, at_width(58)));
+  EXPECT_GOLDEN("report/a_row_for_each_variant.txt",
+                report(ReportFormat::kTable, few, at_width(58)));
   // A name too long for its column is above its row.
   few.back().variant.label = "creation/empty_with_options";
-  EXPECT_GOLDEN("report/long_name_above_its_row.txt", report(ReportFormat::kTable, few, at_width(58)));
+  EXPECT_GOLDEN("report/long_name_above_its_row.txt",
+                report(ReportFormat::kTable, few, at_width(58)));
 }
 
 TEST(ReportTable, NarrowestIsStacked) {
@@ -253,9 +261,10 @@ TEST(ReportTable, ColorsChangeNothingElse) {
 
 // Two measurements of one variant: both are shown.
 TEST(ReportTable, LeavesNothingOut) {
-  EXPECT_GOLDEN("report/one_variant_measured_thrice.txt",
-                report(ReportFormat::kTable, {counted("a", "", 111), counted("a", "", 222), counted("a", "", 333)},
-                             at_width(0)));
+  EXPECT_GOLDEN(
+      "report/one_variant_measured_thrice.txt",
+      report(ReportFormat::kTable,
+             {counted("a", "", 111), counted("a", "", 222), counted("a", "", 333)}, at_width(0)));
 }
 
 // The names of a row and a column select the measurement there.
@@ -301,17 +310,18 @@ TEST(ReportTable, ShowsKeysOnRequest) {
 TEST(ReportMarkdown, IsOneTable) {
   EXPECT_GOLDEN(
       "report/all_outcomes.md",
-      report(ReportFormat::kMarkdown, 
-          {counted("a|b/c_d", "4", 5313), counted("e", "", 1, kScript), unsteady("f", 10, 12),
-           failed("g", FailureKind::kExited, "1 ``` 2"), skipped("h", "<no>")},
-          at_width(80)));
+      report(ReportFormat::kMarkdown,
+             {counted("a|b/c_d", "4", 5313), counted("e", "", 1, kScript), unsteady("f", 10, 12),
+              failed("g", FailureKind::kExited, "1 ``` 2"), skipped("h", "<no>")},
+             at_width(80)));
   EXPECT_EQ(report(ReportFormat::kMarkdown, {}, at_width(80)), "Nothing was measured.\n");
 }
 
 TEST(ReportJson, IsOneDocument) {
   ReportOptions options = at_width(80);
   options.header = make_results_header({{{"libtorch_version", "2.13.0"}}, {}}, {"instr_bench"});
-  auto json = nlohmann::json::parse(report(ReportFormat::kJson, all_kinds(), options), nullptr, false);
+  auto json =
+      nlohmann::json::parse(report(ReportFormat::kJson, all_kinds(), options), nullptr, false);
   ASSERT_TRUE(json.is_object());
   EXPECT_EQ(json["schema"], 3);
   EXPECT_EQ(json["fingerprint"]["libtorch_version"], "2.13.0");
@@ -320,7 +330,8 @@ TEST(ReportJson, IsOneDocument) {
   EXPECT_EQ(json["measurements"][0]["metrics"]["peak_bytes"], 64);
   EXPECT_EQ(json["summary"].dump(),
             R"({"counted":8,"failed":1,"seconds":14.83,"skipped":1,"unsteady":1})");
-  EXPECT_EQ(nlohmann::json::parse(report(ReportFormat::kJson, {}, {}))["measurements"].dump(), "[]");
+  EXPECT_EQ(nlohmann::json::parse(report(ReportFormat::kJson, {}, {}))["measurements"].dump(),
+            "[]");
   options.is_complete = false;
   EXPECT_EQ(nlohmann::json::parse(report(ReportFormat::kJson, {}, options))["complete"], false);
 }
@@ -340,8 +351,9 @@ TEST(ReportCsv, QuotesWhatNeedsIt) {
   odd.verification = Verification{VerificationCode::kFail, "it, differs"};
   EXPECT_GOLDEN(
       "report/quoted.csv",
-      report(ReportFormat::kCsv, {odd, failed("c", FailureKind::kCrashed, "signal 11, twice"), skipped("d", "why")},
-                 {}));
+      report(ReportFormat::kCsv,
+             {odd, failed("c", FailureKind::kCrashed, "signal 11, twice"), skipped("d", "why")},
+             {}));
 }
 
 }  // namespace

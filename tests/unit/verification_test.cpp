@@ -341,9 +341,11 @@ TEST(VerifiedReport, ACodeIsShownWithACountIfNothingWasTimed) {
   Measurement script = counted(kScript, {{"instructions", 100}});
   script.verification = Verification{Code::kFail, "because"};
   EXPECT_GOLDEN("report/count_with_a_wrong_result.txt", report(ReportFormat::kTable, {script}, {}));
-  EXPECT_GOLDEN("report/count_with_a_wrong_result.md", report(ReportFormat::kMarkdown, {script}, {}));
+  EXPECT_GOLDEN("report/count_with_a_wrong_result.md",
+                report(ReportFormat::kMarkdown, {script}, {}));
   script.verification->code = Code::kPass;
-  EXPECT_GOLDEN("report/count_with_an_equal_result.txt", report(ReportFormat::kTable, {script}, {}));
+  EXPECT_GOLDEN("report/count_with_an_equal_result.txt",
+                report(ReportFormat::kTable, {script}, {}));
 }
 
 }  // namespace
