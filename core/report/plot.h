@@ -1,6 +1,6 @@
-// Pictures of results: how much faster than eager each backend is, for each benchmark and for how
-// many, how a metric grows with a parameter, what latency goes with how much memory. Results to a
-// value, and that to a script for gnuplot, which draws it.
+// Pictures of results: how much faster than eager each backend is, for each benchmark and as a
+// distribution; how a metric grows with a parameter; latency against memory. Results become a value,
+// and that a script for gnuplot.
 #pragma once
 
 #include <cstddef>
@@ -11,10 +11,19 @@
 #include <vector>
 
 #include "core/base/error.h"
-#include "core/report/plot_axis.h"
 #include "core/results/measurement.h"
 
 namespace instr {
+
+enum class AxisUnit { kNumber, kNanoseconds, kBytes, kRatio, kParameter };
+
+struct Axis {
+  std::string title;  // with the unit, unless each tick has it
+  AxisUnit unit = AxisUnit::kNumber;
+  bool is_logarithmic = false;
+  double from = 0;
+  double to = 1;
+};
 
 enum class ChartKind { kSpeedup, kGrowth, kMemory, kDistribution };
 
@@ -26,7 +35,7 @@ const char* to_string(ChartKind kind);  // "speedup", "growth", "memory", "distr
 struct PlotOptions {
   std::optional<ChartKind> kind;  // absent: the first that the results have something to draw for
   std::string metric = kInstructions;  // of growth
-  std::optional<std::string> by;  // growth by this parameter; absent: the only one that there is
+  std::optional<std::string> by;  // the parameter of growth; absent: the only one
   bool is_sorted = false;         // speed-ups: the greatest first, instead of by name
 };
 
@@ -41,17 +50,17 @@ struct Spread {
 struct ChartPoint {
   double x = 0;
   double y = 0;
-  // Of a speed-up its 95% interval; of another time the middle half of the repetitions that the
-  // value is the median of; absent where there are too few of these, or the value is exact.
+  // The 95% interval of a speed-up; of another time the middle half of the repetitions. Absent if
+  // there are too few repetitions, or the value is exact.
   std::optional<Spread> spread = {};
-  std::string name = {};  // of what it is of, where neither axis says so
+  std::string name = {};  // of the benchmark, if neither axis has it
 
   bool operator==(const ChartPoint&) const = default;
 };
 
 struct Series {
   std::string name;
-  std::size_t look = 0;  // its colour and mark; a backend has the same one in every picture
+  std::size_t look = 0;  // the number of its colour and mark, the same for a backend in every picture
   std::vector<ChartPoint> points;
 };
 
@@ -66,26 +75,45 @@ struct BarGroup {
 struct Chart {
   ChartKind kind = ChartKind::kSpeedup;
   std::string title;
-  std::string subtitle;  // what all that is drawn has in common
+  std::string subtitle;  // what all series have in common
   Axis x;
-  Axis y;                        // of speed-ups: bars lie on it one by one from the top
+  Axis y;                        // of speed-ups: the bars, from the top
   std::vector<BarGroup> groups;  // of speed-ups
   std::vector<Series> series;
-  std::size_t left_out = 0;  // measurements that were verified, and did not pass
+  std::size_t left_out = 0;  // measurements that did not pass verification
 };
 
-// Names are as the results have them: they may hold anything. Errors have no place: nothing to
-// draw, with what to measure; a parameter to choose; more than can be read in one picture.
+// Names are those of the results, and may contain anything. Fails without a place: if there is
+// nothing to draw (the advice says what to measure), a parameter to choose, or too much for one
+// picture.
 Expected<Chart> make_chart(const std::vector<Measurement>& measurements,
                            const PlotOptions& options);
 
-// One of each kind that there is something to draw for; for one that is too much for a picture, or
-// leaves a choice, that error.
+// A chart of each kind that there is something to draw for, or its error (see make_chart()).
 std::vector<std::pair<ChartKind, Expected<Chart>>> make_charts(
     const std::vector<Measurement>& measurements, const std::string& metric);
 
-// What gnuplot makes an SVG of, on its standard output. What names say it draws, and neither runs
-// nor expands.
+// True if a value can stand on an axis: finite, not negative, and within 1e-30 and 1e30.
+bool is_drawable(double value);
+
+// For drawable values: logarithmic if the greatest is more than 8 times the least and none is 0,
+// else from 0.
+Axis value_axis(std::string title, AxisUnit unit, const std::vector<double>& values);
+
+// Begins at 0, since the length of a bar has a meaning.
+Axis bar_axis(std::string title, AxisUnit unit, const std::vector<double>& values);
+
+// For finite values of a parameter: logarithmic as value_axis() is, else just around them.
+Axis parameter_axis(std::string title, const std::vector<double>& values);
+
+// The lines of gnuplot that set the range, scale and ticks of the axis `x` or `y`.
+std::string scale_lines(char axis, const Axis& of);
+
+// A value as gnuplot gets it: times in seconds, which it writes with their prefix.
+double plotted(const Axis& axis, double value);
+
+// The script with which gnuplot writes an SVG to its standard output. Names are drawn as they are:
+// gnuplot neither runs nor expands what they contain.
 std::string plot_script(const Chart& chart);
 
 // Runs gnuplot to draw the chart as an SVG. The error for a missing gnuplot says how to install it.

@@ -1,4 +1,5 @@
-#include "core/report/plot_axis.h"
+// The axes of a picture: gnuplot places the ticks.
+#include "core/report/plot.h"
 
 #include <fmt/format.h>
 
@@ -11,8 +12,8 @@ namespace {
 
 constexpr double kMin = 1e-30;
 constexpr double kMax = 1e30;
-constexpr double kLinearSpan = 8;   // beyond it the small ones lie all at the bottom
-constexpr double kFewPowers = 200;  // a span in which powers of ten are too few ticks
+constexpr double kLinearSpan = 8;   // beyond it small values all lie at the bottom
+constexpr double kFewPowers = 200;  // a span for which powers of ten are too few ticks
 
 struct Extremes {
   double min = 0;
@@ -29,7 +30,7 @@ Extremes extremes_of(const std::vector<double>& values) {
 
 bool has_few_powers(const Axis& axis) { return axis.to / axis.from <= kFewPowers; }
 
-// How gnuplot writes the value of a tick: %s and %c are its mantissa and prefix (2.5 k).
+// The format of ticks: gnuplot writes %s and %c as the mantissa and its prefix (2.5 k).
 std::string tick_format(const Axis& axis) {
   const char* number = "%.1s %c";
   if (axis.is_logarithmic) number = has_few_powers(axis) ? "%.2s %c" : "%.0s %c";
@@ -43,8 +44,8 @@ std::string tick_format(const Axis& axis) {
   return axis.to < 1000 ? "%g" : number;
 }
 
-// Powers of two suit ratios and the values of parameters; others have powers of ten, or 1, 2, 4, 8
-// times a power of ten where these would be too few.
+// Ratios and parameters have powers of two; others powers of ten, or 1, 2, 4, 8 times a power of ten
+// if there would be too few.
 std::string logarithmic_lines(char axis, const Axis& of) {
   const bool is_base_2 = of.unit == AxisUnit::kRatio || of.unit == AxisUnit::kParameter;
   std::string text = fmt::format("set logscale {} {}\n", axis, is_base_2 ? 2 : 10);

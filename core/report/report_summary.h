@@ -1,4 +1,4 @@
-// The summary of a run, below its table: how many were counted, and what failed.
+// The notes below the tables of a run: marks, failures, skipped variants, the summary.
 #pragma once
 
 #include <cstddef>
@@ -31,5 +31,8 @@ Summary summarize(const std::vector<Measurement>& measurements);
 
 // "83 counted, 1 of them not steady; 12 skipped; 2 failed; 14.8 s"
 std::string summary_line(const Summary& summary, const ReportOptions& options);
+
+std::vector<DocumentNote> report_notes(const std::vector<Measurement>& measurements,
+                                       const ReportOptions& options);
 
 }  // namespace instr

@@ -31,8 +31,4 @@ DocumentTable tall_table(const std::vector<Measurement>& measurements,
 // timed.
 std::optional<DocumentTable> backend_table(const std::vector<Measurement>& measurements);
 
-// The notes below these tables: marks, busy machines, failures, skipped variants, the summary.
-std::vector<DocumentNote> report_notes(const std::vector<Measurement>& measurements,
-                                       const ReportOptions& options);
-
 }  // namespace instr
