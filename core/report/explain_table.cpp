@@ -77,9 +77,9 @@ Section cost_section(const Explanation& explanation,
   }
   const std::size_t others = functions.size() - shown;
   if (explanation.is_of_callers || (others == 0 && total == sum)) return section;
-  FunctionLine rest{.numbers = {format_count(total - sum), share_text(total - sum, total)},
-                    .name = others > 0 ? format_plural(others, "other function")
-                                       : explanation.rest};
+  FunctionLine rest{
+      .numbers = {format_count(total - sum), share_text(total - sum, total)},
+      .name = others > 0 ? format_plural(others, "other function") : explanation.rest};
   rest.numbers.resize(section.headings.size());
   section.lines.push_back(std::move(rest));
   return section;
@@ -223,8 +223,8 @@ std::vector<DocumentTable> explain_tables(const Explanation& explanation,
   const std::size_t max = options.max_functions;
   const auto width = static_cast<std::size_t>(std::max(options.width, 0));
   std::vector<DocumentTable> tables;
-  for (const Section& section : {cost_section(explanation, functions, max),
-                                 callers_section(explanation, functions, max)}) {
+  for (const Section& section :
+       {cost_section(explanation, functions, max), callers_section(explanation, functions, max)}) {
     const bool is_of_costs = tables.empty();
     if (!is_of_costs && section.lines.empty()) continue;
     tables.push_back(make_table(section, explanation.where, width));

@@ -1,6 +1,6 @@
 // Pictures of results: how much faster than eager each backend is, for each benchmark and as a
-// distribution; how a metric grows with a parameter; latency against memory. Results become a value,
-// and that a script for gnuplot.
+// distribution; how a metric grows with a parameter; latency against memory. Results become a
+// value, and that a script for gnuplot.
 #pragma once
 
 #include <cstddef>
@@ -35,8 +35,8 @@ const char* to_string(ChartKind kind);  // "speedup", "growth", "memory", "distr
 struct PlotOptions {
   std::optional<ChartKind> kind;  // absent: the first that the results have something to draw for
   std::string metric = kInstructions;  // of growth
-  std::optional<std::string> by;  // the parameter of growth; absent: the only one
-  bool is_sorted = false;         // speed-ups: the greatest first, instead of by name
+  std::optional<std::string> by;       // the parameter of growth; absent: the only one
+  bool is_sorted = false;              // speed-ups: the greatest first, instead of by name
 };
 
 // An interval on the axis of the values.
@@ -60,7 +60,8 @@ struct ChartPoint {
 
 struct Series {
   std::string name;
-  std::size_t look = 0;  // the number of its colour and mark, the same for a backend in every picture
+  std::size_t look =
+      0;  // the number of its colour and mark, the same for a backend in every picture
   std::vector<ChartPoint> points;
 };
 

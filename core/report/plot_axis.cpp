@@ -1,10 +1,10 @@
 // The axes of a picture: gnuplot places the ticks.
-#include "core/report/plot.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
+
+#include "core/report/plot.h"
 
 namespace instr {
 
@@ -44,8 +44,8 @@ std::string tick_format(const Axis& axis) {
   return axis.to < 1000 ? "%g" : number;
 }
 
-// Ratios and parameters have powers of two; others powers of ten, or 1, 2, 4, 8 times a power of ten
-// if there would be too few.
+// Ratios and parameters have powers of two; others powers of ten, or 1, 2, 4, 8 times a power of
+// ten if there would be too few.
 std::string logarithmic_lines(char axis, const Axis& of) {
   const bool is_base_2 = of.unit == AxisUnit::kRatio || of.unit == AxisUnit::kParameter;
   std::string text = fmt::format("set logscale {} {}\n", axis, is_base_2 ? 2 : 10);
