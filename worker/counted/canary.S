@@ -1,5 +1,6 @@
-// Snippets whose cost is known by construction, so that Callgrind's counts can be checked to the instruction. The loop is the one that the compiler generates for a snippet, with and without
-// a call of instr_canary: the call and what it runs are exactly 1000 instructions.
+// Snippets whose cost is known by construction, to check Callgrind's counts to the instruction. The loop
+// is as the compiler generates it for a snippet, with and without a call of instr_canary: the call and
+// the function are exactly 1000 instructions.
         .text
 
         .globl  instr_canary

@@ -8,6 +8,7 @@
 #include <unistd.h>
 #include <valgrind/callgrind.h>
 
+#include <algorithm>
 #include <random>
 #include <vector>
 
@@ -35,11 +36,11 @@ std::string read_output(int fd) {
   return size > 0 ? std::string(bytes, static_cast<std::size_t>(size)) : std::string();
 }
 
-constexpr uint32_t kMaxParts = 64;  // more profiles than one child writes
+constexpr uint32_t kMaxParts = 64;  // more profiles than a child writes
 
 std::string profile_name(pid_t pid) { return wire::kProfilePrefix + std::to_string(pid); }
 
-// Removes the log, the file that Callgrind opens at a process's first dump, and the dumps up to
+// Removes a process's log, the file that Callgrind opens at its first dump, and dumps up to
 // `parts`.
 void drop_files(const RunRequest& run, pid_t pid, uint32_t parts) {
   if (run.is_rehearsal) return;
@@ -51,10 +52,10 @@ void drop_files(const RunRequest& run, pid_t pid, uint32_t parts) {
   }
 }
 
-// The name of the kept profile; empty: none.
-std::string profile_of(pid_t pid, const RunResult& got) {
-  if (got.profile_part == 0) return "";
-  return profile_name(pid) + "." + std::to_string(got.profile_part);
+// The name of the kept profile, or an empty text.
+std::string kept_profile(pid_t pid, const RunResult& result) {
+  if (result.profile_part == 0) return "";
+  return profile_name(pid) + "." + std::to_string(result.profile_part);
 }
 
 uint64_t number(const wire::Message& message, const char* name) {
@@ -85,7 +86,7 @@ void Host::serve() {
   while (auto request = channel_.receive()) {
     wire::Message reply = answer(*request);
     if (!channel_.send(reply) || reply.verb == "bye") break;
-    if (reply.verb == "warmed_up") gather_pages();  // units are most likely still being compiled
+    if (reply.verb == "warmed_up") gather_pages();  // units are probably still being compiled
   }
   if (has_unit_) remove_snippet_folder();
   end_process();
@@ -110,7 +111,7 @@ wire::Message Host::fork_host() {
   return {"forked", {{"pid", std::to_string(pid)}}};
 }
 
-// Changes the history of the heap, on request: counts must not depend on it.
+// Changes the history of the heap, for tests: counts must not depend on it.
 wire::Message Host::churn(uint64_t blocks) {
   std::minstd_rand random;
   std::vector<void*> freed;
@@ -124,7 +125,7 @@ wire::Message Host::churn(uint64_t blocks) {
 
 wire::Message Host::load(const std::string& path) {
   if (has_unit_) return failed("worker_lost", "this host has loaded a unit already");
-  // A unit's constructors are also its author's code.
+  // A unit's constructors are its author's code, too.
   channel_.move_out_of_reach();
   if (auto problem = enter_snippet_folder(); !problem.empty()) {
     return failed("worker_lost", problem);
@@ -134,8 +135,8 @@ wire::Message Host::load(const std::string& path) {
   return {"loaded", {}};
 }
 
-// Instrumentation is on from here, so that all forks inherit the translations; unless they are to
-// start it themselves.
+// Switches instrumentation on, so that all forks inherit the translations, unless they are to start
+// it themselves.
 wire::Message Host::warm_up(const wire::Message& request) {
   if (request.get("instrument_late", "0") == "0") CALLGRIND_START_INSTRUMENTATION;
   torch_side::warm_up(request.get("kind").c_str());
@@ -143,7 +144,7 @@ wire::Message Host::warm_up(const wire::Message& request) {
   return {"warmed_up", {}};
 }
 
-// Measures the canary without counting, so that later forks have the code translated.
+// Measures the canary without counting, so that later forks have this code translated.
 void Host::rehearse() {
   RunRequest run;
   run.snippet = instr_canary_snippet;
@@ -165,19 +166,10 @@ RunResult* Host::result() {
   return result_ = static_cast<RunResult*>(page);
 }
 
-wire::Message Host::measure(const wire::Message& request) {
-  if (has_hosts_) return failed("worker_lost", "a worker that has forked hosts cannot measure");
-  const std::string symbol = request.get("symbol");
+// Reads the fields of a `measure` request.
+RunRequest Host::read_request(const wire::Message& request) {
   RunRequest run;
-  const FoundSnippet found = symbol == "instr_canary_snippet"
-                                 ? FoundSnippet{instr_canary_snippet, instr_canary_empty_snippet}
-                                 : find_snippet(symbol);
-  if (found.snippet == nullptr || found.empty == nullptr) {
-    return failed("definition_error", "the unit has no '" + symbol + "', or no empty loop");
-  }
-  run.snippet = found.snippet;
-  run.threads = static_cast<int>(number(request, "threads"));
-  if (run.threads < 1) run.threads = 1;
+  run.threads = std::max(1, static_cast<int>(number(request, "threads")));
   if (request.fields.contains("warmup")) run.warmup = number(request, "warmup");
   run.iterations = number(request, "iterations");
   run.memory_limit = number(request, "memory_limit");
@@ -187,21 +179,33 @@ wire::Message Host::measure(const wire::Message& request) {
   run.cache_sim = request.get("cache_sim", "0") == "1";
   run.branch_sim = request.get("branch_sim", "0") == "1";
   run.instrument_late = request.get("instrument_late", "0") == "1";
+  run.has_host = request.get("fork", "1") != "0";
   run.result = result();
+  return run;
+}
+
+wire::Message Host::measure(const wire::Message& request) {
+  if (has_hosts_) return failed("worker_lost", "a worker that has forked hosts cannot measure");
+  const std::string symbol = request.get("symbol");
+  const FoundSnippet found = symbol == "instr_canary_snippet"
+                                 ? FoundSnippet{instr_canary_snippet, instr_canary_empty_snippet}
+                                 : find_snippet(symbol);
+  if (found.snippet == nullptr || found.empty == nullptr) {
+    return failed("definition_error", "the unit has no '" + symbol + "', or no empty loop");
+  }
+  RunRequest run = read_request(request);
+  run.snippet = found.snippet;
   if (run.result == nullptr) return failed("worker_lost", "no memory for the result");
   if (auto problem = !has_unit_ ? "" : enter_snippet_folder(); !problem.empty()) {
     return failed("worker_lost", problem);
   }
-  if (request.get("fork", "1") == "0") {
-    run.has_host = false;
-    measure_here(run, found.empty);
-  }
+  if (!run.has_host) measure_here(run, found.empty);
 
   int output = make_output();
   const auto limit_ms = static_cast<int64_t>(number(request, "timeout_ms"));
   Ended ended = in_child(run, limit_ms, output);
   const RunResult got = *run.result;
-  wire::Message reply = outcome(run, got, ended, read_output(output), profile_of(ended.pid, got));
+  wire::Message reply = outcome(run, got, ended, read_output(output), kept_profile(ended.pid, got));
   close(output);
   if (ended.pid < 0) return failed("worker_lost", std::string("fork: ") + strerror(errno));
   if (got.followed != 0) {
@@ -220,16 +224,16 @@ wire::Message Host::measure(const wire::Message& request) {
   return with_loop(std::move(reply), empty_loop(run, found.empty));
 }
 
-// A count that is in doubt must come out again, block by block, in another process.
+// Counts again in another process: a count that is in doubt must be the same there, block by block.
 void Host::count_again(const RunRequest& run, int64_t limit_ms, const RunResult& first,
                        wire::Message& reply) {
   RunRequest again = run;
   again.want_profile = false;
   again.follow_calls = false;
-  // A clock that decides what the statement costs then reads something else.
+  // If the statement's cost depends on a clock, it changes in this time.
   if (first.repeats > 1) usleep(400'000);
   RunResult& second = *run.result;
-  second = RunResult{};  // it stays so if the process cannot be forked
+  second = RunResult{};  // the result if fork fails
   const int output = make_output();
   in_child(again, limit_ms, output);
   close(output);
@@ -244,7 +248,7 @@ Ended Host::in_child(const RunRequest& run, int64_t limit_ms, int output) {
   Ended ended = run_in_child(
       [&] {
         close(channel_.fd());
-        close(wire::kControlFd);  // which the channel may have left
+        close(wire::kControlFd);  // the channel may have moved away from it
         run_snippet(run);
         fflush(nullptr);
         end_run();
@@ -256,15 +260,14 @@ Ended Host::in_child(const RunRequest& run, int64_t limit_ms, int output) {
   return ended;
 }
 
-// On top of its heap, which enforces the limit itself, and its own stacks: Valgrind's memory for
-// it.
+// Allows Valgrind's memory and stacks besides the heap, which enforces the limit itself.
 bool Host::is_too_large(const RunRequest& run, pid_t child) {
-  constexpr uint64_t kOfValgrind = uint64_t{512} << 20;
+  constexpr uint64_t kForValgrind = uint64_t{512} << 20;
   constexpr uint64_t kStack = 8 << 20;
   const uint64_t before = run.result->memory_at_start;
   if (run.memory_limit == 0 || before == 0) return false;
   const uint64_t stacks = kStack * static_cast<uint64_t>(run.threads);
-  return memory_taken_by(child) > before + run.memory_limit + kOfValgrind + stacks;
+  return memory_taken_by(child) > before + run.memory_limit + kForValgrind + stacks;
 }
 
 EmptyLoop Host::empty_loop(const RunRequest& like, instr_snippet empty) {
@@ -276,11 +279,11 @@ EmptyLoop Host::empty_loop(const RunRequest& like, instr_snippet empty) {
   close(output);
   if (ended.pid < 0) return {};
   drop_files(run, ended.pid, kMaxParts);
-  return known = empty_loop_of(*run.result);
+  return known = read_empty_loop(*run.result);
 }
 
-// The same without the fork, to check the fork server. Instrumentation is switched off and on, so
-// that none of Callgrind's own state is older than the measurement.
+// Measures without a fork, to check the fork server. Switches instrumentation off and on, so that
+// Callgrind has no state older than the measurement.
 void Host::measure_here(const RunRequest& run, instr_snippet empty) {
   CALLGRIND_STOP_INSTRUMENTATION;
   if (!run.instrument_late) CALLGRIND_START_INSTRUMENTATION;
@@ -290,7 +293,7 @@ void Host::measure_here(const RunRequest& run, instr_snippet empty) {
   *run.result = RunResult{};
   run_snippet(run);
   const RunResult got = *run.result;
-  wire::Message reply = outcome(run, got, {}, read_output(output), profile_of(getpid(), got));
+  wire::Message reply = outcome(run, got, {}, read_output(output), kept_profile(getpid(), got));
   if (reply.verb == "measured") {
     reply = with_loop(std::move(reply), count_empty_loop(run, empty));
   }

@@ -1,5 +1,5 @@
 // Answers requests on a control socket: forks processes that do the same, warms up, loads a unit,
-// measures its variants each in a forked child, and survives whatever a snippet does.
+// and measures each of its variants in a forked child, so that it survives snippets that crash.
 #pragma once
 
 #include <stdint.h>
@@ -19,7 +19,7 @@ class Host {
 
   Channel& channel() { return channel_; }
 
-  // Serves until `quit` or the other side's end. Never returns: the process ends.
+  // Serves until `quit` or until the other end is closed, then ends the process.
   [[noreturn]] void serve();
 
  private:
@@ -30,6 +30,7 @@ class Host {
   wire::Message load(const std::string& path);
   wire::Message churn(uint64_t blocks);
   wire::Message measure(const wire::Message& request);
+  RunRequest read_request(const wire::Message& request);
   [[noreturn]] void measure_here(const RunRequest& run, instr_snippet empty);
 
   Ended in_child(const RunRequest& run, int64_t limit_ms, int output);

@@ -31,8 +31,8 @@ wire::Message measured(const RunResult& result, const std::string& profile) {
            {"profile", profile}}};
 }
 
-// The child ended itself after reporting how the run went.
-wire::Message ended_by_itself(const RunResult& result, const std::string& profile) {
+// The reply if the run reported its state before the child ended.
+wire::Message reported(const RunResult& result, const std::string& profile) {
   switch (result.state) {
     case RunState::kFinished: return measured(result, profile);
     case RunState::kException: return failed("exception", result.text);
@@ -75,7 +75,7 @@ wire::Message outcome(const RunRequest& request, const RunResult& result, const 
   } else if (result.arena_exhausted != 0 && result.state != RunState::kFinished) {
     reply = failed("out_of_memory", "the snippet asked the heap for more memory than " + limit);
   } else if (result.state != RunState::kStarted) {
-    reply = ended_by_itself(result, profile);
+    reply = reported(result, profile);
   } else if (result.fault_signal != 0) {
     reply = crashed(static_cast<int>(result.fault_signal), result.stack_overflow != 0);
     if (result.fault_signal == SIGILL) {
@@ -86,7 +86,7 @@ wire::Message outcome(const RunRequest& request, const RunResult& result, const 
   } else {
     reply = ended_early(ended.status, output);
   }
-  // The first block is requested once the setup is done.
+  // The first block is requested after the setup.
   const bool is_known = reply.verb == "failed" && result.state != RunState::kDefinitionError &&
                         result.state != RunState::kDisturbed;
   if (is_known) reply.fields["part"] = result.is_set_up || result.warmup ? "statement" : "setup";

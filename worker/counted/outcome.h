@@ -1,4 +1,4 @@
-// The reply about a measurement, derived from a child's page and wait status.
+// The reply about a measurement, from its child's result and wait status.
 #pragma once
 
 #include <string>
@@ -9,11 +9,11 @@
 
 namespace instr {
 
-// "6013 12 4", in the order of the events' names.
+// Returns the counts in the order of the events' names: "6013 12 4".
 std::string counts_text(const Events& events);
 
-// `output`: the snippet's own. `profile`: name of the last profile. Without the fields of the empty
-// loop, which the caller adds.
+// `output`: the snippet's. `profile`: the name of the last profile. The caller adds the fields of
+// the empty loop.
 wire::Message outcome(const RunRequest& request, const RunResult& result, const Ended& ended,
                       const std::string& output, const std::string& profile);
 

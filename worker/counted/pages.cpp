@@ -21,7 +21,7 @@ void gather(uint64_t begin, uint64_t end) {
   uint64_t from = (begin + kHugePage - 1) & ~(kHugePage - 1);
   uint64_t to = end & ~(kHugePage - 1);
   if (from >= to || madvise(reinterpret_cast<void*>(from), to - from, MADV_HUGEPAGE) != 0) return;
-  // One by one: a single call for all of them would stop at the first empty one.
+  // A single call for all pages would stop at the first empty one.
   for (uint64_t at = from; at < to; at += kHugePage) {
     madvise(reinterpret_cast<void*>(at), kHugePage, MADV_COLLAPSE);
   }

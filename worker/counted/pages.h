@@ -3,9 +3,9 @@
 
 namespace instr {
 
-// Asks the kernel to hold Valgrind's own memory (symbols, translations; hundreds of MB) in huge
+// Asks the kernel to keep Valgrind's own memory (symbols, translations; hundreds of MB) in huge
 // pages, so that a fork copies hundreds of page-table entries, not a hundred thousand. Content and
-// addresses stay as they are; if the kernel refuses, forks merely take longer.
+// addresses do not change; if the kernel refuses, forks only take longer.
 void gather_pages();
 
 }  // namespace instr

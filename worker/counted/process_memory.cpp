@@ -10,9 +10,9 @@ namespace instr {
 namespace {
 
 // "VmData:	  123 kB"
-uint64_t field(const char* status, const char* name) {
-  const char* found = strstr(status, name);
-  return found == nullptr ? 0 : strtoull(found + strlen(name), nullptr, 10) * 1024;
+uint64_t read_field(const char* status, const char* name) {
+  const char* line = strstr(status, name);
+  return line == nullptr ? 0 : strtoull(line + strlen(name), nullptr, 10) * 1024;
 }
 
 }  // namespace
@@ -27,7 +27,7 @@ uint64_t memory_taken_by(pid_t pid) {
   close(fd);
   if (size <= 0) return 0;
   text[size] = '\0';
-  return field(text, "\nVmData:") + field(text, "\nRssShmem:");
+  return read_field(text, "\nVmData:") + read_field(text, "\nRssShmem:");
 }
 
 }  // namespace instr

@@ -1,4 +1,4 @@
-// How much memory a process has taken.
+// The memory of a process.
 #pragma once
 
 #include <stdint.h>
@@ -6,8 +6,8 @@
 
 namespace instr {
 
-// Bytes of private writable mappings, touched or not (heap, stacks, mmap), and of shared ones as
-// far as they are touched; 0: unknown. Does not use the heap.
+// Returns the bytes of private writable mappings (heap, stacks, mmap), touched or not, and of
+// shared ones that are touched; 0 if unknown. Does not use the heap.
 uint64_t memory_taken_by(pid_t pid);
 
 }  // namespace instr

@@ -25,8 +25,8 @@ namespace instr {
 namespace {
 
 constexpr uint64_t kEmptyLoopIterations = 24;
-// Callgrind counts system calls even while it does not collect: those that read the counters, and
-// that of next_block().
+// Callgrind counts system calls even while it does not collect: these read the counters, or are
+// next_block()'s.
 constexpr uint64_t kOwnSystemCalls = 4;
 
 // The measurement that this process makes.
@@ -49,7 +49,7 @@ struct Run {
 // Not on the heap, whose state affects the snippet.
 BlockPlan plan;
 
-// next_block() is called from a unit with nothing but its context: the run is found here.
+// Global, since a unit calls next_block() without it.
 Run* run = nullptr;
 std::atomic<bool> threads_counted{false};
 std::atomic<int> threads_started{0};
@@ -61,7 +61,7 @@ uint32_t dump() {
   return ++run->parts;
 }
 
-// In place and not on the heap, whose state affects the snippet.
+// Does not use the heap, whose state affects the snippet.
 void drop_profile(uint32_t part) {
   char path[PATH_MAX + 48];
   snprintf(path, sizeof path, "%s.%u", run->profile, part);
@@ -80,8 +80,7 @@ void begin_block() {
   }
   if (run->collecting && run->request.instrument_late) CALLGRIND_START_INSTRUMENTATION;
   run->has_company = threads != 0 && has_other_threads();
-  // Other threads are always collected: what they did since the last block does not belong to this
-  // one.
+  // Other threads are always collected: their events since the last block are not this block's.
   if (!run->request.is_rehearsal) run->at_begin = collected(run->log);
   reset_arena_peak();
   run->at_start = arena_counters();
@@ -112,7 +111,7 @@ uint64_t finish(RunState state) {
 uint64_t highest_live(const ArenaCounters& end, uint64_t iterations) {
   int64_t peak = end.peak_bytes - run->at_start.live_bytes;
   int64_t growth = end.live_bytes - run->at_start.live_bytes;
-  // Memory that an iteration leaves behind is part of the next one's start.
+  // The memory that an iteration leaves behind is there when the next one starts.
   auto n = static_cast<int64_t>(iterations);
   if (growth > 0) peak -= growth / n * (n - 1);
   return peak > 0 ? static_cast<uint64_t>(peak) : 0;
@@ -140,7 +139,7 @@ void dump_or_drop(BlockKind ended, BlockKind next) {
   }
 }
 
-// Longer than what is shared with the host: in a file beside the profiles.
+// Writes the followed calls to a file beside the profiles: they may be too long for the result.
 void write_followed() {
   const std::string text = torch_side::followed_calls();
   FILE* file = fopen((std::string(run->profile) + wire::kFollowedSuffix).c_str(), "we");
@@ -151,8 +150,8 @@ void write_followed() {
   }
 }
 
-// The result of the previous block: kStarted if it counted the statement and nothing else. Not part
-// of next_block(), whose first and last instructions are counted, and must not change in number.
+// Reads the cost of the block that has ended; kStarted if only the statement was counted. Not part
+// of next_block(), whose first and last instructions are counted and must not change in number.
 [[gnu::noinline]] RunState look_at_block(const ArenaCounters& end, Block& block) {
   block.iterations = run->block.iterations;
   const bool is_nothing = run->block.kind == BlockKind::kNotStarted || run->request.is_rehearsal;
@@ -172,8 +171,7 @@ void write_followed() {
   return RunState::kDisturbed;
 }
 
-// Takes in the result of a block, and prepares what the next one needs besides its iterations.
-// False if the next one cannot be run.
+// Keeps what the ended block gave, and prepares the next one. False if that cannot be run.
 bool prepare(const PlannedBlock& next, const Block& ended, const ArenaCounters& end) {
   const BlockKind ended_kind = run->block.kind;
   if (next.ended_is_result) keep_result(ended, end);
@@ -185,7 +183,7 @@ bool prepare(const PlannedBlock& next, const Block& ended, const ArenaCounters& 
   return next.kind != BlockKind::kFollowed || torch_side::follow_calls(total);
 }
 
-// The previous block has ended with these counters: decides what to run next.
+// Ends the current block, with these counters, and begins the next one.
 uint64_t next_iterations(const ArenaCounters& end) {
   Block block;
   RunState state = look_at_block(end, block);
@@ -202,15 +200,15 @@ uint64_t next_iterations(const ArenaCounters& end) {
   return next.iterations;
 }
 
-// The last step before collection starts, so that all blocks begin from the same state. A rehearsal
-// does it for later forks, whether they simulate or not.
+// Must be the last step before collection starts, so that all blocks begin from the same state. A
+// rehearsal always does it, so that later forks have the code translated.
 void forget_simulated() {
   if (run->request.cache_sim || run->request.is_rehearsal) forget_caches();
   if (run->request.branch_sim || run->request.is_rehearsal) forget_branches();
 }
 
-// Stops collection first and starts it last; the few instructions counted around that are the same
-// in each block of each snippet, including the empty one.
+// Stops collection first and starts it last. The few instructions that are counted around that are
+// the same in each block of each snippet, including the empty one.
 uint64_t next_block(instr_context*) {
   if (run->collecting) CALLGRIND_TOGGLE_COLLECT;
   if (getpid() != run->pid) end_process();  // a process that the snippet forked came here
@@ -220,8 +218,8 @@ uint64_t next_block(instr_context*) {
   return iterations;
 }
 
-// A fatal signal is recorded and ends the process here: with the default action Valgrind would
-// first write a report and another profile.
+// Records a fatal signal and ends the process: with the default action Valgrind would first write a
+// report and another profile.
 void on_fault(int signal, bool is_stack_overflow) {
   if (getpid() != run->pid) end_process();
   RunResult& result = *run->request.result;
@@ -230,7 +228,7 @@ void on_fault(int signal, bool is_stack_overflow) {
   end_run();
 }
 
-// The same for exit(), whose destructors would take seconds.
+// Records an exit() and ends the process: destructors would take seconds.
 void note_exit(int status, void*) {
   if (run == nullptr || getpid() != run->pid) return;
   run->request.result->exit_status = status;
@@ -256,8 +254,8 @@ void on_own_stack(void*) {
   }
 }
 
-// By their full names, in place: the snippet may close descriptors and change folders, and the
-// length of the names must not show in the heap.
+// Sets full paths, since the snippet may close descriptors and change folders. Not on the heap,
+// where the paths' lengths would show.
 void name_files() {
   char folder[PATH_MAX];
   ssize_t size = readlink(work_folder().c_str(), folder, sizeof folder);
@@ -340,10 +338,10 @@ EmptyLoop count_empty_loop(const RunRequest& request, instr_snippet empty) {
   snippet_stack::call(on_own_stack);
   RunResult counted = *request.result;
   *request.result = kept;
-  return empty_loop_of(counted);
+  return read_empty_loop(counted);
 }
 
-EmptyLoop empty_loop_of(const RunResult& result) {
+EmptyLoop read_empty_loop(const RunResult& result) {
   if (result.state != RunState::kFinished || !result.steady) return {};
   EmptyLoop loop{result.doubled - result.last[1].events};
   loop.entry_ir = result.last[1].events.ir() - loop.events.ir();

@@ -36,9 +36,9 @@ wire::Message hello() {
            {"valgrind", RUNNING_ON_VALGRIND ? "1" : "0"}}};
 }
 
-// Until a process starts its first thread, libstdc++ and glibc count references without atomics;
-// and LibTorch starts none where there is but one core.
-void be_multithreaded() {
+// Starts a thread: before a process's first one, libstdc++ and glibc count references without
+// atomics, and LibTorch starts none on a machine with one core.
+void start_thread() {
   pthread_t thread;
   const auto nothing = [](void*) -> void* { return nullptr; };
   if (pthread_create(&thread, nullptr, nothing, nullptr) == 0) pthread_join(thread, nullptr);
@@ -49,7 +49,7 @@ void be_multithreaded() {
 void serve() {
   rlimit no_core{0, 0};
   setrlimit(RLIMIT_CORE, &no_core);
-  be_multithreaded();
+  start_thread();
   Host host(wire::kControlFd);
   if (!host.channel().send(hello())) end_process();
   host.serve();

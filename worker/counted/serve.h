@@ -1,9 +1,9 @@
-// The root of a worker: the process that has started LibTorch under Callgrind, and forks zygotes.
+// The root of a worker: the process that starts LibTorch under Callgrind and forks zygotes.
 #pragma once
 
 namespace instr {
 
-// Says hello and serves requests (worker/wire.h). Never returns: the process ends.
+// Sends `hello` and serves requests (worker/wire.h), then ends the process.
 [[noreturn]] void serve();
 
 }  // namespace instr

@@ -1,4 +1,4 @@
-// Code that runs for its effect on Callgrind's simulated caches and branch predictor.
+// Code with an effect on Callgrind's simulated caches and branch predictor alone.
         .text
 
 // As many lines of code as the first-level cache holds.
@@ -27,18 +27,18 @@ instr_run_jumps:
         ret
         .size   instr_run_jumps, . - instr_run_jumps
 
-// The next bit of the pattern decides a branch, to where it would go on anyway.
+// The next bit of the pattern decides a branch to the next instruction.
         .macro  next_branch
         addq    %rax, %rax
         jc      1f
 1:
         .endm
 
-// void instr_run_branches(uint64_t pattern): takes branches as the pattern's upper 63 bits, 9 times the
-// same 7, say. Once 7 have set the history, each branch ends as the one 7 before it did, so that with
-// each history, wherever it is met, goes one outcome. There are branches at all addresses as far as
-// the predictor tells them apart, each is run three times with the same history and outcome, and so
-// its counter is at 0 or 3 then. Nothing else may branch on a condition in between.
+// void instr_run_branches(uint64_t pattern): takes branches as the pattern's upper 63 bits say, 9 times
+// the same 7. Once 7 branches have set the history, each branch has the outcome of the branch 7 before
+// it, so that each history has a single outcome. There are branches at all addresses that the predictor
+// distinguishes. Each runs three times with the same history and outcome, so that its counter becomes 0
+// or 3. No other conditional branch may run in between.
         .balign 64
         .globl  instr_run_branches
         .type   instr_run_branches, @function

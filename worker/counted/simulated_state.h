@@ -1,12 +1,12 @@
-// The state of Callgrind's simulated caches and branch predictor when a block begins: the same in
-// each block, process and run. A snippet that runs long enough displaces the earlier state, but not
-// every one does: two alternating branches can keep a counter of the predictor as they found it.
+// Sets the state of Callgrind's simulated caches and branch predictor when a block begins, the same
+// in each block, process and run. Not every snippet displaces the earlier state: two alternating
+// branches can keep a counter of the predictor unchanged.
 #pragma once
 
 namespace instr {
 
-// Fills both first-level caches with lines that no snippet uses. The last level needs nothing: the
-// previous block has already used all that a block uses of it.
+// Fills both first-level caches with lines that no snippet uses. The last level is left: the
+// previous block has already used everything there that a block uses.
 void forget_caches();
 
 // Sets each of the predictor's counters and targets to a known value.

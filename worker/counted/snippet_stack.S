@@ -1,8 +1,8 @@
         .text
 
 // void instr_call_on_stack(void (*function)(void*), void* argument, void* stack_top)
-// Calls function(argument) on another stack. Frame-pointer based unwind rules, so that debuggers and
-// exceptions that no one catches find the way out.
+// Calls function(argument) on another stack. The unwind rules use the frame pointer, so that debuggers
+// and uncaught exceptions can leave it.
         .globl  instr_call_on_stack
         .type   instr_call_on_stack, @function
 instr_call_on_stack:

@@ -1,6 +1,6 @@
-// Replaces pthread_create. Callgrind collects thread by thread, and a new thread begins with
-// collection off: in a measurement's process each new thread switches its own on, once and for all.
-// Its events between blocks are discarded when the next block begins (run.cpp).
+// Replaces pthread_create. Callgrind collects by thread, and a new thread begins with collection
+// off: in a measurement's process each new thread switches its collection on. Events between blocks
+// are discarded when the next block begins (run_snippet.cpp).
 #include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
@@ -43,7 +43,8 @@ Start* take_start() {
 }
 
 // Callgrind only has a toggle, and keeps its state by the thread's number, which the next thread
-// inherits: so it must be off again at the end, including pthread_exit() and cancellation.
+// inherits: collection must be off at the end of a thread, also after pthread_exit() and
+// cancellation.
 struct CollectionOfThread {
   CollectionOfThread() { CALLGRIND_TOGGLE_COLLECT; }
   ~CollectionOfThread() { CALLGRIND_TOGGLE_COLLECT; }
@@ -58,7 +59,7 @@ void* run_collected(void* argument) {
   return function(function_argument);
 }
 
-// Whether a thread is running or runnable.
+// True if a thread is running or runnable.
 bool is_running(long id) {
   char path[64];
   char text[256];
@@ -72,22 +73,22 @@ bool is_running(long id) {
   return name_end != nullptr && name_end[1] == ' ' && name_end[2] == 'R';
 }
 
-// Whether `is` is true of a thread of this process other than the calling one.
-template <class Is>
-bool is_any_other(Is is) {
+// True if `matches` is true for a thread of this process other than the calling one.
+template <class Matches>
+bool any_other_thread(Matches matches) {
   DIR* tasks = opendir("/proc/self/task");
   if (tasks == nullptr) return false;
-  bool found = false;
+  bool has_match = false;
   while (dirent* entry = readdir(tasks)) {
     long id = strtol(entry->d_name, nullptr, 10);
     if (id <= 0 || id == syscall(SYS_gettid)) continue;
-    found = found || is(id);
+    has_match = has_match || matches(id);
   }
   closedir(tasks);
-  return found;
+  return has_match;
 }
 
-// CPU time that this process has used.
+// The CPU time of this process.
 int64_t cpu_ms() {
   timespec used;
   clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
@@ -97,20 +98,19 @@ int64_t cpu_ms() {
 }  // namespace
 
 bool has_other_threads() {
-  return is_any_other([](long) { return true; });
+  return any_other_thread([](long) { return true; });
 }
 
 bool settle_threads() {
-  constexpr int64_t kMaxSpinMs =
-      3000;                       // CPU time that the other threads may spend until they sleep
-  constexpr int kQuietLooks = 2;  // in a row
+  constexpr int64_t kMaxSpinMs = 3000;  // CPU time of the other threads until they sleep
+  constexpr int kQuietChecks = 2;       // in a row
   const int64_t begin = cpu_ms();
   int quiet = 0;
-  while (quiet < kQuietLooks && cpu_ms() - begin < kMaxSpinMs) {
+  while (quiet < kQuietChecks && cpu_ms() - begin < kMaxSpinMs) {
     usleep(20'000);
-    quiet = is_any_other(is_running) ? 0 : quiet + 1;
+    quiet = any_other_thread(is_running) ? 0 : quiet + 1;
   }
-  return quiet == kQuietLooks;
+  return quiet == kQuietChecks;
 }
 
 }  // namespace instr
