@@ -22,8 +22,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// Below this much free space a failed artefact is blamed on the disk.
-constexpr std::uint64_t kFullDiskBytes = 64ull << 20;
+constexpr std::uint64_t kFullDiskBytes = 64ull << 20;  // with less free, the disk counts as full
 
 struct Name {
   std::string folder;
@@ -44,10 +43,9 @@ bool is_disk_full(const fs::path& folder) {
   return free_bytes < kFullDiskBytes || has_no_files_left || (status.f_flag & ST_RDONLY) != 0;
 }
 
-// The artefacts that a run uses, one name per line, in its own folder.
-constexpr const char* kUsed = "used";
+constexpr const char* kUsed = "used";  // the artefacts that a run uses, one name per line
 
-// A cache folder with its layout, and this run's own folder in it.
+// A cache folder with its layout, and this run's folder in it.
 class Store {
  public:
   // `temporary`: a folder that is removed with this object.
@@ -66,16 +64,16 @@ class Store {
   const fs::path& scratch() const { return own_.path(); }
 
   // Shared by all users of artefacts; exclusive for trim().
-  Expected<FileLock> use_lock() const {
+  Expected<FileLock> lock_for_use() const {
     return FileLock::wait(root_ / "lock", LockKind::kShared, waiting("removing old artefacts"));
   }
 
-  Expected<FileLock> make_lock(const std::string& name) const {
+  Expected<FileLock> lock_for_making(const std::string& name) const {
     return FileLock::wait(root_ / "locks" / name, LockKind::kExclusive,
                           waiting("compiling the same code (" + name + ")"));
   }
 
-  // A path in this run's own folder where nothing is yet.
+  // Returns an unused path in this run's folder.
   fs::path new_scratch() { return own_.path() / std::to_string(serial_++); }
 
   std::optional<fs::path> find(const Name& name) {
@@ -112,10 +110,10 @@ class Store {
 
   void trim(std::uint64_t max_bytes) {
     auto alone = FileLock::attempt(root_ / "lock", LockKind::kExclusive);
-    // If another run is using the cache, a later one will trim.
+    // If another run is using the cache, a later run will trim it.
     if (!alone || !*alone) return;
     std::error_code error;
-    std::set<std::string> in_use = used_by_all();
+    std::set<std::string> in_use = list_used_by_all();
     std::vector<FolderUse> uses;
     std::uint64_t total = 0;
     for (const auto& entry : fs::directory_iterator(root_ / "artefacts", error)) {
@@ -176,13 +174,13 @@ class Store {
     std::lock_guard guard(mutex_);
     if (!used_.insert(name).second) return;
     std::string line = name + "\n";
-    // If this mark is lost, another run's trim() may remove what we have already loaded.
+    // If this mark is lost, another run's trim() may remove an artefact that is already loaded.
     [[maybe_unused]] ssize_t put = ::write(used_file_.get(), line.data(), line.size());
   }
 
-  // Artefacts used by this run and by all others. The folders of killed runs are removed when
-  // another run makes its own.
-  std::set<std::string> used_by_all() const {
+  // Lists the artefacts used by this run and by all others. The folder of a killed run is removed
+  // when another run starts.
+  std::set<std::string> list_used_by_all() const {
     std::set<std::string> names;
     std::error_code error;
     for (const auto& entry : fs::directory_iterator(root_ / "runs", error)) {
@@ -192,7 +190,7 @@ class Store {
     return names;
   }
 
-  // Hints about a unit begin with its name; those about lost units are removed.
+  // Removes hints about lost units; such a hint begins with the unit's name.
   void trim_hints() {
     std::error_code error;
     for (const auto& entry : fs::directory_iterator(root_ / "hints", error)) {
@@ -215,10 +213,6 @@ class Store {
   std::mutex mutex_;
   std::set<std::string> used_;  // found whole or made in this run
 };
-
-}  // namespace
-
-namespace {
 
 Expected<std::unique_ptr<Store>> temporary_store(const CacheWaiting& waiting) {
   TRY_ASSIGN(auto folder, PrivateFolder::make());
@@ -247,7 +241,7 @@ struct Cache::State {
     return fallback ? *fallback : *store;
   }
 
-  // From now on this run's artefacts go to a temporary folder.
+  // Puts this run's further artefacts into a temporary folder.
   Expected<void> fall_back(const std::string& reason) {
     std::lock_guard guard(mutex);
     if (fallback) return {};
@@ -285,7 +279,7 @@ Expected<Cache> Cache::open(bool enabled, CacheWaiting waiting) {
 
 std::optional<fs::path> Cache::find(const std::string& name) const {
   for (Store* store : {&state_->current(), state_->store.get()}) {
-    auto lock = store->use_lock();
+    auto lock = store->lock_for_use();
     if (auto found = store->find(split_name(name))) return found;
   }
   return std::nullopt;
@@ -296,8 +290,8 @@ Expected<fs::path> Cache::get(const std::string& name,
   if (auto found = find(name)) return *found;
   Name parts = split_name(name);
   auto attempt = [&](Store& store) -> Expected<fs::path> {
-    TRY_ASSIGN(const auto use, store.use_lock());
-    TRY_ASSIGN(const auto alone, store.make_lock(parts.folder));
+    TRY_ASSIGN(const auto use, store.lock_for_use());
+    TRY_ASSIGN(const auto alone, store.lock_for_making(parts.folder));
     if (auto found = store.find(parts)) return *found;
     return store.make(parts, make);
   };

@@ -14,34 +14,34 @@
 
 namespace instr {
 
-// How a run waits for another one that uses the same cache.
+// Options for waiting until another run releases the cache.
 struct CacheWaiting {
   std::stop_token stop = {};  // ends the wait
-  std::function<void(const std::string& why)> say =
-      {};  // called if the wait takes more than a second
+  // Called if the wait takes more than a second.
+  std::function<void(const std::string& why)> say = {};
 };
 
 class Cache {
  public:
-  // Opens $INSTR_BENCH_CACHE, else $XDG_CACHE_HOME/instr_bench, else ~/.cache/instr_bench; made
-  // private (0700) to this user. A folder of another user, or one that others may write to or
-  // replace (check_trusted), is an error. If it cannot be written, or `enabled` is false, a private
-  // temporary folder that is removed with this object takes its place (`note` says so).
+  // Opens $INSTR_BENCH_CACHE, else $XDG_CACHE_HOME/instr_bench, else ~/.cache/instr_bench, and
+  // makes it private (0700) to this user. A folder of another user, or one that others may write to
+  // or replace (check_trusted), is an error. If it is not writable, or `enabled` is false, uses a
+  // private temporary folder instead, removed with this object, and sets note().
   static Expected<Cache> open(bool enabled, CacheWaiting waiting = {});
 
   Cache(Cache&&) noexcept;
   Cache& operator=(Cache&&) noexcept;
   ~Cache();
 
-  // The artefact of that name ("unit-<hash>.so"), if it exists and is intact. A name like
-  // "worker-<hash>/worker" is the file `worker` in the artefact's own folder; `make` may
-  // write other files beside it.
+  // Returns the artefact of that name ("unit-<hash>.so") if it exists and is intact. A name like
+  // "worker-<hash>/worker" is the file `worker` in the artefact's folder; `make` may write other
+  // files beside it.
   std::optional<std::filesystem::path> find(const std::string& name) const;
 
-  // The artefact of that name; if it is missing, `make` writes it to the path it is given (in
-  // the same folder tree), and it is put in place by an atomic rename under a lock, so that
-  // concurrent runs make it once. If locks have no effect (machines that share a volume), each
-  // makes its own and the first one stays.
+  // Returns the artefact of that name. If it is missing, `make` writes it to the path it is given
+  // (in the same folder tree), and an atomic rename under a lock puts it in place, so concurrent
+  // runs make it once. If locks have no effect (machines that share a volume), each run makes it,
+  // and the first is kept.
   Expected<std::filesystem::path> get(
       const std::string& name,
       const std::function<Expected<void>(const std::filesystem::path&)>& make);
@@ -49,18 +49,18 @@ class Cache {
   // Discards an artefact that is intact but turned out to be unusable.
   void discard(const std::string& name);
 
-  // A small text kept under a name, such as the place of a variant's code; nothing if there is
-  // none. Texts are hints: they may be lost, and what they name may be gone.
+  // A hint is a small text kept under a name, such as the place of a variant's code. Hints may get
+  // lost, and what they name may have been removed.
   std::optional<std::string> read_hint(const std::string& name) const;
   void write_hint(const std::string& name, const std::string& text);
 
-  // Removes the least recently used artefacts above `max_bytes`; never one in use by a live run.
+  // Removes the least recently used artefacts until `max_bytes` remain; none that a run uses.
   void trim(std::uint64_t max_bytes);
 
   const std::filesystem::path& folder() const;
-  // A folder that is removed with this run, for the compilers' temporary files.
+  // A folder for the compilers' temporary files, removed when this run ends.
   const std::filesystem::path& scratch() const;
-  // Why artefacts are not kept, if they are not: the folder cannot be written, the disk is full.
+  // The reason why artefacts are not kept, if any: the folder is not writable, the disk is full.
   std::optional<std::string> note() const;
 
  private:

@@ -22,8 +22,8 @@ namespace {
 
 constexpr const char* kSumName = ".sum";
 
-// "size hash" of each file under the folder by its relative path, except for the seal itself.
-std::optional<std::map<std::string, std::string>> file_sums(const fs::path& folder) {
+// Returns "size hash" of each file in the folder by relative path, except for the seal itself.
+std::optional<std::map<std::string, std::string>> hash_files(const fs::path& folder) {
   std::map<std::string, std::string> sums;
   std::error_code error;
   for (fs::recursive_directory_iterator it(folder, error), end; !error && it != end;
@@ -39,13 +39,13 @@ std::optional<std::map<std::string, std::string>> file_sums(const fs::path& fold
   return sums;
 }
 
-std::string sum_text(const std::map<std::string, std::string>& sums) {
+std::string format_sums(const std::map<std::string, std::string>& sums) {
   std::string text;
   for (const auto& [name, sum] : sums) text += sum + " " + name + "\n";
   return text;
 }
 
-// Sizes are compared first, so that a truncated file need not be read.
+// Compares sizes only, so that truncated files need not be read.
 bool sizes_match(const fs::path& folder, const std::string& seal) {
   std::istringstream lines(seal);
   std::string line;
@@ -83,16 +83,16 @@ Expected<void> write_text(const fs::path& file, std::string_view text) {
 }
 
 Expected<void> seal_folder(const fs::path& folder) {
-  auto sums = file_sums(folder);
+  auto sums = hash_files(folder);
   if (!sums) return fail("nothing to keep in '" + folder.string() + "'");
-  return write_text(folder / kSumName, sum_text(*sums));
+  return write_text(folder / kSumName, format_sums(*sums));
 }
 
 bool is_whole(const fs::path& folder) {
   auto seal = read_text(folder / kSumName);
   if (!seal || !sizes_match(folder, *seal)) return false;
-  auto sums = file_sums(folder);
-  return sums && sum_text(*sums) == *seal;
+  auto sums = hash_files(folder);
+  return sums && format_sums(*sums) == *seal;
 }
 
 void touch_folder(const fs::path& folder) {

@@ -1,4 +1,4 @@
-// The cache's file operations: checksums, small texts. All are on folders that belong to this user
+// The cache's file operations: checksums and small texts, in folders that belong to this user
 // alone.
 #pragma once
 
@@ -12,21 +12,21 @@
 
 namespace instr {
 
-// The content of a small file; nothing if it cannot be read.
+// Returns the content of a small file; nothing if it cannot be read.
 std::optional<std::string> read_text(const std::filesystem::path& file);
 
 Expected<void> write_text(const std::filesystem::path& file, std::string_view text);
 
-// A folder in an artefact which those who use it fill, such as a cache of its own.
+// A folder in an artefact that users of the artefact fill, such as a nested cache.
 inline constexpr const char* kUnsealedName = "unsealed";
 
-// Writes `.sum` into the folder: size and hash of each file in it, but for those in kUnsealedName.
+// Writes `.sum` into the folder: size and hash of each file in it, except in kUnsealedName.
 Expected<void> seal_folder(const std::filesystem::path& folder);
 
-// Whether these files are unchanged since they were sealed.
+// Returns true if these files are unchanged since they were sealed.
 bool is_whole(const std::filesystem::path& folder);
 
-// Notes in `.sum`'s modification time that the folder was used now.
+// Records in `.sum`'s modification time that the folder was used now.
 void touch_folder(const std::filesystem::path& folder);
 
 struct FolderUse {
@@ -36,15 +36,14 @@ struct FolderUse {
 };
 FolderUse read_folder_use(const std::filesystem::path& folder);
 
-// $INSTR_BENCH_CACHE, else $XDG_CACHE_HOME/instr_bench, else ~/.cache/instr_bench; nothing if
-// none of them is set.
+// Returns $INSTR_BENCH_CACHE, else $XDG_CACHE_HOME/instr_bench, else ~/.cache/instr_bench; nothing
+// if none of these variables is set.
 std::optional<std::filesystem::path> configured_cache_folder();
 
-// An error if others could change or replace the folder, and thereby choose the code that we run.
+// Fails if others could change or replace the folder, and thereby choose the code that we run.
 Expected<void> check_cache_folder(const std::filesystem::path& folder);
 
-// Makes the folder, missing ones above it, and the cache's layout in it, private to this user. The
-// error says why it cannot be used.
+// Makes the folder, missing parent folders, and the cache's layout in it, private to this user.
 Expected<void> prepare_cache_folder(const std::filesystem::path& folder);
 
 }  // namespace instr

@@ -19,7 +19,6 @@ namespace {
 
 const char* const kCure = "set INSTR_BENCH_CACHE to a folder of your own, or use --no-cache";
 
-// Write access to the folder would let others choose the code that we run.
 Expected<void> check_owner(const fs::path& folder) {
   struct stat status {};
   if (::stat(folder.c_str(), &status) != 0) return {};
@@ -36,16 +35,15 @@ Expected<void> check_owner(const fs::path& folder) {
   return {};
 }
 
-// So would write access to a folder above it.
-Expected<void> check_way_to(const fs::path& folder) {
+Expected<void> check_parents(const fs::path& folder) {
   return check_trusted(folder).map_error([&](const Error& error) {
     std::string advice = error.advice.empty() ? kCure : error.advice + "; or " + kCure;
     return Error{{}, "the cache '" + folder.string() + "': " + error.what, advice};
   });
 }
 
-// The folder and those above it that are missing, private whatever the umask; false: errno says
-// why.
+// Makes the folder and missing parents, private whatever the umask. Returns false and sets errno if
+// that fails.
 bool make_folders(const fs::path& folder) {
   if (::mkdir(folder.c_str(), 0700) == 0 || errno == EEXIST) return true;
   if (errno != ENOENT || !folder.has_relative_path()) return false;
@@ -56,9 +54,7 @@ bool make_folders(const fs::path& folder) {
 }  // namespace
 
 std::optional<fs::path> configured_cache_folder() {
-  if (const auto own = variable_value("INSTR_BENCH_CACHE")) {
-    return fs::absolute(*own);
-  }
+  if (const auto folder = variable_value("INSTR_BENCH_CACHE")) return fs::absolute(*folder);
   if (const char* xdg = std::getenv("XDG_CACHE_HOME"); xdg != nullptr && *xdg == '/') {
     return fs::path(xdg) / "instr_bench";
   }
@@ -69,7 +65,7 @@ std::optional<fs::path> configured_cache_folder() {
 }
 
 Expected<void> check_cache_folder(const fs::path& folder) {
-  return check_owner(folder).and_then([&] { return check_way_to(folder); });
+  return check_owner(folder).and_then([&] { return check_parents(folder); });
 }
 
 Expected<void> prepare_cache_folder(const fs::path& folder) {

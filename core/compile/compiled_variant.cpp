@@ -10,9 +10,9 @@ Measurement make_compile_failure(const Variant& variant, std::string message) {
 }
 
 void CompiledVariants::add(const UnitResult& unit) {
-  for (const auto& one : unit.compiled) units.emplace(one.variant.key, one);
-  for (const auto& one : unit.failed) {
-    failures.emplace(one.variant.key, std::get<Failure>(one.outcome));
+  for (const auto& variant : unit.compiled) units.emplace(variant.variant.key, variant);
+  for (const auto& measurement : unit.failed) {
+    failures.emplace(measurement.variant.key, std::get<Failure>(measurement.outcome));
   }
 }
 

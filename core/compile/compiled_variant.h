@@ -1,4 +1,4 @@
-// The results of compiling variants, whatever their language, and the options of it.
+// The results of compiling variants in any language, and the options for it.
 #pragma once
 
 #include <filesystem>
@@ -17,18 +17,16 @@ enum class Purpose { kMeasure, kVerify };
 
 struct CompiledVariant {
   Variant variant;
-  std::filesystem::path unit;  // shared object that holds it
+  std::filesystem::path unit;  // the shared object that contains it
   std::string symbol;          // extern "C": an instr_snippet or, to be verified, an instr_verifier
 };
 
-// The result of one unit: compiled variants, and those whose own text does not compile.
 struct UnitResult {
   std::vector<CompiledVariant> compiled;
-  std::vector<Measurement>
-      failed;  // outcome Failure{kCompileError}: the compiler's messages, at TOML lines
+  std::vector<Measurement> failed;  // Failure{kCompileError}: the compiler's messages at TOML lines
 };
 
-// That it does not compile, with the message about it.
+// Makes the result of a variant that does not compile.
 Measurement make_compile_failure(const Variant& variant, std::string message);
 
 struct CompileOptions {
@@ -38,10 +36,11 @@ struct CompileOptions {
   // The folder that holds worker/, for worker/snippet_support.h; empty: the installed one.
   std::filesystem::path sources;
   std::function<void(const std::string& what)> on_phase = {};  // "compiling 95 snippets"
-  // One unit per snippet, so that its code lies at the same addresses whatever else is compiled:
-  // instruction counts do not depend on them, but simulated caches and branches do.
+  // One unit per snippet, so that its code has the same addresses whatever else is compiled:
+  // instruction counts do not depend on addresses, but simulated caches and branches do.
   bool each_alone = false;
-  // With line numbers, also in the user's own sources: the code is the same, the files are larger.
+  // Compiles with line numbers, also the user's own sources: the code is the same, files are
+  // larger.
   bool line_numbers = false;
   Purpose purpose = Purpose::kMeasure;
 };
@@ -54,9 +53,8 @@ struct CompiledVariants {
   void add(const UnitResult& unit);
 };
 
-// The counting worker runs under Callgrind, the native one without it. Those for Python are the
-// same as shared objects, loaded by an interpreter; the one that counts does not link LibTorch
-// itself.
+// The counting worker runs under Callgrind, the native worker without it. The workers for Python
+// are shared objects, loaded by an interpreter; the counting one does not link LibTorch itself.
 enum class WorkerKind { kCounting, kNative, kPython, kNativePython };
 
 }  // namespace instr

@@ -2,6 +2,7 @@
 
 #include <elf.h>
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <cstring>
@@ -20,32 +21,23 @@ bool read_at(int fd, std::uint64_t offset, void* to, std::size_t size) {
   return ::pread(fd, to, size, static_cast<off_t>(offset)) == static_cast<ssize_t>(size);
 }
 
-std::string hexadecimal(const unsigned char* bytes, std::size_t size) {
-  static constexpr char kDigits[] = "0123456789abcdef";
-  std::string text;
-  for (std::size_t i = 0; i < size; ++i) {
-    text += kDigits[bytes[i] >> 4];
-    text += kDigits[bytes[i] & 15];
-  }
-  return text;
-}
+std::size_t align(std::size_t size) { return (size + 3) & ~std::size_t{3}; }
 
-std::size_t aligned(std::size_t size) { return (size + 3) & ~std::size_t{3}; }
-
-std::optional<std::string> build_id_in(const std::vector<unsigned char>& notes) {
+std::optional<std::string> find_build_id(const std::vector<unsigned char>& notes) {
   std::size_t at = 0;
   while (at + sizeof(Elf64_Nhdr) <= notes.size()) {
     Elf64_Nhdr note;
     std::memcpy(&note, &notes[at], sizeof note);
     at += sizeof note;
     std::size_t name = at;
-    std::size_t content = name + aligned(note.n_namesz);
+    std::size_t content = name + align(note.n_namesz);
     if (content + note.n_descsz > notes.size()) return std::nullopt;
     if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 &&
         std::memcmp(&notes[name], "GNU", 4) == 0 && note.n_descsz > 0) {
-      return hexadecimal(&notes[content], note.n_descsz);
+      const auto begin = notes.begin() + static_cast<std::ptrdiff_t>(content);
+      return fmt::format("{:02x}", fmt::join(begin, begin + note.n_descsz, ""));
     }
-    at = content + aligned(note.n_descsz);
+    at = content + align(note.n_descsz);
   }
   return std::nullopt;
 }
@@ -67,7 +59,7 @@ std::optional<std::string> read_build_id(const std::filesystem::path& file) {
     if (segment.p_type != PT_NOTE || segment.p_filesz > kMaxNotes) continue;
     std::vector<unsigned char> notes(segment.p_filesz);
     if (!read_at(fd.get(), segment.p_offset, notes.data(), notes.size())) continue;
-    if (auto id = build_id_in(notes)) return id;
+    if (auto id = find_build_id(notes)) return id;
   }
   return std::nullopt;
 }

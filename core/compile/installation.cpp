@@ -12,8 +12,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// Messages name the file that a user may edit, not the build tree's link to it.
-fs::path resolved(const fs::path& path) {
+// Resolves links, so that messages name the file that a user may edit, not the build tree's link.
+fs::path resolve(const fs::path& path) {
   std::error_code error;
   fs::path real = fs::canonical(path, error);
   return error ? path : real;
@@ -26,8 +26,8 @@ Installation find_installation() {
   const fs::path folder = fs::read_symlink("/proc/self/exe", ignored).parent_path();
   fs::path share = (folder / INSTR_SHARE).lexically_normal();
   if (!fs::exists(share, ignored)) share = folder / "share/instr_bench";  // of a build tree
-  return {resolved(share / "worker").parent_path(), resolved(share / "definitions"),
-          resolved(share / "suites"), resolved(share / "selftest")};
+  return {resolve(share / "worker").parent_path(), resolve(share / "definitions"),
+          resolve(share / "suites"), resolve(share / "selftest")};
 }
 
 std::vector<std::string> list_suites() {
