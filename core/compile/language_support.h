@@ -1,5 +1,5 @@
-// How the snippets of a language are compiled, and which programs run them: one implementation for
-// each language, in cpp/ and python/.
+// Compiles the snippets of a language, and builds the programs that run them: one implementation
+// for each language, in cpp/ and python/.
 #pragma once
 
 #include <array>

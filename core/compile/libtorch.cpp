@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <functional>
 #include <string_view>
 
 #include "core/base/content_hash.h"
@@ -32,8 +33,8 @@ bool is_folder(const fs::path& path) {
   return fs::is_directory(path, ignored);
 }
 
-// The number after "#define NAME".
-std::string defined_number(std::string_view text, std::string_view name) {
+// Returns the number after "#define NAME".
+std::string find_defined_number(std::string_view text, std::string_view name) {
   std::size_t at = text.find("#define " + std::string(name) + " ");
   if (at == std::string_view::npos) return "";
   std::size_t begin = text.find_first_of("0123456789", at + 9 + name.size());
@@ -42,8 +43,8 @@ std::string defined_number(std::string_view text, std::string_view name) {
   return std::string(text.substr(begin, end - begin));
 }
 
-// The text between the quotes that follow `name`.
-std::string quoted_after(std::string_view text, std::string_view name) {
+// Returns the quoted text after `name`.
+std::string find_quoted_after(std::string_view text, std::string_view name) {
   std::size_t at = text.find(name);
   if (at == std::string_view::npos) return "";
   std::size_t begin = text.find_first_of("'\"", at + name.size());
@@ -53,53 +54,53 @@ std::string quoted_after(std::string_view text, std::string_view name) {
   return std::string(text.substr(begin + 1, end - begin - 1));
 }
 
-// "1.13.0", from the header that has it (it has moved), else from Python's version.py.
+// Reads "1.13.0" from a header, which differs by version, else from Python's version.py.
 std::string read_version(const LibTorch& torch) {
   for (const auto& folder : torch.include_dirs) {
     for (const char* header : {"torch/headeronly/version.h", "torch/version.h"}) {
       auto text = read_text(folder / header);
       if (!text) continue;
-      std::string major = defined_number(*text, "TORCH_VERSION_MAJOR");
-      std::string minor = defined_number(*text, "TORCH_VERSION_MINOR");
-      std::string patch = defined_number(*text, "TORCH_VERSION_PATCH");
+      std::string major = find_defined_number(*text, "TORCH_VERSION_MAJOR");
+      std::string minor = find_defined_number(*text, "TORCH_VERSION_MINOR");
+      std::string patch = find_defined_number(*text, "TORCH_VERSION_PATCH");
       if (!major.empty() && !minor.empty() && !patch.empty()) {
         return major + "." + minor + "." + patch;
       }
     }
   }
   std::string version =
-      quoted_after(read_text(torch.root / "version.py").value_or(""), "__version__ =");
+      find_quoted_after(read_text(torch.root / "version.py").value_or(""), "__version__ =");
   return version.substr(0, version.find('+'));
 }
 
-// Which of the two std::string layouts it was built with, according to the name of a function that
-// takes one: libc10's Error(SourceLocation, std::string).
-std::string string_layout(const fs::path& library_dir) {
+// Returns the define for the std::string layout that LibTorch was built with, which shows in the
+// name of a function that takes a std::string: libc10's Error(SourceLocation, std::string).
+std::string find_string_layout(const fs::path& library_dir) {
   bool is_old = file_contains(library_dir / "libc10.so", "_ZN3c105ErrorC2ENS_14SourceLocationESs");
   return std::string("_GLIBCXX_USE_CXX11_ABI=") + (is_old ? "0" : "1");
 }
 
-// The folder below `root` that holds libtorch_cpu.so.
-std::optional<fs::path> library_folder(const fs::path& root) {
+// Returns the folder below `root` that contains libtorch_cpu.so.
+std::optional<fs::path> find_library_folder(const fs::path& root) {
   for (const char* below : {"lib", "lib/x86_64-linux-gnu", "lib/aarch64-linux-gnu", "lib64"}) {
     if (is_file(root / below / "libtorch_cpu.so")) return root / below;
   }
   return std::nullopt;
 }
 
-// Also under another name, such as a link to /usr.
-bool is_systems_own(const fs::path& folder) {
+// Returns true for a system folder, also by another name, such as a link to /usr.
+bool is_system_include(const fs::path& folder) {
   std::error_code unknown;
   return fs::equivalent(folder, "/usr/include", unknown) ||
          fs::equivalent(folder, "/usr/local/include", unknown);
 }
 
-// The headers' folders below `root`; the system's own are searched by every compiler anyway.
-std::vector<fs::path> include_folders(const fs::path& root) {
+// Returns the folders of headers below `root`, except the system's, which compilers search anyway.
+std::vector<fs::path> find_include_folders(const fs::path& root) {
   std::vector<fs::path> folders;
   fs::path base = root / "include";
   if (!is_file(base / "torch/csrc/api/include/torch/torch.h")) return folders;
-  if (!is_systems_own(base)) folders.push_back(base);
+  if (!is_system_include(base)) folders.push_back(base);
   folders.push_back(base / "torch/csrc/api/include");
   return folders;
 }
@@ -121,13 +122,13 @@ std::optional<fs::path> find_cuda_headers(const fs::path& torch_root) {
   return std::nullopt;
 }
 
-// The LibTorch whose folder this is, if it is one.
-std::optional<LibTorch> libtorch_in(const fs::path& root, const std::string& found_by) {
+// Reads the LibTorch in this folder, if it contains one.
+std::optional<LibTorch> read_libtorch(const fs::path& root, const std::string& found_by) {
   LibTorch torch;
   torch.root = root;
   torch.found_by = found_by;
-  auto library_dir = library_folder(root);
-  torch.include_dirs = include_folders(root);
+  auto library_dir = find_library_folder(root);
+  torch.include_dirs = find_include_folders(root);
   if (!library_dir || torch.include_dirs.empty()) return std::nullopt;
   torch.library_dir = *library_dir;
   for (const char* name : {"torch", "torch_cpu", "c10", "torch_cuda", "c10_cuda"}) {
@@ -139,35 +140,55 @@ std::optional<LibTorch> libtorch_in(const fs::path& root, const std::string& fou
   if (torch.has_cuda) torch.cuda_headers = find_cuda_headers(root);
   torch.version = read_version(torch);
   torch.build_id = read_library_id(torch.library_dir);
-  torch.defines.push_back(string_layout(torch.library_dir));
+  torch.defines.push_back(find_string_layout(torch.library_dir));
   return torch;
 }
 
-// A person may name the folder itself, a folder that holds it (a virtual environment,
-// site-packages, an unpacked archive), or the folder of its CMake files.
-std::vector<fs::path> python_packages(const fs::path& prefix);
+// Lists site-packages and dist-packages of a Python installation, newest version first.
+std::vector<fs::path> list_python_packages(const fs::path& prefix) {
+  std::vector<fs::path> folders;
+  for (const char* lib : {"lib", "local/lib", "lib64"}) {
+    std::error_code error;
+    for (const auto& entry : fs::directory_iterator(prefix / lib, error)) {
+      std::string name = entry.path().filename().string();
+      if (name.rfind("python3", 0) != 0) continue;
+      for (const char* packages : {"site-packages", "dist-packages"}) {
+        if (is_folder(entry.path() / packages)) folders.push_back(entry.path() / packages);
+      }
+    }
+  }
+  std::ranges::stable_sort(folders, std::greater(), [](const fs::path& path) {
+    std::string name = path.parent_path().filename().string();
+    std::size_t dot = name.find('.');
+    return dot == std::string::npos ? 0 : std::atoi(name.c_str() + dot + 1);
+  });
+  return folders;
+}
 
-std::optional<LibTorch> libtorch_below(const fs::path& named, const std::string& found_by) {
+// Finds the LibTorch that a person names: by its folder, by a parent folder (a virtual environment,
+// site-packages, an unpacked archive), or by the folder of its CMake files.
+std::optional<LibTorch> find_libtorch_at(const fs::path& named, const std::string& found_by) {
   fs::path root = fs::absolute(named).lexically_normal();
   if (!root.has_filename()) root = root.parent_path();
   std::vector<fs::path> places{root, root / "libtorch", root / "torch"};
-  for (const auto& packages : python_packages(root)) places.push_back(packages / "torch");
+  for (const auto& packages : list_python_packages(root)) places.push_back(packages / "torch");
   for (fs::path up = root; up.has_relative_path(); up = up.parent_path()) {
     if (up.filename() == "share" || up.filename() == "lib" || up.filename() == "lib64") {
       places.push_back(up.parent_path());
     }
   }
   for (const auto& place : places) {
-    if (auto torch = libtorch_in(place, found_by)) return torch;
+    if (auto torch = read_libtorch(place, found_by)) return torch;
   }
   return std::nullopt;
 }
 
-Expected<LibTorch> named_libtorch(const fs::path& named, const std::string& found_by) {
-  if (auto torch = libtorch_below(named, found_by)) return *torch;
-  std::string problem = !is_folder(named)       ? ": there is no such folder"
-                        : library_folder(named) ? ": it has libraries but no headers"
-                                                : ": it lacks lib/libtorch_cpu.so or the headers";
+Expected<LibTorch> read_named_libtorch(const fs::path& named, const std::string& found_by) {
+  if (auto torch = find_libtorch_at(named, found_by)) return *torch;
+  std::string problem = !is_folder(named) ? ": there is no such folder"
+                        : find_library_folder(named)
+                            ? ": it has libraries but no headers"
+                            : ": it lacks lib/libtorch_cpu.so or the headers";
   if (named.native().starts_with('~')) {
     return fail(
         found_by + " names '" + named.string() + "': a shell expands ~ only at the start of a word",
@@ -176,29 +197,6 @@ Expected<LibTorch> named_libtorch(const fs::path& named, const std::string& foun
   return fail(
       found_by + " names '" + named.string() + "', which does not hold a LibTorch" + problem,
       "name the folder that has include/ and lib/ (for pip's: .../site-packages/torch)");
-}
-
-// site-packages and dist-packages of a Python installation, newest version first.
-std::vector<fs::path> python_packages(const fs::path& prefix) {
-  std::vector<fs::path> found;
-  for (const char* lib : {"lib", "local/lib", "lib64"}) {
-    std::error_code error;
-    for (const auto& entry : fs::directory_iterator(prefix / lib, error)) {
-      std::string name = entry.path().filename().string();
-      if (name.rfind("python3", 0) != 0) continue;
-      for (const char* packages : {"site-packages", "dist-packages"}) {
-        if (is_folder(entry.path() / packages)) found.push_back(entry.path() / packages);
-      }
-    }
-  }
-  auto version = [](const fs::path& path) {
-    std::string name = path.parent_path().filename().string();
-    std::size_t dot = name.find('.');
-    return dot == std::string::npos ? 0 : std::atoi(name.c_str() + dot + 1);
-  };
-  std::stable_sort(found.begin(), found.end(),
-                   [&](const auto& a, const auto& b) { return version(a) > version(b); });
-  return found;
 }
 
 std::vector<std::string> split_paths(const char* list, std::string_view separators) {
@@ -213,13 +211,12 @@ std::vector<std::string> split_paths(const char* list, std::string_view separato
   return parts;
 }
 
-// The prefix of the python3 that a shell would run.
-std::optional<fs::path> python_prefix() {
+// Returns the prefix of the python3 that a shell would run.
+std::optional<fs::path> find_python_prefix() {
   for (const auto& folder : split_paths(std::getenv("PATH"), ":")) {
     fs::path program = fs::path(folder) / "python3";
     if (!is_file(program) || ::access(program.c_str(), X_OK) != 0) continue;
-    // A virtual environment's python3 is a link: its own folder is more specific than the link's
-    // target.
+    // A virtual environment's python3 is a link to another prefix.
     if (is_file(fs::path(folder).parent_path() / "pyvenv.cfg")) {
       return fs::path(folder).parent_path();
     }
@@ -230,40 +227,39 @@ std::optional<fs::path> python_prefix() {
   return std::nullopt;
 }
 
-std::optional<LibTorch> python_libtorch() {
+std::optional<LibTorch> find_python_libtorch() {
   std::vector<fs::path> prefixes;
   for (const char* variable : {"VIRTUAL_ENV", "CONDA_PREFIX"}) {
     if (const auto active = variable_value(variable)) prefixes.emplace_back(*active);
   }
-  if (auto prefix = python_prefix()) prefixes.push_back(*prefix);
+  if (auto prefix = find_python_prefix()) prefixes.push_back(*prefix);
   if (const char* home = std::getenv("HOME"); home != nullptr && *home == '/') {
     prefixes.push_back(fs::path(home) / ".local");
   }
   for (const auto& prefix : prefixes) {
-    for (const auto& packages : python_packages(prefix)) {
-      if (auto torch = libtorch_in(packages / "torch", "python")) return torch;
+    for (const auto& packages : list_python_packages(prefix)) {
+      if (auto torch = read_libtorch(packages / "torch", "python")) return torch;
     }
   }
   return std::nullopt;
 }
 
-// These name a LibTorch: our own variable, those of CMake's find_package(Torch), and the one that
-// bindings for other languages use.
+// Variables that name a LibTorch: our own, those of CMake's find_package(Torch), and that of
+// bindings for other languages.
 constexpr const char* kLibTorchVariables[] = {"TORCH_DIR", "Torch_DIR", "Torch_ROOT", "LIBTORCH"};
 
-Expected<LibTorch> any_libtorch(const std::optional<fs::path>& requested) {
-  if (requested) return named_libtorch(in_measured_tree(*requested), "--libtorch");
+Expected<LibTorch> find_any_libtorch(const std::optional<fs::path>& requested) {
+  if (requested) return read_named_libtorch(in_measured_tree(*requested), "--libtorch");
   for (const char* variable : kLibTorchVariables) {
-    if (const auto folder = variable_value(variable)) return named_libtorch(*folder, variable);
+    if (const auto folder = variable_value(variable)) return read_named_libtorch(*folder, variable);
   }
-  // Unlike those above, this is a list for all kinds of packages: LibTorch may be in none of
-  // them.
+  // This is a list for all kinds of packages, which need not contain a LibTorch.
   for (const auto& folder : split_paths(std::getenv("CMAKE_PREFIX_PATH"), ":;")) {
-    if (auto torch = libtorch_below(folder, "CMAKE_PREFIX_PATH")) return *torch;
+    if (auto torch = find_libtorch_at(folder, "CMAKE_PREFIX_PATH")) return *torch;
   }
-  if (auto torch = python_libtorch()) return *torch;
+  if (auto torch = find_python_libtorch()) return *torch;
   for (const char* root : {"/usr/local", "/usr"}) {
-    if (auto torch = libtorch_in(root, "system")) return *torch;
+    if (auto torch = read_libtorch(root, "system")) return *torch;
   }
   return fail(
       "no LibTorch found: --libtorch, TORCH_DIR, Torch_DIR, Torch_ROOT, LIBTORCH and "
@@ -280,7 +276,7 @@ std::string read_library_id(const fs::path& library_dir) {
 }
 
 Expected<LibTorch> find_libtorch(const std::optional<fs::path>& requested) {
-  TRY_ASSIGN(auto libtorch, any_libtorch(requested));
+  TRY_ASSIGN(auto libtorch, find_any_libtorch(requested));
   TRY(check_measured("LibTorch", libtorch.library_dir));
   return libtorch;
 }

@@ -1,4 +1,4 @@
-// Finds a LibTorch and says how to compile and link against it, without linking it.
+// Finds a LibTorch, with the paths and flags to compile and link against it.
 #pragma once
 
 #include <filesystem>
@@ -20,19 +20,18 @@ struct LibTorch {
   std::vector<std::string> libraries;  // "torch", "torch_cpu", "c10", ...
   std::vector<std::string> defines;    // "_GLIBCXX_USE_CXX11_ABI=1"
   bool has_cuda = false;
-  // Folder of CUDA's own headers, which LibTorch's headers about CUDA include; from the toolkit at
-  // CUDA_HOME or CUDA_PATH, from the packages beside a Python's LibTorch, or from a toolkit at its
-  // usual place.
+  // CUDA's headers, which LibTorch's headers about CUDA include; from the toolkit at CUDA_HOME or
+  // CUDA_PATH, from the packages beside a Python's LibTorch, or from a toolkit at its usual place.
   std::optional<std::filesystem::path> cuda_headers;
 };
 
-// What identifies the LibTorch whose libraries are in this folder: LibTorch::build_id.
+// Returns the LibTorch::build_id of the libraries in this folder.
 std::string read_library_id(const std::filesystem::path& library_dir);
 
-// In this order: `requested` (--libtorch), TORCH_DIR, CMAKE_PREFIX_PATH, the active Python's torch
-// (VIRTUAL_ENV, then python3 on PATH; found by looking at its site-packages, importing nothing),
-// the system's package. A place that --libtorch or TORCH_DIR names but that does not hold a
-// LibTorch is an error, never skipped; CMAKE_PREFIX_PATH lists places for all kinds of packages.
+// Tries in this order: `requested` (--libtorch), TORCH_DIR, CMAKE_PREFIX_PATH, the active Python's
+// torch (VIRTUAL_ENV, then python3 on PATH; searches its site-packages, imports nothing), the
+// system's package. If --libtorch or TORCH_DIR names a place without a LibTorch, that is an error;
+// CMAKE_PREFIX_PATH lists places for all kinds of packages.
 Expected<LibTorch> find_libtorch(const std::optional<std::filesystem::path>& requested);
 
 }  // namespace instr

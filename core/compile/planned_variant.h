@@ -1,4 +1,4 @@
-// The work that a run would have with a variant.
+// A variant with the work that a run would do for it.
 #pragma once
 
 #include <string>

@@ -1,6 +1,6 @@
 #include "core/compile/source_writer.h"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 
@@ -13,13 +13,13 @@ namespace {
 
 constexpr std::size_t kScriptIndent = 4;  // of the body in its function
 
-// The lines of a TorchScript text that are in its body.
+// The lines of a TorchScript text that are part of its body.
 struct ScriptLines {
   std::vector<std::size_t> numbers;             // from 0
   std::size_t indentation = std::string::npos;  // common to all of them
 };
 
-ScriptLines script_lines(const std::vector<std::string>& lines) {
+ScriptLines find_script_lines(const std::vector<std::string>& lines) {
   ScriptLines script;
   for (std::size_t number = 0; number < lines.size(); ++number) {
     if (is_blank(lines[number])) continue;
@@ -29,7 +29,7 @@ ScriptLines script_lines(const std::vector<std::string>& lines) {
   return script;
 }
 
-// The place of byte `at` of a line; a text may begin anywhere in its own first line.
+// Returns the place of byte `at` of a line; a text may begin anywhere in its first line.
 SourceLocation place_in(const Text& text, std::size_t line, std::size_t at) {
   SourceLocation place = text.where;
   if (place.line == 0) return place;
@@ -76,9 +76,7 @@ void Writer::put(const SourceLocation& where, std::string_view code) {
 }
 
 std::string join_names(const std::vector<std::string>& names) {
-  std::string out;
-  for (const auto& name : names) out += (out.empty() ? "" : ", ") + name;
-  return out;
+  return fmt::format("{}", fmt::join(names, ", "));
 }
 
 std::vector<std::string> to_lines(std::string_view text) {
@@ -94,7 +92,7 @@ std::vector<std::string> to_lines(std::string_view text) {
 
 std::string format_script_body(std::string_view text) {
   const auto lines = to_lines(text);
-  const ScriptLines script = script_lines(lines);
+  const ScriptLines script = find_script_lines(lines);
   std::string body;
   for (std::size_t number : script.numbers) {
     body += std::string(kScriptIndent, ' ') + lines[number].substr(script.indentation) + "\n";
@@ -104,7 +102,7 @@ std::string format_script_body(std::string_view text) {
 
 std::optional<SourceLocation> find_place_in_script(const Text& script, int line, int column) {
   const auto lines = to_lines(script.code);
-  const ScriptLines known = script_lines(lines);
+  const ScriptLines known = find_script_lines(lines);
   if (line < 1 || static_cast<std::size_t>(line) > known.numbers.size()) return std::nullopt;
   const std::size_t number = known.numbers[static_cast<std::size_t>(line - 1)];
   const auto in_body = static_cast<std::size_t>(std::max(column - 1, 0));
@@ -119,14 +117,14 @@ SourceLocation find_place_in_text(const Text& text, int line, int column) {
   if (number >= lines.size()) return find_script_end(text);
   const std::size_t first = lines[number].find_first_not_of(" \t");
   if (column < 1) return place_in(text, number, first == std::string::npos ? 0 : first);
-  const std::size_t indentation = script_lines(lines).indentation;
+  const std::size_t indentation = find_script_lines(lines).indentation;
   const std::size_t common = indentation == std::string::npos ? 0 : indentation;
   return place_in(text, number, common + static_cast<std::size_t>(column) - 1);
 }
 
 SourceLocation find_script_end(const Text& script) {
   const auto lines = to_lines(script.code);
-  const ScriptLines known = script_lines(lines);
+  const ScriptLines known = find_script_lines(lines);
   if (known.numbers.empty()) return script.where;
   const std::string& last = lines[known.numbers.back()];
   return place_in(script, known.numbers.back(), last.find_last_not_of(" \t\r") + 1);

@@ -1,4 +1,4 @@
-// Pieces of generated C++: text collected with #line directives, literals, bodies of TorchScript.
+// Pieces of generated code: C++ with #line directives, literals, bodies of TorchScript.
 #pragma once
 
 #include <optional>
@@ -11,22 +11,21 @@
 
 namespace instr {
 
-// As a C++ string literal.
 std::string to_cpp_literal(std::string_view text);
 
-// Collects source text. Without places it gives the text that a symbol is hashed from.
+// Collects source text. Without places, the result is the text that a symbol is hashed from.
 class Writer {
  public:
   Writer(std::string symbol, bool with_places)
       : symbol_(std::move(symbol)), with_places_(with_places) {}
 
-  // Generated code, at a place of its own, so that errors in it are recognised as such.
+  // Adds generated code, at a separate place, so that errors in it are recognised.
   void glue(std::string_view code);
 
-  // Generated code that fails only if the user's text at `where` is wrong.
+  // Adds generated code that fails only if the user's text at `where` is wrong.
   void glue_at(const SourceLocation& where, std::string_view code) { put(where, code); }
 
-  // The user's own code. An empty line follows, in case it ends with a backslash.
+  // Adds the user's code, followed by an empty line in case it ends with a backslash.
   void user(const Text& text);
 
   std::string take() { return std::move(text_); }
@@ -42,22 +41,21 @@ class Writer {
 std::string join_names(const std::vector<std::string>& names);  // "x, w"
 std::vector<std::string> to_lines(std::string_view text);
 
-// The body of forward(): the text's own indentation replaced by four spaces. The first line of a
-// text that does not begin on a line of its own has no indentation to remove.
+// Returns the body of forward(): the text with its common indentation replaced by four spaces.
 std::string format_script_body(std::string_view text);
 
-// The place in the definition of that place in the body, lines and columns from 1; of the line's
-// first character if the column is 0. Nothing if the body has no such line.
+// Maps a place in the body (lines and columns from 1) to the definition; column 0 means the line's
+// first character. Nothing if the body has no such line.
 std::optional<SourceLocation> find_place_in_script(const Text& script, int line, int column);
 
-// The place of that line of the text, from 1; its column counts from 1 behind the indentation that
-// all lines have in common, or is 0: the place of its first character that is not a blank.
+// Maps a line of the text, from 1, to the definition. The column counts from 1 behind the common
+// indentation of all lines; 0 means the first character that is not a blank.
 SourceLocation find_place_in_text(const Text& text, int line, int column);
 
-// The place after the text's last character that is not a blank.
+// Returns the place after the text's last character that is not a blank.
 SourceLocation find_script_end(const Text& script);
 
-// The place of the text's first character that is not a blank.
+// Returns the place of the text's first character that is not a blank.
 SourceLocation find_first_place(const Text& text);
 
 }  // namespace instr

@@ -15,18 +15,18 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr int kOldestClang = 14;
-constexpr int kNewestClang = 30;  // of those searched for by name
-constexpr int kOldestGcc = 10;
+constexpr int kMinClang = 14;
+constexpr int kMaxClang = 30;  // searched for by name
+constexpr int kMinGcc = 10;
 
-std::optional<fs::path> on_path(const std::string& name) {
+std::optional<fs::path> find_on_path(const std::string& name) {
   auto program = find_program(name);
   if (!program || ::access(program->c_str(), X_OK) != 0) return std::nullopt;
   return fs::absolute(*program);
 }
 
-// The first number after `word`, or the first of all if `word` is empty.
-int number_after(std::string_view text, std::string_view word) {
+// Returns the first number after `word`.
+int find_number_after(std::string_view text, std::string_view word) {
   std::size_t at = text.find(word);
   if (at == std::string_view::npos) return 0;
   at = text.find_first_of("0123456789", at + word.size());
@@ -34,9 +34,8 @@ int number_after(std::string_view text, std::string_view word) {
 }
 
 // "g++ (Debian 12.2.0-14+deb12u1) 12.2.0" -> 12: the number after the vendor's parenthesis.
-int gcc_major(const std::string& version) {
-  std::size_t paren = version.find(')');
-  return number_after(std::string_view(version).substr(paren == std::string::npos ? 0 : paren), "");
+int find_gcc_major(const std::string& version) {
+  return find_number_after(version, version.find(')') == std::string::npos ? "" : ")");
 }
 
 struct Compiler {
@@ -46,8 +45,9 @@ struct Compiler {
   int major = 0;
 };
 
-// Nothing if it does not answer as a compiler would; an Error if it could not be asked.
-Expected<std::optional<Compiler>> ask_compiler(const fs::path& path) {
+// Runs `path --version`. Returns nothing if the output is not a compiler's; an error if it cannot
+// run.
+Expected<std::optional<Compiler>> probe_compiler(const fs::path& path) {
   SpawnOptions options;
   options.argv = {path.string(), "--version"};
   TRY_ASSIGN(auto result, run_command(options));
@@ -55,23 +55,23 @@ Expected<std::optional<Compiler>> ask_compiler(const fs::path& path) {
   compiler.path = path;
   compiler.version = result.output.substr(0, result.output.find('\n'));
   compiler.is_clang = compiler.version.find("clang") != std::string::npos;
-  compiler.major =
-      compiler.is_clang ? number_after(compiler.version, "version") : gcc_major(compiler.version);
+  compiler.major = compiler.is_clang ? find_number_after(compiler.version, "version")
+                                     : find_gcc_major(compiler.version);
   if (result.exit_code != 0 || compiler.major == 0) return std::nullopt;
   return compiler;
 }
 
 bool is_new_enough(const Compiler& compiler) {
-  return compiler.major >= (compiler.is_clang ? kOldestClang : kOldestGcc);
+  return compiler.major >= (compiler.is_clang ? kMinClang : kMinGcc);
 }
 
-Expected<Compiler> requested_compiler(const std::string& name) {
-  auto path = on_path(name);
+Expected<Compiler> find_requested_compiler(const std::string& name) {
+  auto path = find_on_path(name);
   if (!path) {
     return fail("the compiler '" + name + "' was not found",
                 "give --compiler the name or full path of clang++ (14 or newer) or g++");
   }
-  TRY_ASSIGN(auto compiler, ask_compiler(*path));
+  TRY_ASSIGN(auto compiler, probe_compiler(*path));
   if (!compiler) {
     return fail("'" + path->string() + "' does not answer --version as a C++ compiler would");
   }
@@ -82,17 +82,17 @@ Expected<Compiler> requested_compiler(const std::string& name) {
   return *compiler;
 }
 
-Expected<Compiler> best_compiler() {
+Expected<Compiler> find_best_compiler() {
   std::vector<std::string> names{"clang++"};
-  for (int major = kNewestClang; major >= kOldestClang; --major) {
+  for (int major = kMaxClang; major >= kMinClang; --major) {
     names.push_back("clang++-" + std::to_string(major));
   }
   names.push_back("g++");
   for (const auto& name : names) {
-    auto path = on_path(name);
+    auto path = find_on_path(name);
     if (!path) continue;
-    // One that cannot be asked now may be the one that earlier results were made with.
-    TRY_ASSIGN(auto compiler, ask_compiler(*path));
+    // A compiler that cannot be run now may have made earlier results, so it is not skipped.
+    TRY_ASSIGN(auto compiler, probe_compiler(*path));
     if (compiler && is_new_enough(*compiler)) return *compiler;
   }
   return fail(
@@ -102,17 +102,17 @@ Expected<Compiler> best_compiler() {
 
 // clang before 16 rejects std::vector of an incomplete type in C++20, which the headers of older
 // LibTorches have; those headers are C++17, so they are compiled as C++17.
-std::string language_standard(const Compiler& compiler, const LibTorch& torch) {
+std::string choose_standard(const Compiler& compiler, const LibTorch& torch) {
   int major = std::atoi(torch.version.c_str());
-  int minor = number_after(torch.version, ".");
+  int minor = find_number_after(torch.version, ".");
   bool is_recent = major > 2 || (major == 2 && minor >= 13);
   return compiler.is_clang && compiler.major < 16 && !is_recent ? "-std=c++17" : "-std=c++20";
 }
 
-// Flags that keep a snippet's code the same whatever else its unit holds. g++ decides what to
-// inline and specialise by the whole unit (how often a function is called and with which arguments,
-// the cost of its out-of-line copy); so all inlining is left to its early inliner, which looks only
-// at one function and its callees, with higher limits than usual.
+// Flags that keep a snippet's code the same whatever else is in its unit. g++ decides about
+// inlining and specialisation by the whole unit (how often a function is called and with which
+// arguments, the cost of its out-of-line copy); so all inlining is left to its early inliner, which
+// looks only at one function and its callees, with higher limits than usual.
 std::vector<std::string> snippet_flags(bool is_clang) {
   if (is_clang) return {"-fvisibility=hidden"};
   return {"-fvisibility=hidden",
@@ -138,19 +138,19 @@ std::vector<std::string> snippet_flags(bool is_clang) {
           "--param=large-unit-insns=1000000000"};
 }
 
-// `special`: those between the flags of every source and those that LibTorch's headers need.
+// `special`: inserted before the flags that LibTorch's headers need.
 std::vector<std::string> compile_flags(const Compiler& compiler, const LibTorch& torch,
                                        const std::vector<std::string>& special) {
-  std::vector<std::string> flags{language_standard(compiler, torch), "-O2", "-fPIC"};
+  std::vector<std::string> flags{choose_standard(compiler, torch), "-O2", "-fPIC"};
   flags.insert(flags.end(), special.begin(), special.end());
   for (const auto& define : torch.defines) flags.push_back("-D" + define);
   for (const auto& folder : torch.include_dirs) {
     flags.push_back("-isystem");
     flags.push_back(folder.string());
   }
-  if (torch.cuda_headers)
-    flags.push_back("-I" + torch.cuda_headers->string());  // may be the system's
-  // For __FILE__ in LibTorch's own messages: its length would affect the addresses of data.
+  // Not -isystem, as it may be the system's folder.
+  if (torch.cuda_headers) flags.push_back("-I" + torch.cuda_headers->string());
+  // For __FILE__ in LibTorch's messages: its length would affect the addresses of data.
   flags.push_back("-fmacro-prefix-map=" + torch.root.string() + "=" + kLibraryLink);
   return flags;
 }
@@ -167,7 +167,7 @@ std::vector<std::string> linker_flags(const LibTorch& torch) {
 
 Expected<Toolchain> find_toolchain(const std::optional<std::string>& requested,
                                    const LibTorch& libtorch) {
-  TRY_ASSIGN(auto compiler, requested ? requested_compiler(*requested) : best_compiler());
+  TRY_ASSIGN(auto compiler, requested ? find_requested_compiler(*requested) : find_best_compiler());
   TRY(check_measured("the compiler", compiler.path));
   Toolchain toolchain;
   toolchain.compiler = compiler.path;
