@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "core/base/content_hash.h"
+#include "core/compile/cpp/generate_body.h"
 #include "core/compile/cpp/global_setup.h"
 #include "core/compile/cpp/self_contained.h"
 #include "core/compile/source_writer.h"
-#include "core/definitions/axes.h"
 #include "core/results/verification.h"
 
 namespace instr {
@@ -21,312 +21,7 @@ namespace {
 // Part of every symbol: increment it when generated code changes.
 constexpr std::string_view kGeneratorVersion = "4";
 
-void write_arguments(Writer& out, const Signature& signature) {
-  std::string uses;
-  for (const auto& argument : signature.arguments) uses += "(void)" + argument + "; ";
-  out.glue_at(signature.where, uses);
-}
-
-void write_module(Writer& out, const Text& module) {
-  out.glue("auto instr_module =");
-  out.user(module);
-  out.glue(";");
-}
-
-Body body_of(const Variant& variant) { return facts_of(variant.backend).body; }
-
-// `call` for each argument in turn, whose name takes the place of @.
-std::string for_each_argument(const Signature& signature, std::string_view call) {
-  std::string text;
-  for (const auto& argument : signature.arguments) {
-    for (char c : call) text += c == '@' ? argument : std::string(1, c);
-    text += ' ';
-  }
-  return text;
-}
-
-// The arguments to pass where the original ones must not change.
-std::string copies_of_arguments(const Signature& signature) {
-  const std::string copies = for_each_argument(signature, "instr_support::copy_of(@),");
-  return copies.substr(0, copies.rfind(','));
-}
-
-// The call that runs what write_script() and write_preparation() made, with these arguments: a
-// graph has been captured with its own.
-std::string script_call(const Variant& variant, const std::string& arguments) {
-  switch (body_of(variant)) {
-    case Body::kCapturedScript: return "instr_graph_.replay()";
-    case Body::kStatement:
-    case Body::kScript:
-    case Body::kPackage:
-    case Body::kTraced:
-    case Body::kCompiled:
-    case Body::kLazy: break;
-  }
-  return fmt::format("instr_script_.forward({{{}}})", arguments);
-}
-
-void write_package(Writer& out, const Variant& variant) {
-  out.glue_at(variant.package->where, "instr_support::Package instr_script_(" +
-                                          to_cpp_literal(variant.package->code) + ");");
-}
-
-void write_traced_module(Writer& out, const Signature& signature) {
-  std::vector<std::string> names;
-  for (const auto& argument : signature.arguments) names.push_back(to_cpp_literal(argument));
-  out.glue_at(
-      signature.where,
-      fmt::format("torch::jit::Module instr_script_ = instr_support::traced(instr_module, "
-                  "{{{}}}{}{});",
-                  join_names(names), names.empty() ? "" : ", ", join_names(signature.arguments)));
-}
-
-void write_script_module(Writer& out, const Variant& variant) {
-  const Signature& signature = *variant.signature;
-  if (variant.torchscript->empty()) return write_traced_module(out, signature);
-  std::string text = "std::string instr_text_ = \"def forward(self\"";
-  for (const auto& argument : signature.arguments) {
-    text += fmt::format(" + instr_support::script_argument({}, {})", to_cpp_literal(argument),
-                        argument);
-  }
-  text += " + \"):\\n\"";
-  for (const auto& line : to_lines(format_script_body(variant.torchscript->code))) {
-    if (!line.empty()) text += " " + to_cpp_literal(line + "\n");
-  }
-  text += " " + to_cpp_literal("    return " + signature.output + "\n") + ";";
-  out.glue_at(signature.where, text);
-  out.glue_at(variant.module ? variant.module->where : variant.torchscript->where,
-              fmt::format("torch::jit::Module instr_script_ = instr_support::make_script("
-                          "instr_text_, {});",
-                          variant.module ? "&*instr_module" : "nullptr"));
-}
-
-void write_script(Writer& out, const Variant& variant) {
-  switch (body_of(variant)) {
-    case Body::kStatement:
-    case Body::kTraced:  // of Python alone
-    case Body::kCompiled:
-    case Body::kLazy: return;
-    case Body::kScript:
-    case Body::kCapturedScript: return write_script_module(out, variant);
-    case Body::kPackage: return write_package(out, variant);
-  }
-}
-
-void write_capture(Writer& out, const Variant& variant) {
-  const Signature& signature = *variant.signature;
-  out.glue_at(
-      signature.where,
-      fmt::format(
-          "instr_support::Captured<at::cuda::CUDAGraph> instr_graph_(instr_script_, {{{}}}, "
-          "{{{}}});",
-          join_names(signature.arguments), copies_of_arguments(signature)));
-}
-
-// The code that prepares the module; null: it runs as it is.
-const char* preparation_code(Preparation preparation) {
-  switch (preparation) {
-    case Preparation::kNone: break;
-    case Preparation::kFreeze: return "instr_script_ = instr_support::frozen(instr_script_);";
-    case Preparation::kOptimize: return "instr_script_ = instr_support::optimized(instr_script_);";
-    case Preparation::kFuse: return "instr_support::set_fuser(true);";
-    case Preparation::kDoNotFuse: return "instr_support::set_fuser(false);";
-  }
-  return nullptr;
-}
-
-// Turns the module that write_script() loaded into what runs.
-void write_preparation(Writer& out, const Variant& variant) {
-  if (const char* code = preparation_code(facts_of(variant.backend).preparation)) out.glue(code);
-  if (body_of(variant) == Body::kCapturedScript) write_capture(out, variant);
-}
-
-// Until the end of the scope, or of the forward pass.
-void write_autocast(Writer& out, const Variant& variant) {
-  if (!is_autocast(variant)) return;
-  out.glue(fmt::format("instr_support::Autocast instr_autocast_({});",
-                       variant.device == "cuda" ? "c10::kCUDA" : "c10::kCPU"));
-}
-
-// The measured code, without backward: the user's statement, or a call that we generate.
-void write_statement(Writer& out, const Variant& variant) {
-  write_autocast(out, variant);
-  if (is_script(variant.backend)) {
-    out.glue_at(variant.signature->where,
-                fmt::format("auto instr_output_ = {}.toTensor();",
-                            script_call(variant, join_names(variant.signature->arguments))));
-  } else if (variant.stmt) {
-    out.user(*variant.stmt);
-    out.glue(";");
-  } else if (variant.module && variant.signature) {
-    out.glue_at(variant.signature->where, fmt::format("auto instr_output_ = instr_module({});",
-                                                      join_names(variant.signature->arguments)));
-  }
-}
-
-std::string output_name(const Variant& variant) {
-  bool is_ours = is_script(variant.backend) || !variant.stmt;
-  return is_ours ? "instr_output_" : variant.signature->output;
-}
-
-std::string scalar(const Variant& variant) {
-  return output_name(variant) + (variant.reduce ? "." + *variant.reduce + "()" : "");
-}
-
-void write_backward(Writer& out, const Variant& variant) {
-  if (variant.autograd != Autograd::kForwardBackward) return;
-  if (!is_autocast(variant)) {
-    return out.glue_at(variant.signature->where, scalar(variant) + ".backward();");
-  }
-  out.glue_at(variant.signature->where, fmt::format("auto instr_loss_ = {};", scalar(variant)));
-  out.glue("instr_autocast_.end(); instr_loss_.backward();");
-}
-
-// Runs the statement before it is measured, and reports clearly if it cannot be measured.
-void write_trial(Writer& out, const Variant& variant) {
-  bool runs_script = is_script(variant.backend);
-  bool is_backward = variant.autograd == Autograd::kForwardBackward;
-  if (!runs_script && !is_backward) return;
-  const Signature& signature = *variant.signature;
-  std::string name = to_cpp_literal(signature.output);
-  if (runs_script) {
-    if (is_autocast(variant)) out.glue("{");
-    write_autocast(out, variant);
-    out.glue_at(signature.where,
-                fmt::format("instr_support::check_script_output({}, {});",
-                            script_call(variant, join_names(signature.arguments)), name));
-    if (is_autocast(variant)) out.glue("}");
-    out.glue("instr_context_->mark(instr_context_, INSTR_FIRST_RESULT);");
-  }
-  // TorchScript profiles its first runs and optimises after them.
-  out.glue(fmt::format("for (int instr_trial_ = 0; instr_trial_ != {}; ++instr_trial_) {{",
-                       runs_script ? 3 : 1));
-  write_statement(out, variant);
-  if (is_backward) {
-    out.glue_at(
-        signature.where,
-        fmt::format("instr_support::check_differentiable(instr_support::as_output({}), {});",
-                    output_name(variant), name));
-    out.glue_at(signature.where,
-                fmt::format("instr_support::check_scalar(instr_support::as_output({}), {});",
-                            scalar(variant), name));
-  }
-  write_backward(out, variant);
-  out.glue("}");
-  if (runs_script) out.glue("instr_context_->mark(instr_context_, INSTR_READY);");
-}
-
-void write_body(Writer& out, const Variant& variant) {
-  bool needs_signature =
-      is_script(variant.backend) || variant.autograd == Autograd::kForwardBackward || !variant.stmt;
-  for (const auto& setup : variant.setups) {
-    out.user(setup);
-    out.glue(";");
-  }
-  if (needs_signature && !variant.signature) {
-    out.glue_at(
-        variant.where,
-        "static_assert(sizeof(torch::Tensor) == 0, \"instr_bench: a signature is needed\");");
-    return;
-  }
-  if (variant.signature) write_arguments(out, *variant.signature);
-  if (variant.module) write_module(out, *variant.module);
-  if (is_script(variant.backend)) {
-    out.glue("instr_context_->mark(instr_context_, INSTR_PREPARING);");
-    write_script(out, variant);
-    if (body_of(variant) != Body::kPackage) {
-      out.glue("instr_context_->take_module(instr_context_, &instr_script_);");
-    }
-    write_preparation(out, variant);
-  }
-  write_trial(out, variant);
-  out.glue("INSTR_BLOCKS_BEGIN(instr_context_) {");
-  write_statement(out, variant);
-  write_backward(out, variant);
-  out.glue("} INSTR_BLOCKS_END");
-}
-
-// The first runs of a script, which profile and then optimise it, on arguments of their own: what
-// is verified is the optimised code, on arguments that nothing has changed.
-void write_trials(Writer& out, const Variant& variant) {
-  if (body_of(variant) == Body::kCapturedScript) return;  // it had them before it was captured
-  const Signature& signature = *variant.signature;
-  out.glue(
-      "for (int instr_trial_ = 0; instr_trial_ != 2; ++instr_trial_) {\n"
-      "instr_verification_->begin(instr_verification_);");
-  write_autocast(out, variant);
-  out.glue_at(signature.where, fmt::format("auto instr_value_ = {};",
-                                           script_call(variant, copies_of_arguments(signature))));
-  if (variant.autograd == Autograd::kForwardBackward) {
-    out.glue("if (!instr_value_.isTensor()) break; auto instr_output_ = instr_value_.toTensor();");
-    write_backward(out, variant);
-  }
-  out.glue("}");
-}
-
-void write_verified_statement(Writer& out, const Variant& variant) {
-  if (is_script(variant.backend)) {
-    write_autocast(out, variant);
-    out.glue_at(variant.signature->where,
-                fmt::format("auto instr_value_ = {};",
-                            script_call(variant, join_names(variant.signature->arguments))));
-    out.glue(
-        "instr_support::hand_over(instr_verification_, \"\", instr_value_);\n"
-        "if (!instr_value_.isTensor()) break;\n"
-        "auto instr_output_ = instr_value_.toTensor();");
-  } else {
-    write_statement(out, variant);
-    out.glue_at(variant.signature->where,
-                fmt::format("instr_support::hand_over(instr_verification_, \"\", {});",
-                            output_name(variant)));
-  }
-  write_backward(out, variant);
-}
-
-// One run of the statement after a setup of its own, and the values to compare.
-void write_verification(Writer& out, const Variant& variant) {
-  for (const auto& setup : variant.setups) {
-    out.user(setup);
-    out.glue(";");
-  }
-  const Signature& signature = *variant.signature;
-  bool is_backward = variant.autograd == Autograd::kForwardBackward;
-  write_arguments(out, signature);
-  if (variant.module) write_module(out, *variant.module);
-  const char* module = is_script(variant.backend) ? "instr_script_"
-                       : variant.module           ? "*instr_module"
-                                                  : nullptr;
-  if (is_script(variant.backend)) {
-    write_script(out, variant);
-    write_preparation(out, variant);
-    write_trials(out, variant);
-  } else {
-    out.glue("if (instr_verification_->is_reference) {");
-    out.glue_at(signature.where, for_each_argument(signature, "instr_support::to_reference(@);"));
-    if (module != nullptr) out.glue("(*instr_module).to(torch::kDouble);");
-    out.glue("}");
-  }
-  if (is_backward) {
-    out.glue_at(signature.where, for_each_argument(signature, "instr_support::watch_gradient(@);"));
-    if (module != nullptr) out.glue(fmt::format("instr_support::watch_gradients({});", module));
-  }
-  // A loop, as the statement may expect one.
-  out.glue(
-      "instr_verification_->begin(instr_verification_);\n"
-      "for (int instr_run_ = 0; instr_run_ != 1; ++instr_run_) {");
-  write_verified_statement(out, variant);
-  if (is_backward) {
-    out.glue_at(signature.where, for_each_argument(signature,
-                                                   "instr_support::hand_over_gradients("
-                                                   "instr_verification_, \"@\", @);"));
-    if (module != nullptr) {
-      out.glue(fmt::format("instr_support::hand_over_gradients(instr_verification_, {});", module));
-    }
-  }
-  out.glue("}");
-}
-
-std::string body_text(const Variant& variant, Purpose purpose) {
+std::string generate_body(const Variant& variant, Purpose purpose) {
   Writer out("", /*with_places=*/false);
   if (purpose == Purpose::kMeasure) {
     write_body(out, variant);
@@ -336,7 +31,7 @@ std::string body_text(const Variant& variant, Purpose purpose) {
   return out.take();
 }
 
-std::string build_text(const BuildOptions* build) {
+std::string describe_build(const BuildOptions* build) {
   if (build == nullptr) return "";
   std::string text;
   for (const auto& folder : build->include_dirs) text += "I" + folder.string() + "\n";
@@ -352,7 +47,8 @@ std::string namespace_of(const Variant& variant) {
   return "instr_unit_" + content_hash(global_code(variant));
 }
 
-std::string function(const Variant& variant, const std::string& symbol, const std::string& head) {
+std::string generate_function(const Variant& variant, const std::string& symbol,
+                              const std::string& head) {
   Writer out(symbol, /*with_places=*/true);
   out.glue(fmt::format("namespace {} {{ {}(instr_context* instr_context_) {{",
                        namespace_of(variant), head));
@@ -361,18 +57,15 @@ std::string function(const Variant& variant, const std::string& symbol, const st
   return out.take();
 }
 
-// The statement of the loop, outside any loop: a break or a continue, which would skip the code to
-// be measured, then does not compile. Nothing is emitted for it.
-std::string loopless_function(const Variant& variant, const std::string& symbol) {
+// Generates the statement without the loop around it, where a break or continue, which would skip
+// the measured code, does not compile. The compiler emits nothing for it.
+std::string generate_loopless(const Variant& variant, const std::string& symbol) {
   if (!variant.stmt || is_script(variant.backend)) return "";
   Writer out(symbol, /*with_places=*/true);
   out.glue(fmt::format(
       "namespace {} {{ INSTR_NEVER_EMITTED {}_without_loop(instr_context* instr_context_) {{",
       namespace_of(variant), symbol));
-  for (const auto& setup : variant.setups) {
-    out.user(setup);
-    out.glue(";");
-  }
+  write_setups(out, variant);
   if (variant.module) write_module(out, *variant.module);
   out.glue("{");
   out.user(*variant.stmt);
@@ -387,16 +80,16 @@ std::string loopless_function(const Variant& variant, const std::string& symbol)
   return out.take();
 }
 
-// clang inlines a static function of a header if it is called but once in the unit. So that this
+// clang inlines a static function of a header if it is called only once in the unit. So that this
 // does not depend on the rest of the unit, everything is called twice.
-std::string snippet_function(const Variant& variant, const std::string& symbol) {
-  return function(variant, symbol, "INSTR_SNIPPET " + symbol) + "#ifdef __clang__\n" +
-         function(variant, symbol, "INSTR_SECOND_CALLER " + symbol + "_again") + "#endif\n" +
-         loopless_function(variant, symbol);
+std::string generate_snippet(const Variant& variant, const std::string& symbol) {
+  return generate_function(variant, symbol, "INSTR_SNIPPET " + symbol) + "#ifdef __clang__\n" +
+         generate_function(variant, symbol, "INSTR_SECOND_CALLER " + symbol + "_again") +
+         "#endif\n" + generate_loopless(variant, symbol);
 }
 
-// The output's name, declared in an outer scope, is used if the statement declares none of its own.
-std::string verification_function(const Variant& variant, const std::string& symbol) {
+// The output's name, declared in an outer scope, is used if the statement does not declare it.
+std::string generate_verification(const Variant& variant, const std::string& symbol) {
   Writer out(symbol, /*with_places=*/true);
   out.glue(
       fmt::format("namespace {} {{ namespace of_{} {{\n"
@@ -408,18 +101,13 @@ std::string verification_function(const Variant& variant, const std::string& sym
   return out.take();
 }
 
-// Headers that the backends need beyond the shared one.
-std::set<std::string> headers_of(std::span<const Variant> variants) {
+// Lists the headers that the backends need besides the shared one.
+std::set<std::string> list_headers(std::span<const Variant> variants) {
   std::set<std::string> headers;
   for (const Variant& variant : variants) {
     if (const char* header = facts_of(variant.backend).cuda_header) headers.insert(header);
   }
   return headers;
-}
-
-std::string function_for(Purpose purpose, const Variant& variant, const std::string& symbol) {
-  return purpose == Purpose::kMeasure ? snippet_function(variant, symbol)
-                                      : verification_function(variant, symbol);
 }
 
 }  // namespace
@@ -437,9 +125,9 @@ std::optional<std::string> parse_line_marker(const std::string& name) {
 std::string make_snippet_symbol(const Variant& variant, Purpose purpose) {
   std::string text{kGeneratorVersion};
   const bool is_verified = purpose == Purpose::kVerify && is_candidate(variant);
-  const std::string eager = is_verified ? body_text(eager_of(variant), purpose) : "";
-  for (const auto& part : {global_code(variant), body_text(variant, purpose),
-                           build_text(variant.build.get()), eager}) {
+  const std::string eager = is_verified ? generate_body(eager_of(variant), purpose) : "";
+  for (const auto& part : {global_code(variant), generate_body(variant, purpose),
+                           describe_build(variant.build.get()), eager}) {
     text += fmt::format("\n{}\n{}", part.size(), part);
   }
   return (purpose == Purpose::kMeasure ? "instr_snippet_" : "instr_verify_") + content_hash(text);
@@ -474,9 +162,10 @@ std::string generate_unit(std::span<const Variant> variants, Purpose purpose) {
       rest.glue("}");
       globals += rest.take();
     }
-    functions += function_for(purpose, variant, symbol);
+    functions += purpose == Purpose::kMeasure ? generate_snippet(variant, symbol)
+                                              : generate_verification(variant, symbol);
   }
-  for (const std::string& header : headers_of(variants)) {
+  for (const std::string& header : list_headers(variants)) {
     includes = "#include <" + header + ">\n" + includes;
   }
   if (purpose == Purpose::kVerify) return includes + globals + functions;
