@@ -118,7 +118,7 @@ Expected<Comparison> compare_sides(const AbArguments& options, const Gate& gate,
                                    std::vector<FieldDifference>& differences) {
   ResultSet sets[2];
   for (int i = 0; i < 2; ++i) {
-    sets[i] = result_set_of(sides[i].name, sides[i].recorder->header().value_or(ResultsHeader{}),
+    sets[i] = make_result_set(sides[i].name, sides[i].recorder->header().value_or(ResultsHeader{}),
                             sides[i].recorder->in_order_of(sides[i].variants));
   }
   std::vector<std::string> vary = options.gate.vary;

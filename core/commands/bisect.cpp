@@ -55,7 +55,7 @@ Expected<Comparison> measure_and_compare(const BisectArguments& options,
   progress.finish();
   if (!finished) return tl::unexpected(finished.error());
   return compare_with(baseline,
-                      result_set_of("this commit", recorder.header().value_or(ResultsHeader{}),
+                      make_result_set("this commit", recorder.header().value_or(ResultsHeader{}),
                                     recorder.in_order_of(variants)),
                       gate);
 }

@@ -62,11 +62,11 @@ ExpectedStatus run_compare(const CompareArguments& options) {
   TRY_ASSIGN(auto after, read_reference(options.files[1], options.gate.incomplete));
   TRY(check_selection(before.set, after.set, options.selection));
   auto selected = make_selector(options.selection);
-  before.set = only(std::move(before.set), selected);
+  before.set = keep_selected(std::move(before.set), selected);
   TRY(check_shard(before, after.set.results.header.shard, options.gate.incomplete));
   TRY_ASSIGN(auto differences,
              check_comparable(before, after.set.results.header, options.gate.vary));
-  after.set = only(std::move(after.set), selected);
+  after.set = keep_selected(std::move(after.set), selected);
   TRY(prepare_flames(options.flames, {&before.set, &after.set}));
   for (const ResultSet* set : {&before.set, &after.set}) {
     if (!options.gate.compare.wants_lines) break;

@@ -77,7 +77,7 @@ Expected<Measurement> stored(const std::string& word, const std::string& name_or
   TRY_ASSIGN(const auto key, resolve_key(word, keys));
   const auto found = std::find_if(
       all.begin(), all.end(), [&key](const Measurement& one) { return one.variant.key == key; });
-  TRY_ASSIGN(auto whole, whole_measurement(set, std::move(*found)));
+  TRY_ASSIGN(auto whole, add_profile(set, std::move(*found)));
   // Whatever is there by now, it is not the profile of this measurement.
   if (auto* counted = std::get_if<Counted>(&whole.outcome)) counted->profile.reset();
   return whole;

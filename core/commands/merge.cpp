@@ -24,7 +24,7 @@ struct MergeArguments {
 Expected<void> write_merged(const ResultSet& whole, ResultsTarget target) {
   TRY_ASSIGN(auto writer, ResultsWriter::create(std::move(target), whole.results.header));
   for (const Measurement& one : whole.results.measurements) {
-    auto written = whole_measurement(whole, one).and_then([&writer](const Measurement& all) {
+    auto written = add_profile(whole, one).and_then([&writer](const Measurement& all) {
       return writer.append(all);
     });
     if (!written) return written;

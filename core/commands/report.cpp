@@ -54,7 +54,7 @@ Expected<ReportData> of_files(const ReportArguments& options, const Acceptances&
     TRY_ASSIGN(auto set, find_baseline(name).and_then([&](const fs::path& file) {
       return read_any_result_set(file, name, options.incomplete);
     }));
-    files.push_back(only(std::move(set), selected));
+    files.push_back(keep_selected(std::move(set), selected));
   }
   const SeriesChoice of_metrics{{}, options.metrics, {}};
   return report_of_files(files, options.vary, accepted).map([&](ReportData&& data) {

@@ -288,7 +288,7 @@ Expected<void> record(const Run& run, const std::optional<Recording>& recording)
     return {};
   }
   TRY_ASSIGN(auto recorded,
-             recording->make_run(result_set_of("this run", *run.header, run.measurements)));
+             recording->make_run(make_result_set("this run", *run.header, run.measurements)));
   TRY_ASSIGN(const auto text, recording->add({std::move(recorded)}));
   print_message(text);
   return {};
@@ -323,7 +323,7 @@ ExitStatus show_counts(const RunOptions& options, const Run& run) {
 
 ExpectedStatus show_changes(const RunOptions& options, const Run& run, const Gate& gate,
                             const Reference& reference) {
-  auto after = result_set_of("this run", run.header.value_or(ResultsHeader{}), run.measurements);
+  auto after = make_result_set("this run", run.header.value_or(ResultsHeader{}), run.measurements);
   TRY_ASSIGN(auto comparison, compare_with(reference, after, gate));
   if (options.flames) {
     TRY(write_flames(*options.flames, comparison, reference.set, after));

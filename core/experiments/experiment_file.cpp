@@ -206,7 +206,7 @@ Expected<void> ExperimentLog::finish() { return file_.append(""); }
 namespace {
 
 // Of at least one.
-ResultSet result_set_of(std::string name, const std::vector<ExperimentRecord>& experiments) {
+ResultSet make_result_set(std::string name, const std::vector<ExperimentRecord>& experiments) {
   ResultSet set{std::move(name), {}, {}};
   const ExperimentRecord& first = experiments.front();
   set.results.header.started = first.timestamp;
@@ -230,7 +230,7 @@ Expected<ResultSet> read_any_result_set(const fs::path& file, std::string name,
         if (!are_experiments(bytes))
           return parse_result_set(bytes, file, std::move(name), incomplete);
         return whole_experiments(bytes, name, incomplete).map([&name](const auto& experiments) {
-          return result_set_of(std::move(name), experiments);
+          return make_result_set(std::move(name), experiments);
         });
       });
 }

@@ -26,12 +26,12 @@ constexpr std::array<std::pair<FailureKind, const char*>, 11> kFailureNames{{
     {FailureKind::kUnsupported, "unsupported"},
 }};
 
-// By how much each says about its variant.
+// In the order in which merged() prefers them.
 enum class Kind { kSkipped, kVerified, kTimed, kCounted, kFailed };
 
-Kind kind_of(const Measurement& one) {
-  if (std::holds_alternative<Skipped>(one.outcome)) return Kind::kSkipped;
-  const auto* counted = std::get_if<Counted>(&one.outcome);
+Kind kind_of(const Measurement& measurement) {
+  if (std::holds_alternative<Skipped>(measurement.outcome)) return Kind::kSkipped;
+  const auto* counted = std::get_if<Counted>(&measurement.outcome);
   if (counted == nullptr) return Kind::kFailed;
   if (counted->has_count()) return Kind::kCounted;
   return counted->timing ? Kind::kTimed : Kind::kVerified;
@@ -52,9 +52,9 @@ std::string busy_note(const std::vector<Measurement>& measurements) {
   std::size_t disturbed = 0;
   double max = 0;
   for (const Measurement& measurement : measurements) {
-    const auto* one = std::get_if<Counted>(&measurement.outcome);
-    if (one == nullptr || !one->timing) continue;
-    const double others = one->timing->others.value_or(0);
+    const auto* counted = std::get_if<Counted>(&measurement.outcome);
+    if (counted == nullptr || !counted->timing) continue;
+    const double others = counted->timing->others.value_or(0);
     ++timed;
     if (others > kBusyCores) ++disturbed;
     max = std::max(max, others);
@@ -82,7 +82,7 @@ std::optional<FailureKind> failure_kind_from(const std::string& name) {
 
 std::vector<Variant> variants_of(const std::vector<Measurement>& measurements) {
   std::vector<Variant> variants;
-  for (const Measurement& one : measurements) variants.push_back(one.variant);
+  for (const auto& measurement : measurements) variants.push_back(measurement.variant);
   return variants;
 }
 
@@ -90,8 +90,8 @@ Expected<std::vector<Measurement>> select(std::vector<Measurement> measurements,
                                           const Selection& selection) {
   if (measurements.empty() || selection == Selection{}) return measurements;
   TRY(check_selection(variants_of(measurements), selection));
-  std::erase_if(measurements, [is_selected = make_selector(selection)](const Measurement& one) {
-    return !is_selected(one.variant);
+  std::erase_if(measurements, [is_selected = make_selector(selection)](const Measurement& each) {
+    return !is_selected(each.variant);
   });
   return measurements;
 }
@@ -111,14 +111,14 @@ Measurement merged(Measurement first, Measurement second) {
   return first;
 }
 
-void MeasurementList::add(Measurement one) {
-  auto [place, is_new] = places_.try_emplace(one.variant.key, all_.size());
-  if (!is_new && kind_of(all_[place->second]) != kind_of(one)) {
-    all_[place->second] = merged(std::move(all_[place->second]), std::move(one));
+void MeasurementList::add(Measurement measurement) {
+  const auto [place, is_new] = places_.try_emplace(measurement.variant.key, all_.size());
+  if (!is_new && kind_of(all_[place->second]) != kind_of(measurement)) {
+    all_[place->second] = merged(std::move(all_[place->second]), std::move(measurement));
     return;
   }
   place->second = all_.size();
-  all_.push_back(std::move(one));
+  all_.push_back(std::move(measurement));
 }
 
 }  // namespace instr

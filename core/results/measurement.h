@@ -1,4 +1,4 @@
-// The result of measuring a variant: one of the possible outcomes.
+// The result of measuring a variant: counted, skipped or failed.
 #pragma once
 
 #include <cstdint>
@@ -44,46 +44,46 @@ struct Failure {
   std::string message;
 };
 
-// A reason that torch.compile() gave for a graph break or a recompilation, with its place.
+// A reason that torch.compile() gave for a graph break or a recompilation.
 struct CompilerNote {
-  std::string place;  // "layers.toml:12:3", or of a library; empty: not known
+  std::string place;  // "layers.toml:12:3", or a place in a library; empty: not known
   std::string reason;
   std::uint64_t count = 1;  // times
 
   bool operator==(const CompilerNote&) const = default;
 };
 
-// What a compiler of whole functions (torch.compile()) said of its work.
+// A report of a compiler of whole functions (torch.compile()).
 struct CompilerReport {
   std::vector<CompilerNote> graph_breaks = {};    // why there is more than one graph
-  std::vector<CompilerNote> recompilations = {};  // which guard failed
-  // Operators that it left to LibTorch, by name, and how many or how often.
+  std::vector<CompilerNote> recompilations = {};  // the guards that failed
+  // Operators that it left to LibTorch, by name, with their number.
   std::map<std::string, std::uint64_t> unlowered = {};
-  // All of its counters, by group and name.
+  // The counters of the compiler, by group and name.
   std::map<std::string, std::map<std::string, double>> counters = {};
 
   bool operator==(const CompilerReport&) const = default;
 };
 
-// All calls of one function by another, per iteration.
+// The calls of a function by another, per iteration.
 struct CallCost {
-  std::size_t callee = 0;  // its place among the functions of the measurement
+  std::size_t callee = 0;  // the index among the functions of the measurement
   double calls = 0;
-  double ir = 0;  // instructions of the callee, with all that it called
+  double ir = 0;  // instructions of the callee and the functions it called
 
   bool operator==(const CallCost&) const = default;
 };
 
-// What one function costs itself and how often it is called, per iteration of the statement.
+// The self cost and the calls of a function, per iteration of the statement.
 struct FunctionCost {
   std::string function;
   std::string object;  // file name of the shared object, without its folder
-  double ir = 0;       // instructions, without those of what it calls
+  double ir = 0;       // instructions, without those of functions it calls
   double calls = 0;
-  // If caches or branches were simulated: what else it cost, by Callgrind's names of the events
-  // (Dr, D1mr, Bcm, ...); those that are 0 may be missing.
+  // With simulated caches or branches: other events by Callgrind's names (Dr, D1mr, Bcm, ...); an
+  // event that did not occur may be missing.
   std::map<std::string, double> events = {};
-  std::vector<CallCost> callees = {};  // by place; none where the calls are not known
+  std::vector<CallCost> callees = {};  // by index; empty if the calls are not known
 
   bool operator==(const FunctionCost&) const = default;
 };
@@ -97,44 +97,40 @@ struct Counted {
   // Metric name (core/definitions/metrics.h) -> value per iteration; instructions are net of
   // the empty loop, "peak_bytes" are the highest live bytes above those at the iteration's start.
   std::map<std::string, double> metrics;
-  // Of a results file: metrics that it should have but whose value is invalid, with the place and
-  // the reason.
+  // Metrics of a results file with an invalid value, with the place and the reason.
   std::map<std::string, std::string> lost;
   std::uint64_t iterations = 0;  // of each block
   std::uint64_t warmup = 0;      // iterations before the first block
-  // The count comes out again: from block to block and, if there was anything to doubt, in another
-  // process.
+  // The count is the same in two blocks and, in case of doubt, in another process.
   bool steady = false;
-  // The statement leaves memory behind in each block, or allocates more in some than in others.
+  // The statement leaks memory in each block, or allocates more in some blocks than in others.
   bool changes_state = false;
-  // Instructions per iteration in two blocks: the last two, or the last one and the one that
-  // differs most from it; equal if steady.
+  // Instructions per iteration in two blocks: the last two, or the block that differs most from the
+  // last, and the last; equal if steady.
   double first_block_instructions = 0;
   double second_block_instructions = 0;
-  bool gated = true;                    // false: kWhyNotGated
-  std::vector<FunctionCost> functions;  // sorted by cost, highest first
-  // If each path of calls was counted by itself.
-  std::shared_ptr<const CallTree> call_tree = {};
-  std::shared_ptr<const LineCosts> lines = {};  // if they were asked for
+  bool gated = true;                               // false: kWhyNotGated
+  std::vector<FunctionCost> functions;             // sorted by cost, highest first
+  std::shared_ptr<const CallTree> call_tree = {};  // if each path of calls was counted separately
+  std::shared_ptr<const LineCosts> lines = {};     // if requested
   // If the calls of an interpreter were followed: its functions, the statement first.
   std::optional<std::vector<FollowedFunction>> followed = {};
   std::optional<std::filesystem::path> profile;  // with --keep-profiles
   std::optional<Timing> timing;
-  // Of an experiment.
-  std::optional<CompilerReport> compiler = {};
-  std::vector<OperatorTime> operators = {};  // one iteration's, the greatest self time first
+  std::optional<CompilerReport> compiler = {};  // of an experiment
+  std::vector<OperatorTime> operators = {};     // of one iteration of an experiment, by self time
 
-  // Whether instructions were counted, readable or not.
+  // True if instructions were counted, whether or not the count is valid.
   bool has_count() const { return metrics.contains(kInstructions) || lost.contains(kInstructions); }
 };
 
-// "1,200, then 1,204", of a count that is not steady.
+// Describes a count that is not steady: "1,200, then 1,204".
 std::string unsteady_counts(const Counted& counted);
 
 struct Measurement;
 
-// A note that other processes disturbed the times: "busy machine: during 3 of 9 timings …"; empty
-// if none did.
+// Makes a note if other processes disturbed the times: "busy machine: during 3 of 9 timings …";
+// else returns "".
 std::string busy_note(const std::vector<Measurement>& measurements);
 
 struct Skipped {
@@ -151,29 +147,28 @@ struct Measurement {
 
 std::vector<Variant> variants_of(const std::vector<Measurement>& measurements);
 
-// Those of selected variants. If there are measurements and none is selected, the error of
-// check_selection().
+// Selects measurements by their variants. If there are measurements and none is selected, returns
+// the error of check_selection().
 Expected<std::vector<Measurement>> select(std::vector<Measurement> measurements,
                                           const Selection& selection);
 
-// Two measurements of one variant, of its counts, its times or its verification, combined into one:
-// the parts of either are kept, but a failure of one is the variant's.
+// Merges two measurements of a variant, of its counts, its times or its verification. The result
+// has the parts of both, unless one of them is a failure.
 Measurement merged(Measurement first, Measurement second);
 
-// Adds another measurement of a run: merged with that of the variant's counts if it has the
-// variant's times or verification. Two of a kind stay two.
+// Collects the measurements of a run. Merges counts, times and verification of the same variant;
+// two measurements of the same kind stay separate.
 class MeasurementList {
  public:
-  // Makes room for `count` measurements.
   void reserve(std::size_t count) { all_.reserve(count); }
 
-  void add(Measurement one);
+  void add(Measurement measurement);
   const std::vector<Measurement>& all() const { return all_; }
   std::vector<Measurement> take() { return std::move(all_); }
 
  private:
   std::vector<Measurement> all_;
-  std::map<std::string, std::size_t> places_;  // of the last one with that key
+  std::map<std::string, std::size_t> places_;  // of the last measurement with that key
 };
 
 }  // namespace instr

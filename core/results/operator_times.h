@@ -1,4 +1,4 @@
-// Where time goes by operator, from the events of LibTorch's profiler.
+// Times by operator, from the events of LibTorch's profiler.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace instr {
 
-// One call of an operator, or one kernel of a device; nanoseconds since the first one began.
+// A call of an operator, or a kernel of a device; nanoseconds since the first one began.
 struct OperatorCall {
   std::string name;
   std::uint64_t start = 0;
@@ -22,12 +22,12 @@ struct OperatorTime {
   bool is_on_device = false;
   std::uint64_t calls = 0;
   std::uint64_t self = 0;   // nanoseconds, without the operators it calls
-  std::uint64_t total = 0;  // with them; for recursive calls, the outermost
+  std::uint64_t total = 0;  // with the operators it calls; of recursive calls, the outermost
 
   bool operator==(const OperatorTime&) const = default;
 };
 
-// By name and device, the greatest self time first.
+// Sums the times by name and device; the greatest self time first.
 std::vector<OperatorTime> times_by_operator(const std::vector<OperatorCall>& calls);
 
 }  // namespace instr

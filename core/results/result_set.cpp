@@ -16,32 +16,30 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// If a count is not the sum of its functions' costs, or of its call paths', one of the two was
-// edited.
+// The error for a count that is not the sum of its functions' or call paths' costs.
 tl::unexpected<Error> wrong_sum(const fs::path& file, const std::string& key, double ir,
                                 const SideKind& kind, double sum) {
-  return tl::unexpected(
-      Error{{file.string()},
-            fmt::format("`{}` has {} instructions, and its {}, in {}, have {} together",
-                        printable(key), ir, kind.things, side_path(file, kind).string(), sum),
-            "one of the two was edited: measure again"});
+  return fail_at({file.string()},
+                 fmt::format("`{}` has {} instructions, and its {}, in {}, have {} together",
+                             printable(key), ir, kind.things, side_path(file, kind).string(), sum),
+                 "one of the two was edited: measure again");
 }
 
 using Counts = std::unordered_map<std::string, double>;
 
-// The instructions, by key, of each count that can be read.
-std::shared_ptr<const Counts> counts_of(const Results& results) {
+// Collects the instructions of each valid count, by key.
+std::shared_ptr<const Counts> collect_counts(const Results& results) {
   auto counts = std::make_shared<Counts>();
-  for (const Measurement& one : results.measurements) {
-    const auto* counted = std::get_if<Counted>(&one.outcome);
+  for (const Measurement& measurement : results.measurements) {
+    const auto* counted = std::get_if<Counted>(&measurement.outcome);
     if (counted == nullptr) continue;
     const auto ir = counted->metrics.find(kInstructions);
-    if (ir != counted->metrics.end()) (*counts)[one.variant.key] = ir->second;
+    if (ir != counted->metrics.end()) (*counts)[measurement.variant.key] = ir->second;
   }
   return counts;
 }
 
-// The functions of a results file, each sum checked.
+// Opens the functions of a results file, and checks each sum.
 Expected<FunctionsOf> checked_functions(const fs::path& file, const Results& results,
                                         const Counts& counts, Incomplete incomplete) {
   return open_functions(file, results.header_line, incomplete,
@@ -52,7 +50,7 @@ Expected<FunctionsOf> checked_functions(const fs::path& file, const Results& res
                         });
 }
 
-// The same of call trees, each when it is needed.
+// Checks the sum of each call tree when it is read.
 CallTreesOf with_checked_sums(CallTreesOf trees, const fs::path& file,
                               std::shared_ptr<const Counts> counts) {
   return [trees = std::move(trees), file, counts = std::move(counts)](
@@ -72,22 +70,23 @@ FunctionsOf functions_from(std::map<std::string, std::vector<FunctionCost>> func
   return by_key(std::move(functions));
 }
 
-Expected<Measurement> whole_measurement(const ResultSet& set, Measurement one) {
-  TRY_ASSIGN(auto functions, set.functions(one.variant.key));
-  TRY_ASSIGN(auto tree, set.call_trees(one.variant.key));
-  TRY_ASSIGN(auto lines, set.lines(one.variant.key));
-  if (auto* counted = std::get_if<Counted>(&one.outcome)) {
+Expected<Measurement> add_profile(const ResultSet& set, Measurement measurement) {
+  const std::string& key = measurement.variant.key;
+  TRY_ASSIGN(auto functions, set.functions(key));
+  TRY_ASSIGN(auto tree, set.call_trees(key));
+  TRY_ASSIGN(auto lines, set.lines(key));
+  if (auto* counted = std::get_if<Counted>(&measurement.outcome)) {
     counted->functions = std::move(functions);
     counted->call_tree = std::move(tree);
     counted->lines = std::move(lines);
   }
-  return one;
+  return measurement;
 }
 
 Expected<ResultSet> parse_result_set(std::string_view bytes, const fs::path& file, std::string name,
                                      Incomplete incomplete) {
   TRY_ASSIGN(auto results, parse_results(bytes, file.string(), incomplete));
-  const auto counts = counts_of(results);
+  const auto counts = collect_counts(results);
   TRY_ASSIGN(auto functions, checked_functions(file, results, *counts, incomplete));
   TRY_ASSIGN(auto trees, read_side_file(file, kCallTreesFile));
   TRY_ASSIGN(auto lines, read_side_file(file, kLinesFile));
@@ -105,8 +104,8 @@ Expected<ResultSet> read_result_set(const fs::path& file, std::string name, Inco
       });
 }
 
-ResultSet result_set_of(std::string name, ResultsHeader header,
-                        std::vector<Measurement> measurements) {
+ResultSet make_result_set(std::string name, ResultsHeader header,
+                          std::vector<Measurement> measurements) {
   std::map<std::string, std::vector<FunctionCost>> functions;
   std::map<std::string, std::shared_ptr<const CallTree>> trees;
   std::map<std::string, std::shared_ptr<const LineCosts>> lines;
@@ -125,9 +124,9 @@ ResultSet result_set_of(std::string name, ResultsHeader header,
           by_key(std::move(lines))};
 }
 
-ResultSet only(ResultSet set, const std::function<bool(const Variant&)>& selected) {
+ResultSet keep_selected(ResultSet set, const std::function<bool(const Variant&)>& selected) {
   std::erase_if(set.results.measurements,
-                [&selected](const Measurement& one) { return !selected(one.variant); });
+                [&selected](const Measurement& each) { return !selected(each.variant); });
   return set;
 }
 

@@ -17,14 +17,14 @@
 
 namespace instr {
 
-// For result sets in memory: what a key has, or an empty value.
+// Makes a lookup of values by key, for result sets in memory; an unknown key has an empty value.
 template <class Value>
 auto by_key(std::map<std::string, Value> values) {
   // Shared, so that copying the result set does not copy the values.
   return [shared =
               std::make_shared<const decltype(values)>(std::move(values))](const std::string& key) {
-    auto found = shared->find(key);
-    return found == shared->end() ? Value{} : found->second;
+    const auto entry = shared->find(key);
+    return entry == shared->end() ? Value{} : entry->second;
   };
 }
 
@@ -38,22 +38,22 @@ struct ResultSet {
   LinesOf lines = {};           // may be empty
 };
 
-// With the functions, call trees and lines of its key, if it was counted.
-Expected<Measurement> whole_measurement(const ResultSet& set, Measurement one);
+// Adds the functions, call tree and lines to a counted measurement of the set.
+Expected<Measurement> add_profile(const ResultSet& set, Measurement measurement);
 
-// A results file with what is beside it. `name`: for messages.
+// Reads a results file with the files beside it. `name`: for messages.
 Expected<ResultSet> read_result_set(const std::filesystem::path& file, std::string name,
                                     Incomplete incomplete = Incomplete::kRefused);
 
-// The same from the file's bytes, as the caller has read them.
+// Parses the bytes of a results file, and reads the files beside it.
 Expected<ResultSet> parse_result_set(std::string_view bytes, const std::filesystem::path& file,
                                      std::string name, Incomplete incomplete);
 
-// Measurements in memory, with the functions and call trees they hold.
-ResultSet result_set_of(std::string name, ResultsHeader header,
-                        std::vector<Measurement> measurements);
+// Makes a result set of measurements in memory, with their functions, call trees and lines.
+ResultSet make_result_set(std::string name, ResultsHeader header,
+                          std::vector<Measurement> measurements);
 
-// Only the selected measurements.
-ResultSet only(ResultSet set, const std::function<bool(const Variant&)>& selected);
+// Keeps only the selected measurements.
+ResultSet keep_selected(ResultSet set, const std::function<bool(const Variant&)>& selected);
 
 }  // namespace instr

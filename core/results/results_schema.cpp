@@ -18,7 +18,7 @@ struct Member {
   Presence presence = Presence::kAlways;
 };
 
-// An object with these members and any others.
+// An object with these members; others are allowed.
 Json object_of(const std::vector<Member>& members) {
   Json properties = Json::object();
   Json required = Json::array();
@@ -44,7 +44,7 @@ Json pair_of(const Json& element) {
 template <class Facts>
 Json names_in(const Facts& facts) {
   Json names = Json::array();
-  for (const auto& one : facts) names.push_back(one.name);
+  for (const auto& fact : facts) names.push_back(fact.name);
   return {{"enum", std::move(names)}};
 }
 
@@ -71,7 +71,7 @@ Json fingerprint() {
   return schema;
 }
 
-// A line of a results file has a checksum; other outputs of the same lines have none.
+// The checksum, which other outputs of the same lines lack.
 Member check() {
   return {"check", "CRC-32 of the line's text without this member, in hexadecimal digits.", text(),
           Presence::kSometimes};
@@ -133,7 +133,7 @@ Json verification() {
                     {"reason", "The reason; empty if it passed.", text()}});
 }
 
-// The members that a measurement has if it ended in this way.
+// The members of a measurement with this outcome.
 struct OutcomeMembers {
   const char* outcome;
   std::vector<Member> members;
@@ -205,15 +205,15 @@ Json measurement() {
   };
   Json names = Json::array();
   Json rules = Json::array();
-  for (const OutcomeMembers& one : outcomes()) {
-    names.push_back(one.outcome);
+  for (const auto& [outcome, outcome_members] : outcomes()) {
+    names.push_back(outcome);
     Json required = Json::array();
-    for (Member member : one.members) {
+    for (Member member : outcome_members) {
       required.push_back(member.name);
       member.presence = Presence::kSometimes;
       members.push_back(std::move(member));
     }
-    rules.push_back({{"if", {{"properties", {{"outcome", {{"const", one.outcome}}}}}}},
+    rules.push_back({{"if", {{"properties", {{"outcome", {{"const", outcome}}}}}}},
                      {"then", {{"required", std::move(required)}}}});
   }
   members.push_back({"outcome",
@@ -233,7 +233,7 @@ Json end() {
   return schema;
 }
 
-// The schema of a line that has this member, or else another.
+// The schema of a line that has this member, or else `otherwise`.
 Json by_member(const char* name, const Json& schema, const Json& otherwise) {
   return {{"if", {{"required", Json::array({name})}}}, {"then", schema}, {"else", otherwise}};
 }

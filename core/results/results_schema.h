@@ -5,7 +5,7 @@
 
 namespace instr {
 
-// Members that it does not describe are allowed, as readers ignore them.
+// Other members than the described ones are allowed, as readers ignore them.
 nlohmann::ordered_json results_schema();
 
 }  // namespace instr

@@ -1,5 +1,5 @@
-// The checksum at the end of each line of a results file: a value that a disk, a transfer or an
-// editor has changed must not become a verdict.
+// The checksum at the end of each line of a results file detects values that a disk, a transfer or
+// an editor has changed.
 #pragma once
 
 #include <string>
@@ -7,10 +7,10 @@
 
 namespace instr {
 
-// A line's JSON object, with the checksum (CRC-32) of its text as a last member.
+// Adds the checksum (CRC-32) of a line's JSON object as its last member.
 std::string sealed(std::string line);
 
-// False if the line has such a checksum and differs from what was sealed.
+// False if the line has a checksum that does not match.
 bool is_as_sealed(std::string_view line);
 
 }  // namespace instr

@@ -17,7 +17,7 @@ namespace {
 struct Moments {
   double n = 0;
   double mean = 0;
-  double variance = 0;  // of the population that the values are a sample of
+  double variance = 0;  // of the population that was sampled
 };
 
 Moments moments_of(const std::vector<double>& values) {
@@ -29,15 +29,15 @@ Moments moments_of(const std::vector<double>& values) {
   return moments;
 }
 
-// The sum of the ranks of `a` among all values, equal ones sharing theirs, and what ties take from
-// the variance of that sum.
+// The sum of the ranks of `a` among all values, where equal values share a rank, and the amount by
+// which ties reduce the variance of that sum.
 struct Ranks {
   double sum = 0;
   double ties = 0;
 };
 
 Ranks ranks_of(const std::vector<double>& a, const std::vector<double>& b) {
-  std::vector<std::pair<double, bool>> all;  // value, whether it is one of a
+  std::vector<std::pair<double, bool>> all;  // value; true if it is from `a`
   for (double value : a) all.emplace_back(value, true);
   for (double value : b) all.emplace_back(value, false);
   std::sort(all.begin(), all.end());
@@ -79,7 +79,7 @@ double rank_test(const std::vector<double>& a, const std::vector<double>& b) {
   double all = n + m;
   double variance = n * m / 12 * (all + 1 - ranks.ties / (all * (all - 1)));
   if (variance <= 0) return 1;
-  // A whole number is told from its neighbours by half of one.
+  // The continuity correction of a half.
   double distance = std::max(std::abs(u - n * m / 2) - 0.5, 0.0);
   boost::math::normal distribution;
   double z = distance / std::sqrt(variance);
@@ -104,7 +104,7 @@ std::optional<std::pair<double, double>> ratio_interval(const std::vector<double
                                                         const std::vector<double>& after) {
   const auto n = static_cast<double>(before.size());
   const auto m = static_cast<double>(after.size());
-  // rank_test() without ties: that many ratios below a value, or fewer, reject it.
+  // rank_test() without ties: a value with so few ratios below it is rejected.
   const double z = boost::math::quantile(boost::math::normal(), 0.975);
   const double min = std::ceil(n * m / 2 - z * std::sqrt(n * m / 12 * (n + m + 1)) - 0.5);
   if (n == 0 || m == 0 || min < 1) return std::nullopt;
@@ -133,12 +133,12 @@ std::optional<Speedup> speedup(const std::vector<double>& before,
   double was = median(before);
   double is = median(after);
   if (was <= 0 || is <= 0) return std::nullopt;
-  Speedup found{was / is, std::max(t_test(before, after), rank_test(before, after)),
-                ratio_interval(before, after)};
-  if (auto& interval = found.interval) {
-    interval = {std::min(interval->first, found.ratio), std::max(interval->second, found.ratio)};
+  Speedup result{was / is, std::max(t_test(before, after), rank_test(before, after)),
+                 ratio_interval(before, after)};
+  if (auto& interval = result.interval) {
+    interval = {std::min(interval->first, result.ratio), std::max(interval->second, result.ratio)};
   }
-  return found;
+  return result;
 }
 
 }  // namespace instr

@@ -1,4 +1,4 @@
-// Whether two sets of times differ by more than chance.
+// Tests whether two sets of times differ by more than chance.
 #pragma once
 
 #include <optional>
@@ -8,12 +8,12 @@
 
 namespace instr {
 
-// Two-sided p-values: how likely times that far apart are where nothing differs. 1 where a side has
-// less than two values; 0 where each side's are all equal, and the sides' are not.
+// Two-sided p-values: how likely times that far apart are if nothing differs. 1 if a side has fewer
+// than two values; 0 if the values of each side are equal, and the sides differ.
 double t_test(const std::vector<double>& a, const std::vector<double>& b);     // Welch's
 double rank_test(const std::vector<double>& a, const std::vector<double>& b);  // Mann and Whitney's
 
-// Above this, they are the same.
+// The p-value above which times count as the same.
 inline constexpr double kSameAbove = 0.1;
 
 // True if this many times on either side can differ by more than chance: with too few, no
@@ -21,15 +21,15 @@ inline constexpr double kSameAbove = 0.1;
 bool can_differ(std::size_t before, std::size_t after);
 std::size_t min_repetitions();  // on either side
 
-// The ratios before / after that the rank test does not reject at 5%: bounds of the median of all
-// ratios of a value of the one side to one of the other (Hodges and Lehmann's). Nothing where there
-// are too few values to reject any, less than four of each.
+// The interval of ratios before / after that the rank test does not reject at 5%: bounds of the
+// median of all ratios of a value of one side to a value of the other (Hodges and Lehmann's).
+// Nothing with too few values to reject any ratio, fewer than four on each side.
 std::optional<std::pair<double, double>> ratio_interval(const std::vector<double>& before,
                                                         const std::vector<double>& after);
 
 struct Speedup {
   double ratio = 1;  // median of `before` / median of `after`: 2 is twice as fast
-  double p = 1;      // the greater one of both tests
+  double p = 1;      // the greater p-value of both tests
   std::optional<std::pair<double, double>> interval = {};  // 95%, the ratio in it
   bool is_same() const { return p > kSameAbove; }
 };
@@ -37,7 +37,7 @@ struct Speedup {
 // "1.42x ±2% (p=0.03)": the percentage is half the interval's width.
 std::string to_string(const Speedup& speedup);
 
-// Nothing where a side has no value above 0.
+// Returns nothing if a median is not above 0.
 std::optional<Speedup> speedup(const std::vector<double>& before, const std::vector<double>& after);
 
 }  // namespace instr

@@ -19,7 +19,7 @@ using Events = std::map<std::string, double>;
 double sum(const Events& events, std::initializer_list<const char*> names) {
   double total = 0;
   for (const char* name : names) {
-    if (auto found = events.find(name); found != events.end()) total += found->second;
+    if (const auto event = events.find(name); event != events.end()) total += event->second;
   }
   return total;
 }
@@ -64,12 +64,12 @@ constexpr auto kSimulated = std::to_array<Simulated>({
 });
 static_assert(std::equal(kSimulated.begin(), kSimulated.end(), kCacheMetrics.begin(),
                          kBranchMetrics.end(),
-                         [](const Simulated& one, const Metric& metric) {
-                           return std::string_view(one.metric) == metric.name;
+                         [](const Simulated& simulated, const Metric& metric) {
+                           return std::string_view(simulated.metric) == metric.name;
                          }),
               "each simulated metric has its events, in the order of the metrics");
 
-bool names_any(const std::vector<std::string>& metrics, std::span<const Metric> of) {
+bool has_any(const std::vector<std::string>& metrics, std::span<const Metric> of) {
   return std::any_of(metrics.begin(), metrics.end(), [of](const std::string& metric) {
     return find_metric(metric, of) != nullptr;
   });
@@ -78,7 +78,7 @@ bool names_any(const std::vector<std::string>& metrics, std::span<const Metric> 
 }  // namespace
 
 Simulation simulation_for(const std::vector<std::string>& metrics) {
-  return {names_any(metrics, kCacheMetrics), names_any(metrics, kBranchMetrics)};
+  return {has_any(metrics, kCacheMetrics), has_any(metrics, kBranchMetrics)};
 }
 
 std::vector<std::string> valgrind_options(const Simulation& simulation) {
@@ -92,9 +92,10 @@ std::vector<std::string> valgrind_options(const Simulation& simulation) {
 }
 
 std::optional<double> simulated_metric(const std::string& metric, const Events& events) {
-  auto known = std::find_if(kSimulated.begin(), kSimulated.end(),
-                            [&metric](const Simulated& one) { return metric == one.metric; });
-  return known == kSimulated.end() ? std::nullopt : std::optional(known->of(events));
+  for (const Simulated& simulated : kSimulated) {
+    if (metric == simulated.metric) return simulated.of(events);
+  }
+  return std::nullopt;
 }
 
 void add_simulated(std::map<std::string, double>& metrics, const Events& events) {

@@ -1,4 +1,4 @@
-// What Callgrind simulates besides counting instructions, and the metrics derived from it.
+// Callgrind's simulations of caches and branches, and the metrics derived from them.
 #pragma once
 
 #include <map>
@@ -25,16 +25,16 @@ inline constexpr const char* kSimulatedLL = "8388608,16,64";
 // The simulation needed for these metrics (core/definitions/metrics.h).
 Simulation simulation_for(const std::vector<std::string>& metrics);
 
-// Valgrind's options for it.
+// Valgrind's options for a simulation.
 std::vector<std::string> valgrind_options(const Simulation& simulation);
 
-// The value of a metric by these events, missing ones being 0; nothing if it is not one of
+// Computes a metric from these events, of which missing ones are 0; nothing if it is not one of
 // kCacheMetrics and kBranchMetrics.
 std::optional<double> simulated_metric(const std::string& metric,
                                        const std::map<std::string, double>& events);
 
-// Adds to `metrics` those derived from events, which are named as in Callgrind (Ir, Dr, D1mr, Bcm,
-// ...) and counted per iteration. Without simulation there are no events, and no metrics.
+// Adds the metrics derived from events, which have Callgrind's names (Ir, Dr, D1mr, Bcm, ...) and
+// are counted per iteration. Without a simulation there are no events, and no metrics.
 void add_simulated(std::map<std::string, double>& metrics,
                    const std::map<std::string, double>& events);
 

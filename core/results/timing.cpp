@@ -10,7 +10,7 @@ namespace instr {
 
 namespace {
 
-// Between the two values that lie next to it. `sorted` is not empty.
+// Interpolates between the two nearest values. `sorted` is not empty.
 double quantile(const std::vector<double>& sorted, double share) {
   double place = share * static_cast<double>(sorted.size() - 1);
   auto below = static_cast<std::size_t>(place);
@@ -21,9 +21,9 @@ double quantile(const std::vector<double>& sorted, double share) {
 }  // namespace
 
 const std::vector<double>& Timing::of(std::string_view metric) const {
-  static const std::vector<double> none;
-  auto found = values.find(metric);
-  return found == values.end() ? none : found->second;
+  static const std::vector<double> kEmpty;
+  const auto entry = values.find(metric);
+  return entry == values.end() ? kEmpty : entry->second;
 }
 
 double median(std::vector<double> values) {

@@ -1,5 +1,4 @@
-// Whether a variant computes the same as the eager one of its benchmark: the codes, how far values
-// may differ, and the verdict on the native worker's findings. Pure.
+// The verdict on whether a variant computes the same as the eager variant of its benchmark.
 #pragma once
 
 #include <optional>
@@ -31,17 +30,17 @@ struct Verification {
 
   bool operator==(const Verification&) const = default;
 
-  // A run with such a verification has failed.
+  // True if a run with this verification has failed.
   bool is_wrong() const {
     return code == VerificationCode::kFail || code == VerificationCode::kExceptionRaised ||
            code == VerificationCode::kEagerFailed || code == VerificationCode::kVerifierDidntRun;
   }
 };
 
-// Whether there is an eager variant to compare this one with.
+// True if there is an eager variant to compare this variant with.
 bool is_candidate(const Variant& variant);
 
-// The eager variant of the same benchmark.
+// Makes the eager variant of the same benchmark.
 Variant eager_of(const Variant& candidate);
 
 }  // namespace instr

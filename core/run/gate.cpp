@@ -52,7 +52,7 @@ tl::expected<std::optional<Reference>, Errors> find_reference(
   std::set<std::string> keys;
   for (const Variant& variant : variants) keys.insert(variant.key);
   reference.set =
-      only(std::move(reference.set), [&, selected = make_selector(selection)](auto& one) {
+      keep_selected(std::move(reference.set), [&, selected = make_selector(selection)](auto& one) {
         return keys.contains(one.key) || selected(one);
       });
   return std::optional(std::move(reference));
