@@ -119,7 +119,7 @@ Expected<Comparison> compare_sides(const AbArguments& options, const Gate& gate,
   ResultSet sets[2];
   for (int i = 0; i < 2; ++i) {
     sets[i] = make_result_set(sides[i].name, sides[i].recorder->header().value_or(ResultsHeader{}),
-                            sides[i].recorder->in_order_of(sides[i].variants));
+                              sides[i].recorder->in_order_of(sides[i].variants));
   }
   std::vector<std::string> vary = options.gate.vary;
   // The user's own build is not a field of the fingerprint.

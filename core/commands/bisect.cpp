@@ -56,7 +56,7 @@ Expected<Comparison> measure_and_compare(const BisectArguments& options,
   if (!finished) return tl::unexpected(finished.error());
   return compare_with(baseline,
                       make_result_set("this commit", recorder.header().value_or(ResultsHeader{}),
-                                    recorder.in_order_of(variants)),
+                                      recorder.in_order_of(variants)),
                       gate);
 }
 
