@@ -1,5 +1,5 @@
-// What the worker uses of CPython, declared here: all of it is of the stable ABI, whose symbols the
-// interpreter exports, so that neither its headers nor a second libpython are needed.
+// Declares the functions of CPython that the worker uses. All are in the stable ABI, whose symbols
+// the interpreter exports, so that neither its headers nor another libpython are needed.
 #pragma once
 
 #include <sys/types.h>

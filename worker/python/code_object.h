@@ -1,4 +1,4 @@
-// What find_code() points to (worker/unit.h) in a worker for Python: a code object, marshalled.
+// The target of find_code() (worker/unit.h) in a worker for Python: a marshalled code object.
 #pragma once
 
 #include <string>

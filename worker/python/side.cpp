@@ -37,21 +37,21 @@ long number_of(PyObject* object) {
   return number;
 }
 
-Came what_came_of(PyObject* described) {
-  if (PyObject_IsTrue(described) == 0) {
-    Py_DecRef(described);
-    return Came::kSuspended;
+Outcome read_outcome(PyObject* result) {
+  if (PyObject_IsTrue(result) == 0) {
+    Py_DecRef(result);
+    return Outcome::kSuspended;
   }
-  const std::string how = text_of(PySequence_GetItem(described, 0));
-  const auto number = static_cast<int>(number_of(PySequence_GetItem(described, 1)));
-  std::string text = text_of(PySequence_GetItem(described, 2));
-  Py_DecRef(described);
-  if (how == "exit") exit(number);
-  if (how == "end") return Came::kToItsEnd;
+  const std::string kind = text_of(PySequence_GetItem(result, 0));
+  const auto number = static_cast<int>(number_of(PySequence_GetItem(result, 1)));
+  std::string text = text_of(PySequence_GetItem(result, 2));
+  Py_DecRef(result);
+  if (kind == "exit") exit(number);
+  if (kind == "end") return Outcome::kFinished;
   caught.any = true;
   caught.line = number;
   caught.text = std::move(text);
-  return Came::kToAnException;
+  return Outcome::kRaised;
 }
 
 const torch_side::Caught& last_caught() { return caught; }
@@ -69,16 +69,17 @@ void prepare(int threads) {
   Py_DecRef(call(side_attribute("prepare"), checked(PyLong_FromLong(threads))));
 }
 
-// CPython looks at code that has run eight times, and after that settles within a few iterations.
+// CPython specialises code that has run eight times, and settles within a few iterations after
+// that.
 uint64_t warm_up_for(uint64_t iterations) {
   if (iterations >= 12) return 28;
   if (iterations >= 6) return 20;
   return iterations >= 2 ? 16 : 2;
 }
 
-// An entry is a call and a range: about 1,600 instructions.
+// An entry is a call and a range(): about 1,600 instructions.
 BlockEntry block_entry() { return {.max_ir = 3000, .is_same_for_one = false}; }
-// The numbers that a range makes are objects, of which those below 257 are always there.
+// A range() makes objects for numbers above 256; those below always exist.
 uint64_t max_block() { return 256; }
 
 Caught run_guarded(void (*body)(void*), void* argument) {

@@ -1,4 +1,4 @@
-// serve.py, which does whatever can be said in Python, and how it is called.
+// Calls of serve.py, the Python part of the worker.
 #pragma once
 
 #include <stdlib.h>
@@ -11,13 +11,13 @@
 
 namespace instr {
 
-// To be called first.
+// Sets the module of serve.py. To be called first.
 void set_side(PyObject* module);
 
-// An error in serve.py itself, or lack of memory, ends the process with Python's message.
+// Returns the object, or, if null, ends the process with Python's message: an error in serve.py.
 PyObject* checked(PyObject* object);
 
-// Takes the arguments.
+// Calls a function; releases it and the arguments.
 template <class... Arguments>
 PyObject* call(PyObject* function, Arguments... arguments) {
   PyObject* result = checked(
@@ -27,7 +27,7 @@ PyObject* call(PyObject* function, Arguments... arguments) {
   return result;
 }
 
-// The attribute of serve.py or of another object.
+// An attribute of serve.py.
 PyObject* side_attribute(const char* name);
 inline PyObject* attribute(PyObject* object, const char* name) {
   return checked(PyObject_GetAttrString(object, name));
@@ -37,15 +37,15 @@ inline PyObject* bytes_of(std::string_view text) {
   return checked(PyBytes_FromStringAndSize(text.data(), static_cast<ssize_t>(text.size())));
 }
 
-// Take the object.
+// These release the object.
 std::string text_of(PyObject* object);
 long number_of(PyObject* object);
 
-// What came of code, as serve.py describes it; takes it.
-enum class Came { kSuspended, kToItsEnd, kToAnException };
-Came what_came_of(PyObject* described);
+// How Python code ended. `result` is as serve.py returns it, and is released.
+enum class Outcome { kSuspended, kFinished, kRaised };
+Outcome read_outcome(PyObject* result);
 
-// Of the last kToAnException.
+// The exception of the last kRaised.
 const torch_side::Caught& last_caught();
 
 }  // namespace instr

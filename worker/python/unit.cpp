@@ -1,6 +1,6 @@
-// A unit of Python: a line for each variant, its symbol, a tab and its code in hexadecimal digits
-// (compile_snippets.py). It is read by C++, since whatever Python does in a host stays in the
-// interpreter's free lists, where a snippet would find it.
+// A unit for Python: a line for each variant, with its symbol, a tab and its code in hexadecimal
+// digits (compile_snippets.py). Read in C++, since objects that Python makes in a host stay in the
+// interpreter's free lists, which affect snippets.
 #include "worker/unit.h"
 
 #include <fstream>

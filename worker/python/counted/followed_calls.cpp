@@ -1,5 +1,5 @@
-// Which functions of Python call each other, and what they cost: noted by an evaluator of frames
-// (PEP 523), which the interpreter then calls for each of them instead of staying in its loop.
+// Notes the calls between Python functions and their costs, by an evaluator of frames (PEP 523),
+// which the interpreter calls for each frame.
 #include <pthread.h>
 #include <valgrind/callgrind.h>
 
@@ -12,10 +12,10 @@
 namespace instr {
 namespace {
 
-// What is noted lies in place and not on the heap, whose state affects the snippet.
+// Notes are not on the heap, whose state affects the snippet.
 constexpr uint32_t kMaxFunctions = 4096;
 constexpr uint32_t kMaxPairs = 4 * kMaxFunctions;
-constexpr uint32_t kDeepest = 16 * 1024;
+constexpr uint32_t kMaxDepth = 16 * 1024;
 constexpr uint64_t kMaxCalls = 20'000;
 
 struct Function {
@@ -23,11 +23,11 @@ struct Function {
   uint64_t self;
   uint64_t inclusive;  // of the outermost calls
   uint64_t calls;
-  uint32_t active;  // calls under way
+  uint32_t active;  // calls that have not returned
   bool is_recursive;
 };
 struct Pair {
-  uint32_t caller, callee;  // callee 0: none, since nothing calls the statement
+  uint32_t caller, callee;  // callee 0: an unused pair, since nothing calls the statement
   uint64_t inclusive;
   uint64_t calls;
 };
@@ -38,11 +38,11 @@ struct Call {
 
 Function functions[kMaxFunctions];
 Pair pairs[kMaxPairs];
-Call stack[kDeepest];
+Call stack[kMaxDepth];
 uint32_t function_count;
 uint32_t depth;
 uint64_t calls;
-uint64_t last;  // what had been counted when the running function last began or went on
+uint64_t last;  // counted instructions when the running function last began or continued
 bool is_too_much;
 pthread_t followed;
 uint64_t (*counted)();
@@ -54,13 +54,13 @@ uint32_t number_of_code(PyObject* code) {
     if (functions[i].code == code) return i;
   }
   if (function_count == kMaxFunctions) return 0;
-  Py_IncRef(code);  // its name is looked at later
+  Py_IncRef(code);  // its name is read later
   functions[function_count].code = code;
   return function_count++;
 }
 
-// The place of these two, perhaps still without them; null: there is no more room.
-Pair* pair_of(uint32_t caller, uint32_t callee) {
+// Finds or adds a pair; null if there is no more room.
+Pair* find_pair(uint32_t caller, uint32_t callee) {
   const uint32_t begin = (caller * 31 + callee) % kMaxPairs;
   for (uint32_t i = 0; i < kMaxPairs; ++i) {
     Pair& pair = pairs[(begin + i) % kMaxPairs];
@@ -70,7 +70,7 @@ Pair* pair_of(uint32_t caller, uint32_t callee) {
   return nullptr;
 }
 
-void charge_the_running() {
+void charge_running_function() {
   const uint64_t now = counted();
   functions[stack[depth].function].self += now - last;
   last = now;
@@ -78,10 +78,10 @@ void charge_the_running() {
 
 bool enter(PyObject* code) {
   if (is_too_much) return false;
-  charge_the_running();
+  charge_running_function();
   const uint32_t number = number_of_code(code);
-  is_too_much = number == 0 || depth + 1 == kDeepest || ++calls > kMaxCalls ||
-                pair_of(stack[depth].function, number) == nullptr;
+  is_too_much = number == 0 || depth + 1 == kMaxDepth || ++calls > kMaxCalls ||
+                find_pair(stack[depth].function, number) == nullptr;
   if (is_too_much) return false;
   Function& function = functions[number];
   function.calls += 1;
@@ -93,10 +93,10 @@ bool enter(PyObject* code) {
 
 void leave() {
   if (is_too_much) return;
-  charge_the_running();
+  charge_running_function();
   const Call call = stack[depth--];
   Function& function = functions[call.function];
-  Pair& pair = *pair_of(stack[depth].function, call.function);
+  Pair& pair = *find_pair(stack[depth].function, call.function);
   pair.calls += 1;
   if (--function.active != 0) return;
   function.inclusive += last - call.begin;
@@ -131,21 +131,21 @@ bool follow_calls(uint64_t (*total)()) {
 }
 
 std::string followed_calls() {
-  charge_the_running();
+  charge_running_function();
   replace_evaluator(usual);
   if (is_too_much) return "";
   functions[0].inclusive = 0;
   for (uint32_t i = 0; i < function_count; ++i) functions[0].inclusive += functions[i].self;
   std::string text = "{\"functions\": [";
   for (uint32_t i = 0; i < function_count; ++i) {
-    const Function& one = functions[i];
+    const Function& function = functions[i];
     if (i != 0) text += ", ";
-    text +=
-        "{\"code\": " + (i == 0 ? "null" : text_of(call(side_attribute("described"), one.code))) +
-        ", \"self\": " + std::to_string(one.self) +
-        ", \"inclusive\": " + std::to_string(one.inclusive) +
-        ", \"calls\": " + std::to_string(one.calls) +
-        ", \"recursive\": " + (one.is_recursive ? "true" : "false") + "}";
+    text += "{\"code\": " +
+            (i == 0 ? "null" : text_of(call(side_attribute("described"), function.code))) +
+            ", \"self\": " + std::to_string(function.self) +
+            ", \"inclusive\": " + std::to_string(function.inclusive) +
+            ", \"calls\": " + std::to_string(function.calls) +
+            ", \"recursive\": " + (function.is_recursive ? "true" : "false") + "}";
   }
   text += "], \"calls\": [";
   bool is_first = true;

@@ -1,4 +1,4 @@
-// What find_snippet() found last (worker/unit.h): a function in C has no code of Python with it.
+// The Python code that find_snippet() found last (worker/unit.h), for the functions below.
 #pragma once
 
 #include <string_view>

@@ -6,12 +6,12 @@
 namespace instr {
 namespace {
 
-// Not of the stable ABI, and found when needed.
+// Functions outside the stable ABI, found when needed.
 struct Api {
   void* (*interpreter)();
   Evaluator (*get)(void* interpreter);
   void (*set)(void* interpreter, Evaluator evaluator);
-  PyObject* (*code)(void* frame);  // a new reference; null: of CPython 3.11, which has no function
+  PyObject* (*code)(void* frame);  // returns a new reference; null in CPython 3.11
 };
 Api api;
 

@@ -1,4 +1,4 @@
-// What evaluates the interpreter's frames (PEP 523), and may be replaced.
+// The interpreter's evaluator of frames (PEP 523), which may be replaced.
 #pragma once
 
 #include "worker/python/api.h"
@@ -7,13 +7,13 @@ namespace instr {
 
 using Evaluator = PyObject* (*)(void* thread, void* frame, int raises);
 
-// Whether this interpreter has all that it takes. To be called first.
+// True if this interpreter has the necessary functions. To be called first.
 bool can_evaluate_frames();
 
-// Returns the one before.
+// Returns the previous evaluator.
 Evaluator replace_evaluator(Evaluator evaluator);
 
-// Borrowed: the frame keeps it alive.
+// Returns a borrowed reference: the frame keeps the code alive.
 PyObject* code_of_frame(void* frame);
 
 }  // namespace instr

@@ -10,12 +10,12 @@ namespace instr {
 namespace {
 
 constexpr unsigned kClasses = 40;  // blocks of up to 64 KiB
-constexpr uint64_t kLevel = 64;  // blocks; a description of the processor takes fewer of each class
+constexpr uint64_t kLevel = 64;    // blocks; a processor's description takes fewer of each class
 constexpr uint64_t kMax = 1 << 20;
-void* volatile last;  // so that no compiler leaves out what only takes room
+void* volatile last;  // so that compilers do not remove the allocations
 
-// Uses up the free blocks of each class, and makes new ones up to a multiple of kLevel, at least
-// one: what was taken since the last time is then the same whatever it was.
+// Uses up the free blocks of each class, and makes new ones, at least one, up to a multiple of
+// kLevel: after two calls, the number of blocks taken in between does not matter.
 void level() {
   for (unsigned i = 0; i < kClasses; ++i) {
     const BlocksMade before = blocks_made(i);

@@ -1,7 +1,7 @@
-// Since 3.11, CPython specialises an instruction for what it meets, and makes it general again, or
-// specialises it anew, after a number of executions that met something else. So the cost of a
-// statement depends on how often it was run before. Here this comes to an end: whatever can
-// be specialised is, for what it meets first, and stays as it is.
+// Since 3.11, CPython specialises an instruction for the types it meets, and makes it general
+// again, or specialises it anew, after a number of executions that met others. So the cost of a
+// statement depends on how often it ran before. This ends here: each instruction that can be
+// specialised is specialised for the types that it meets first, and never changes again.
 #include "worker/python/counted/settled_code.h"
 
 #include <stdint.h>
@@ -14,15 +14,15 @@
 namespace instr {
 namespace {
 
-// What is noted lies in place and not on the heap, whose state affects the snippet.
+// Notes are not on the heap, whose state affects the snippet.
 constexpr uint32_t kMaxCodes = 4096;  // a power of two
 constexpr uint32_t kMaxInstructions = 128 * 1024;
 
-// How this interpreter specialises (serve.py).
+// The interpreter's way of specialising (adaptation() in serve.py).
 struct Adaptation {
   bool is_known;
   long size_at, code_begins;  // in a code object
-  uint8_t caches[256];        // by opcode: units of two bytes that follow
+  uint8_t caches[256];        // by opcode: the number of two-byte caches that follow
   uint8_t is_general[256];    // by opcode: not a special form
 };
 
@@ -63,30 +63,30 @@ void find_instructions(PyObject* code) {
   }
 }
 
-// Takes the bytes.
+// Copies a table of adaptation() and releases it.
 void copy_table(uint8_t (&table)[256], PyObject* bytes) {
   memcpy(table, PyBytes_AsString(checked(bytes)), sizeof table);
   Py_DecRef(bytes);
 }
 
-// Of the number beside an instruction: of executions until a general one is specialised; of what a
-// specialised one meets that it was not made for, until it is general or specialised anew. The
-// lowest four bits say how large the number is to be the next time.
+// Values of the counter beside an instruction. A general instruction is specialised after so many
+// executions; a specialised one becomes general, or is specialised anew, after so many executions
+// with other types. The lowest four bits are the exponent of the next value.
 constexpr uint16_t kAtOnce = 1;
 constexpr uint16_t kNever = 0xFFF0;
 
 }  // namespace
 
 void learn_adaptation() {
-  PyObject* found = call(side_attribute("adaptation"));
-  if (PyObject_IsTrue(found) != 0 && can_evaluate_frames()) {
-    adaptation.size_at = number_of(PySequence_GetItem(found, 0));
-    adaptation.code_begins = number_of(PySequence_GetItem(found, 1));
-    copy_table(adaptation.caches, PySequence_GetItem(found, 2));
-    copy_table(adaptation.is_general, PySequence_GetItem(found, 3));
+  PyObject* description = call(side_attribute("adaptation"));
+  if (PyObject_IsTrue(description) != 0 && can_evaluate_frames()) {
+    adaptation.size_at = number_of(PySequence_GetItem(description, 0));
+    adaptation.code_begins = number_of(PySequence_GetItem(description, 1));
+    copy_table(adaptation.caches, PySequence_GetItem(description, 2));
+    copy_table(adaptation.is_general, PySequence_GetItem(description, 3));
     adaptation.is_known = true;
   }
-  Py_DecRef(found);
+  Py_DecRef(description);
 }
 
 namespace torch_side {
@@ -111,8 +111,9 @@ void end_noting_code() {
   }
 }
 
-// First, what was specialised for something else is given up, and anything tried again. In the last
-// iteration all that can be specialised is, for what it meets first.
+// Before the last iteration, specialised instructions may become general, and general ones are
+// tried again. In the last iteration, general ones are specialised for the types that they meet
+// first.
 void settle_code(uint64_t iterations_left) {
   for (uint32_t i = 0; i < instruction_count; ++i) {
     const bool is_general = adaptation.is_general[*instructions[i]] != 0;

@@ -1,9 +1,10 @@
-// Code that the interpreter rewrites as it runs, brought to rest (worker/torch_side.h).
+// Ends the interpreter's specialisation of running code (settle_code() in worker/torch_side.h).
 #pragma once
 
 namespace instr {
 
-// How it does that, learnt before anything is measured, since this leaves traces on the heap.
+// Reads how this interpreter specialises code. To be called before anything is measured, since it
+// leaves traces on the heap.
 void learn_adaptation();
 
 }  // namespace instr

@@ -1,4 +1,4 @@
-// A snippet that is counted, and the start of the worker that does.
+// Runs a Python snippet to be counted, and starts the worker.
 #include <valgrind/callgrind.h>
 
 #include "worker/abi.h"
@@ -17,7 +17,7 @@ PyObject* next_block(PyObject*, PyObject*) {
   return PyLong_FromUnsignedLongLong(context->next_block(context));
 }
 
-// What comes meanwhile is not simulated: it takes a fraction of the time.
+// Switches simulation: code that is not counted runs much faster without.
 PyObject* simulate(PyObject*, PyObject* on) {
   if (PyObject_IsTrue(on) != 0) {
     CALLGRIND_START_INSTRUMENTATION;
@@ -31,7 +31,7 @@ void run(std::string_view code, instr_context* given) {
   static PyMethodDef next_block_method{"next_block", next_block, METH_O, nullptr};
   static PyMethodDef simulate_method{"simulate", simulate, METH_O, nullptr};
   context = given;
-  what_came_of(call(side_attribute("run"), bytes_of(code),
+  read_outcome(call(side_attribute("run"), bytes_of(code),
                     checked(PyCFunction_NewEx(&next_block_method, nullptr, nullptr)),
                     checked(PyCFunction_NewEx(&simulate_method, nullptr, nullptr))));
 }

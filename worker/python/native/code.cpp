@@ -1,4 +1,4 @@
-// Code of Python: a snippet as a generator, which is suspended by nature.
+// Runs Python code natively: a snippet is a generator, which can be suspended.
 #include <ATen/DLConvertor.h>
 #include <unistd.h>
 
@@ -20,8 +20,8 @@ T& target_of(PyObject* pointer) {
   return *static_cast<T*>(PyLong_AsVoidPtr(pointer));
 }
 
-// A function for Python that calls this one with the target.
-PyObject* function_on(PyMethodDef& method, void* target) {
+// Makes a Python function that calls `method` with the target.
+PyObject* bind(PyMethodDef& method, void* target) {
   PyObject* pointer = checked(PyLong_FromVoidPtr(target));
   PyObject* function = checked(PyCFunction_NewEx(&method, pointer, nullptr));
   Py_DecRef(pointer);
@@ -37,8 +37,7 @@ class SuspendedCode::Implementation {
   Implementation(const PythonCode& code, Listener listener)
       : listener_(std::move(listener)), pid_(getpid()) {
     static PyMethodDef mark_method{"mark", mark, METH_O, nullptr};
-    snippet_ =
-        call(side_attribute("Suspended"), bytes_of(code), function_on(mark_method, &listener_));
+    snippet_ = call(side_attribute("Suspended"), bytes_of(code), bind(mark_method, &listener_));
   }
 
   ~Implementation() { Py_DecRef(snippet_); }
@@ -51,9 +50,9 @@ class SuspendedCode::Implementation {
     if (getpid() != pid_) end_process();  // a process that the snippet forked came here
     listener_.on_block_end();
     seconds_ = std::chrono::duration<double>(Clock::now() - begin).count();
-    const Came came = what_came_of(result);
-    if (came == Came::kToAnException) caught_ = last_caught();
-    return came == Came::kSuspended;
+    const Outcome outcome = read_outcome(result);
+    if (outcome == Outcome::kRaised) caught_ = last_caught();
+    return outcome == Outcome::kSuspended;
   }
 
   double seconds() const { return seconds_; }
@@ -82,7 +81,7 @@ const torch_side::Caught& SuspendedCode::caught() const { return implementation_
 
 namespace {
 
-// instr_compiler.py, which lies beside serve.py.
+// An attribute of instr_compiler.py, which is beside serve.py.
 PyObject* compiler_attribute(const char* name) {
   static PyObject* const module = [] {
     PyObject* system = checked(PyImport_ImportModule("sys"));
@@ -127,7 +126,7 @@ PyObject* begin(PyObject* self, PyObject*) {
   return none();
 }
 
-// (name, a DLPack capsule or an empty text, what there is instead of a tensor)
+// `given`: name, a DLPack capsule or an empty text, and a description of a value that is no tensor.
 PyObject* take(PyObject* self, PyObject* given) {
   auto& verification = target_of<instr_verification>(self);
   const std::string name = text_of(PySequence_GetItem(given, 0));
@@ -150,10 +149,9 @@ PyObject* take(PyObject* self, PyObject* given) {
 void call_verifier(const void* code, instr_verification* verification) {
   static PyMethodDef begin_method{"begin", begin, METH_O, nullptr};
   static PyMethodDef take_method{"take", take, METH_O, nullptr};
-  what_came_of(call(side_attribute("verify"), bytes_of(*static_cast<const PythonCode*>(code)),
+  read_outcome(call(side_attribute("verify"), bytes_of(*static_cast<const PythonCode*>(code)),
                     checked(PyLong_FromLong(verification->is_reference)),
-                    function_on(begin_method, verification),
-                    function_on(take_method, verification)));
+                    bind(begin_method, verification), bind(take_method, verification)));
 }
 
 }  // namespace instr
