@@ -6,6 +6,7 @@
 #include "core/compare/attribution.h"
 #include "core/report/comparison_text.h"
 #include "core/results/functions_file.h"
+#include "tests/golden.h"
 #include "tests/testing.h"
 
 namespace instr::call_changes_test {

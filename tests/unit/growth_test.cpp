@@ -31,23 +31,23 @@ class Growth : public HistoryTest {
 using Found = std::vector<std::pair<std::string, int>>;
 
 TEST_F(Growth, IsWhatLiesBeyondTheLimit) {
-  add(run_of(1, {{"a", 1000}, {"b", 1000}, {"c", 1000}, {"d", 1000}}));
-  add(run_of(2, {{"a", 1005}, {"b", 1006}, {"c", 900}, {"d", 1000}}));
+  add(make_run(1, {{"a", 1000}, {"b", 1000}, {"c", 1000}, {"d", 1000}}));
+  add(make_run(2, {{"a", 1005}, {"b", 1006}, {"c", 900}, {"d", 1000}}));
   EXPECT_EQ(growth(), (Found{{"b", 2}}));
 }
 
 TEST_F(Growth, IsNotWhatWasUndone) {
-  add(run_of(1, {{"a", 1000}, {"b", 1000}}));
-  add(run_of(2, {{"a", 1100}, {"b", 1100}}));
+  add(make_run(1, {{"a", 1000}, {"b", 1000}}));
+  add(make_run(2, {{"a", 1100}, {"b", 1100}}));
   EXPECT_EQ(growth(), (Found{{"a", 2}, {"b", 2}}));
-  add(run_of(3, {{"a", 1003}, {"b", 1050}}));
+  add(make_run(3, {{"a", 1003}, {"b", 1050}}));
   EXPECT_EQ(growth(), (Found{{"b", 2}}));
 }
 
 TEST_F(Growth, IsNotWhatWasAcceptedOrKnownBefore) {
-  add(run_of(1, {{"a", 1000}, {"b", 1000}}));
-  add(run_of(2, {{"a", 1100}, {"b", 1100}}));
-  add(run_of(3, {{"a", 1200}, {"b", 1100}}));
+  add(make_run(1, {{"a", 1000}, {"b", 1000}}));
+  add(make_run(2, {{"a", 1100}, {"b", 1100}}));
+  add(make_run(3, {{"a", 1200}, {"b", 1100}}));
   EXPECT_EQ(growth({{"*", "instructions", 1000, 1100, "", "Ada", "why"}}), (Found{{"a", 3}}));
   EXPECT_EQ(growth({{"a", "instructions", 1000, 1101, "", "Ada", "why"}}).size(), 3u);
   EXPECT_EQ(growth({}, commit(2).place()), (Found{{"a", 3}}));
@@ -55,7 +55,7 @@ TEST_F(Growth, IsNotWhatWasAcceptedOrKnownBefore) {
 
 TEST_F(Growth, IsOfExactMetricsAlone) {
   for (int position = 1; position <= 30; ++position) {
-    HistoryRun run = run_of(position, {});
+    HistoryRun run = make_run(position, {});
     run.values = {{"a", kWall, false, 0, (position < 17 ? 100.0 : 120.0) + position % 3}};
     add(run);
   }
@@ -63,14 +63,14 @@ TEST_F(Growth, IsOfExactMetricsAlone) {
 }
 
 TEST_F(Growth, IsAnIssueWithItsCommitFunctionsAndCommands) {
-  add(run_of(1, {{"a b", 1000}, {"c", 1000}}));
-  HistoryRun run = run_of(4, {{"a b", 1500}, {"c", 1100}});
+  add(make_run(1, {{"a b", 1000}, {"c", 1000}}));
+  HistoryRun run = make_run(4, {{"a b", 1500}, {"c", 1100}});
   run.commit.subject = "Faster | @all `x`";
   add(run);
   EXPECT_GOLDEN("history/issue.md", issue({"--definitions=bench.toml", "--label=it's"}));
-  add(run_of(3, {{"a b", 1000}, {"c", 1000}}));
+  add(make_run(3, {{"a b", 1000}, {"c", 1000}}));
   EXPECT_GOLDEN("history/issue_at_its_commit.md", issue());
-  add(run_of(5, {{"a b", 1500}, {"c", 2000}}));
+  add(make_run(5, {{"a b", 1500}, {"c", 2000}}));
   EXPECT_GOLDEN("history/issue_of_two_commits.md", issue());
 }
 

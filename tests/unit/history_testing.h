@@ -1,4 +1,4 @@
-// Histories for tests: a file in a folder of its own, and runs of commits that no repository has.
+// Histories for tests: a file in a temporary folder, and runs of invented commits.
 #pragma once
 
 #include <fmt/format.h>
@@ -18,14 +18,14 @@
 
 namespace instr::testing {
 
-// The commit at that place on its branch; its date says nothing of its place.
+// Returns the commit at that place on its branch. Its date does not follow its place.
 inline Commit commit(int position) {
   return {fmt::format("{:x}{:034}", 0xabc000 + position, 0), position,
           1'700'000'000 - 1000 * position, fmt::format("commit {}", position)};
 }
 
-// The snippet, which calls "grows" for all but ten, and "in a tree" for these.
-inline CallTree tree_of(double value) {
+// Returns the tree of a snippet that calls "in a tree", which costs 10, and "grows" for the rest.
+inline CallTree make_tree(double value) {
   const auto own = static_cast<std::int64_t>(value) - 10;
   CallTree tree{1,
                 {{kSnippetName, "unit", true},
@@ -36,9 +36,9 @@ inline CallTree tree_of(double value) {
   return tree;
 }
 
-// One exact value for each key, of functions that add up to it.
-inline HistoryRun run_of(int position, const std::map<std::string, double>& values,
-                         const std::string& branch = "main", const std::string& fields = "[]") {
+// Makes a run with an exact value for each key, and functions that add up to it.
+inline HistoryRun make_run(int position, const std::map<std::string, double>& values,
+                           const std::string& branch = "main", const std::string& fields = "[]") {
   HistoryRun run{commit(position),
                  branch,
                  "2026-01-02T03:04:05Z",
@@ -53,7 +53,7 @@ inline HistoryRun run_of(int position, const std::map<std::string, double>& valu
     run.digest += fmt::format(" {}={}", key, value);
     run.values.push_back({key, kInstructions, true, 0, value});
     functions[key] = {{"grows", "libuser.so", value - 10, 2}, {"stays", "libuser.so", 10, 1}};
-    trees[key] = std::make_shared<const CallTree>(tree_of(value));
+    trees[key] = std::make_shared<const CallTree>(make_tree(value));
   }
   run.functions = functions_from(std::move(functions));
   run.call_trees = by_key(std::move(trees));
@@ -72,14 +72,14 @@ class HistoryTest : public ::testing::Test {
     return value_of(record(open(), {run}, how));
   }
 
-  // Position and value of each step of the key, its first value included.
+  // Returns position and value of each step of the key, beginning with its first value.
   std::vector<std::pair<int, double>> steps_of(const std::string& key,
                                                const std::string& branch = "main") const {
-    SeriesChoice choice{[&key](const std::string& one) { return one == key; }, {}, branch};
+    SeriesChoice choice{[&key](const std::string& other) { return other == key; }, {}, branch};
     const auto steps = value_of(read_steps(open(SqlAccess::kRead), choice, std::nullopt, true));
     std::vector<std::pair<int, double>> list;
-    for (const RecordedStep& one : steps) {
-      list.emplace_back(static_cast<int>(one.commit.position), one.after);
+    for (const RecordedStep& step : steps) {
+      list.emplace_back(static_cast<int>(step.commit.position), step.after);
     }
     return list;
   }

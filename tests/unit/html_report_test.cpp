@@ -36,9 +36,9 @@ class HtmlReport : public HistoryTest {
 };
 
 TEST_F(HtmlReport, HasAColumnForEachCommitAndTheStepsOfEachSeries) {
-  add(run_of(3, {{"a", 100}, {"b", 7}}));
-  add(run_of(1, {{"a", 100}}));
-  add(run_of(2, {{"a", 160}}));
+  add(make_run(3, {{"a", 100}, {"b", 7}}));
+  add(make_run(1, {{"a", 100}}));
+  add(make_run(2, {{"a", 160}}));
   const ReportData data = report();
   ASSERT_EQ(data.columns.size(), 3U);
   EXPECT_EQ(data.columns[0].id, commit(1).hash);
@@ -63,9 +63,9 @@ TEST_F(HtmlReport, HasAColumnForEachCommitAndTheStepsOfEachSeries) {
 }
 
 TEST_F(HtmlReport, KnowsWhatWasAccepted) {
-  add(run_of(1, {{"a", 100}}));
-  add(run_of(2, {{"a", 160}}));
-  add(run_of(3, {{"a", 170}}));
+  add(make_run(1, {{"a", 100}}));
+  add(make_run(2, {{"a", 160}}));
+  add(make_run(3, {{"a", 170}}));
   const ReportData data = report({{"a", kInstructions, 100, 160, "", "Ada", "it is worth it"}});
   const auto& changes = data.series.at(0).changes;
   ASSERT_EQ(changes.size(), 2U);
@@ -75,7 +75,7 @@ TEST_F(HtmlReport, KnowsWhatWasAccepted) {
 }
 
 TEST_F(HtmlReport, HasWhatFailedAtEachCommit) {
-  HistoryRun run = run_of(1, {{"a", 100}});
+  HistoryRun run = make_run(1, {{"a", 100}});
   run.outcomes = {{"b", kFailedState, "crashed"}, {"c", kSkippedState, "needs CUDA"}};
   add(run);
   const ReportData data = report();
@@ -86,8 +86,8 @@ TEST_F(HtmlReport, HasWhatFailedAtEachCommit) {
 }
 
 TEST_F(HtmlReport, SaysWhyALineBreaks) {
-  add(run_of(1, {{"a", 100}}, "main", R"([["compiler","g++ 12"]])"));
-  add(run_of(2, {{"a", 90}}, "main", R"([["compiler","g++ 13"]])"));
+  add(make_run(1, {{"a", 100}}, "main", R"([["compiler","g++ 12"]])"));
+  add(make_run(2, {{"a", 90}}, "main", R"([["compiler","g++ 13"]])"));
   const ReportData data = report();
   EXPECT_EQ(data.series.size(), 2U);
   ASSERT_EQ(data.breaks.size(), 1U);
@@ -98,7 +98,7 @@ TEST_F(HtmlReport, SaysWhyALineBreaks) {
 
 TEST_F(HtmlReport, KeepsEverySampleAndWhereTheirLevelChanged) {
   for (int i = 1; i <= 20; ++i) {
-    HistoryRun run = run_of(i, {});
+    HistoryRun run = make_run(i, {});
     run.digest = std::to_string(i);
     run.values.push_back({"a", kWall, false, 0, 100.0 + i % 3 + (i > 10 ? 50 : 0)});
     add(run);
@@ -167,7 +167,7 @@ TEST(HtmlReportOfFiles, DoNotJoinWhatWasMeasuredDifferently) {
 }
 
 // The statement, which calls `f` at that cost.
-std::shared_ptr<const CallTree> tree_of(std::int64_t cost) {
+std::shared_ptr<const CallTree> make_tree(std::int64_t cost) {
   CallTree tree{1, {{kSnippetName, "", true}, {"f", "libuser.so", true}}, {}};
   tree.nodes = {{0, 0, 3, 0, 0}, {1, 0, cost, 0, 1}};
   sum_up(tree.nodes);
@@ -179,7 +179,7 @@ TEST(HtmlReportOfFiles, HasAFlameGraphWhereTheCallPathsAreKnown) {
   for (const int cost : {5, 9}) {
     files.push_back(results(std::to_string(cost), {counted("a", 3 + cost), counted("b", cost)}));
     files.back().results.header = example_header();
-    files.back().call_trees = by_key<std::shared_ptr<const CallTree>>({{"a", tree_of(cost)}});
+    files.back().call_trees = by_key<std::shared_ptr<const CallTree>>({{"a", make_tree(cost)}});
   }
   auto data = report_of_files(files, {}, {});
   ASSERT_TRUE(data) << to_string(data.error());

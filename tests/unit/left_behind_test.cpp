@@ -22,7 +22,7 @@ std::set<std::string> line_of(const std::vector<int>& positions) {
 
 TEST_F(CommitsLeftBehind, CommitsAreMovedWithTheirValues) {
   for (const auto& [position, value] : Places{{1, 100}, {2, 150}, {3, 150}, {5, 120}, {6, 120}}) {
-    add(run_of(position, {{"a", value}, {"same", 7}}));
+    add(make_run(position, {{"a", value}, {"same", 7}}));
   }
   EXPECT_EQ(steps_of("a"), (Places{{1, 100}, {2, 150}, {5, 120}}));
   // 2 and 5 are not first parents of 6 any more.
@@ -36,11 +36,11 @@ TEST_F(CommitsLeftBehind, CommitsAreMovedWithTheirValues) {
 }
 
 TEST_F(CommitsLeftBehind, TheFunctionsOfStepsComeAlong) {
-  add(run_of(1, {{"a", 100}}));
-  add(run_of(2, {{"a", 150}}));
-  add(run_of(3, {{"a", 150}}));
+  add(make_run(1, {{"a", 100}}));
+  add(make_run(2, {{"a", 150}}));
+  add(make_run(3, {{"a", 150}}));
   ASSERT_TRUE(move_left_behind(open(), "main", commit(3), line_of({1, 3})));
-  add(run_of(1, {{"a", 100}}, "main/left-behind"));
+  add(make_run(1, {{"a", 100}}, "main/left-behind"));
   const SqlDatabase database = open(SqlAccess::kRead);
   for (const std::string branch : {"main", "main/left-behind"}) {
     auto steps = value_of(read_steps(database, {{}, {}, branch}, std::nullopt, false));
@@ -55,8 +55,8 @@ TEST_F(CommitsLeftBehind, TheFunctionsOfStepsComeAlong) {
 }
 
 TEST_F(CommitsLeftBehind, TheFirstCommitsOfASeriesMayBeLeft) {
-  add(run_of(1, {{"a", 100}}));
-  add(run_of(2, {{"a", 150}, {"b", 1}}));
+  add(make_run(1, {{"a", 100}}));
+  add(make_run(2, {{"a", 150}, {"b", 1}}));
   EXPECT_EQ(value_of(move_left_behind(open(), "main", commit(2), line_of({2}))), 1u);
   EXPECT_EQ(steps_of("a"), (Places{{2, 150}}));
   EXPECT_EQ(value_of(move_left_behind(open(), "main", commit(2), line_of({}))), 1u);
@@ -66,8 +66,8 @@ TEST_F(CommitsLeftBehind, TheFirstCommitsOfASeriesMayBeLeft) {
 
 // Commits after the one that is recorded are not judged by its first parents.
 TEST_F(CommitsLeftBehind, LaterCommitsStay) {
-  add(run_of(1, {{"a", 100}}));
-  add(run_of(4, {{"a", 150}}));
+  add(make_run(1, {{"a", 100}}));
+  add(make_run(4, {{"a", 150}}));
   EXPECT_EQ(value_of(move_left_behind(open(), "main", commit(2), line_of({1, 2}))), 0u);
   EXPECT_EQ(value_of(move_left_behind(open(), "other", commit(2), line_of({}))), 0u);
   EXPECT_EQ(steps_of("a"), (Places{{1, 100}, {4, 150}}));

@@ -1,0 +1,116 @@
+// Damaged files: each use reports what is wrong with which file, and leaves it unchanged.
+#include "tests/unit/history_faults.h"
+
+namespace instr::history_damage_test {
+namespace {
+
+using namespace testing;
+
+constexpr std::size_t kPage = 4096;
+
+using HistoryDamage = HistoryFaults;
+
+TEST_F(HistoryDamage, EveryUseReportsADamagedFile) {
+  fill();
+  const std::string whole = text_of(file());
+  open().run("PRAGMA user_version = 3");
+  const std::string newer = text_of(file());
+  fs::remove(file());
+  SqlDatabase(file(), SqlAccess::kCreate).run("CREATE TABLE other (x)");
+  const std::string other = text_of(file());
+  struct Bad {
+    std::string bytes;
+    const char* words;
+  };
+  std::vector<Bad> all{{newer, "a history of schema 3"},
+                       {other, "not a history"},
+                       {std::string(5000, 'x'), "not an SQLite database"},
+                       {"text", "not an SQLite database"}};
+  for (const std::size_t length :
+       {std::size_t{50}, std::size_t{100}, kPage - 1, kPage, kPage + 1, 2 * kPage, whole.size() / 2,
+        whole.size() - kPage, whole.size() - 1}) {
+    all.push_back({whole.substr(0, length), "truncated or damaged"});
+  }
+  for (const auto& [bytes, words] : all) {
+    SCOPED_TRACE(fmt::format("{} ({} bytes)", words, bytes.size()));
+    write(file(), bytes);
+    for (const Use& use : uses()) {
+      SCOPED_TRACE(use.name);
+      const auto refused = use.try_on(file());
+      ASSERT_FALSE(refused);
+      expect_says(refused.error(), file(), words);
+      EXPECT_EQ(text_of(file()), bytes);
+      EXPECT_FALSE(fs::exists(journal()));
+    }
+  }
+}
+
+TEST_F(HistoryDamage, OnlyAddingCreatesAHistory) {
+  const auto expect_refused = [this](const std::string& words) {
+    for (const Use& use : uses()) {
+      if (use.access == SqlAccess::kCreate) continue;
+      const auto refused = use.try_on(file());
+      ASSERT_FALSE(refused) << use.name;
+      expect_says(refused.error(), file(), words);
+    }
+  };
+  expect_refused("there is no history");
+  EXPECT_FALSE(fs::exists(file().parent_path()));
+  fs::create_directories(file().parent_path());
+  write(file(), "");
+  expect_refused("this file is empty");
+  EXPECT_EQ(fs::file_size(file()), 0u);
+  add(make_run(1, {{"a", 20}}));
+  EXPECT_EQ(steps_of("a"), (Points{{1, 20}}));
+  const fs::path folder = file().parent_path();
+  for (const Use& use : uses()) {
+    const auto refused = use.try_on(folder);
+    ASSERT_FALSE(refused) << use.name;
+    expect_says(refused.error(), folder, "cannot be opened");
+  }
+}
+
+// Rows that do not fit together, in pages that are as they should be.
+TEST_F(HistoryDamage, DamagedRowsAreReportedAndKept) {
+  fill();
+  const std::string whole = text_of(file());
+  struct Damage {
+    const char* sql;
+    const char* found_by;  // one of the uses
+  };
+  for (const auto& [sql, found_by] : std::vector<Damage>{
+           {"DELETE FROM commits WHERE position = 2", "merge"},
+           {"DELETE FROM series WHERE metric = 'wall'", "merge"},
+           {"DELETE FROM classes", "merge"},
+           {"DELETE FROM functions", "steps"},
+           {"DELETE FROM runs WHERE commit_id = 2", "report"},
+           {"UPDATE series_sets SET members = '[[1,4000000000000000000]]' WHERE id = 1", "list"},
+           {"UPDATE series_sets SET members = 'x' WHERE id = 1", "export"},
+           {"UPDATE classes SET fields = 'x' WHERE id = 1", "steps"},
+           {"UPDATE profiles SET functions = x'00'", "steps"},
+           {"UPDATE profiles SET functions = x'00'", "prune"},
+           {"UPDATE profiles SET call_tree = x'00'", "report"},
+           {"UPDATE profiles SET call_tree = x'00'", "merge"},
+           {"UPDATE samples SET repetitions = 'x'", "merge"}}) {
+    SCOPED_TRACE(sql);
+    write(file(), whole);
+    SqlDatabase(file(), SqlAccess::kWrite)
+        .run(("PRAGMA foreign_keys = OFF;" + std::string(sql)).c_str());
+    const std::string bytes = text_of(file());
+    bool is_found = false;
+    for (const Use& use : uses()) {
+      SCOPED_TRACE(use.name);
+      write(file(), bytes);
+      Expected<void> used;
+      EXPECT_NO_THROW(used = use.try_on(file()));
+      is_found = is_found || (!used && use.name == std::string(found_by));
+      if (used) continue;
+      expect_says(used.error(), file(), "truncated or damaged");
+      EXPECT_EQ(text_of(file()), bytes);
+    }
+    EXPECT_TRUE(is_found) << found_by;
+  }
+}
+
+}  // namespace
+}  // namespace instr::history_damage_test
