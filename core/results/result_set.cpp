@@ -98,10 +98,8 @@ Expected<ResultSet> parse_result_set(std::string_view bytes, const fs::path& fil
 
 Expected<ResultSet> read_result_set(const fs::path& file, std::string name, Incomplete incomplete) {
   const auto held = hold_baselines(file);
-  return read_file(file, kMaxResultsBytes, ReadFrom::kFilesAndPipes)
-      .and_then([&](const std::string& bytes) {
-        return parse_result_set(bytes, file, std::move(name), incomplete);
-      });
+  TRY_ASSIGN(const auto bytes, read_file(file, kMaxResultsBytes, ReadFrom::kFilesAndPipes));
+  return parse_result_set(bytes, file, std::move(name), incomplete);
 }
 
 ResultSet make_result_set(std::string name, ResultsHeader header,

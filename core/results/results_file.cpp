@@ -29,7 +29,7 @@ struct OutcomeWriter {
   Json& json;
 
   void operator()(const Counted& counted) const {
-    bool is_counted = counted.has_count();
+    const bool is_counted = counted.has_count();
     json["outcome"] = is_counted ? "counted" : counted.timing ? "timed" : "verified";
     Json metrics = Json::object();
     for (const auto& [name, value] : counted.metrics) metrics[name] = json_number(value);
@@ -64,9 +64,7 @@ struct OutcomeWriter {
   }
 
   void operator()(const Failure& failure) const {
-    if (failure.kind == FailureKind::kUnsupported) {
-      return (*this)(Skipped{failure.message});
-    }
+    if (failure.kind == FailureKind::kUnsupported) return (*this)(Skipped{failure.message});
     json["outcome"] = "failed";
     json["failure"] = {{"kind", to_string(failure.kind)}, {"message", failure.message}};
   }
@@ -119,7 +117,7 @@ Json to_json(const Measurement& measurement) {
                             {"reason", verification->reason}};
   }
   json["seconds"] = json_number(measurement.seconds);
-  // A comparison with this file as the baseline uses the definition's limits.
+  // Used by comparisons with this file as the baseline.
   if (!variant.limits.empty()) json["limits"] = variant.limits;
   if (!variant.tags.empty()) json["tags"] = variant.tags;
   return json;
@@ -153,8 +151,8 @@ struct SideWriter {
   SideLines lines = {};
 
   Expected<void> append(const std::string& text) {
-    return gzip_member(text).and_then(
-        [this](const std::string& member) { return file.append(member); });
+    TRY_ASSIGN(const auto member, gzip_member(text));
+    return file.append(member);
   }
 };
 
@@ -165,9 +163,9 @@ struct ResultsWriter::State {
   AppendFile results;
   std::string header;  // the first line
   fs::path file;
-  std::optional<SideWriter> functions;   // nothing: the results are no file
-  std::optional<SideWriter> call_trees;  // these from the first on
-  std::optional<SideWriter> lines;
+  std::optional<SideWriter> functions;   // nothing if the results are not a file
+  std::optional<SideWriter> call_trees;  // started with the first call tree
+  std::optional<SideWriter> lines;       // started with the first lines
   std::size_t measurements = 0;
 
   Expected<void> append(const std::string& key, const Counted& counted);
@@ -188,13 +186,12 @@ constexpr FileKind kResultsKind{"results of instr_bench", [](std::string_view st
                                          header->contains("schema");
                                 }};
 bool is_gzip(std::string_view start) { return start.starts_with("\x1f\x8b"); }
-constexpr FileKind kSideFile{"what instr_bench keeps beside results", is_gzip};
+constexpr FileKind kSideFile{"data of instr_bench beside results", is_gzip};
 
 Expected<Replacement> start_side_file(const fs::path& path, const SideKind& kind,
                                       const std::string& header) {
-  return gzip_member(SideLines::start(kind, header)).and_then([&path](const std::string& member) {
-    return Replacement::write(path, member);
-  });
+  TRY_ASSIGN(const auto member, gzip_member(SideLines::start(kind, header)));
+  return Replacement::write(path, member);
 }
 
 }  // namespace
@@ -214,13 +211,12 @@ Expected<ResultsWriter> ResultsWriter::create(ResultsTarget target, const Result
   const std::string first = state->header = sealed(to_line(to_json(header)));
   if (!target.is_file()) {
     state->results = AppendFile(target.file_.take_stream(), file);
-    return state->results.append(first + "\n").map([&state] {
-      return ResultsWriter(std::move(state));
-    });
+    TRY(state->results.append(first + "\n"));
+    return ResultsWriter(std::move(state));
   }
-  // Both are written before either is put in its place: on a full disk the old ones stay. The
-  // functions first: after a kill between the two, the functions show that they do not belong to
-  // the results.
+  // Both are written before either is put in place: on a full disk the old files stay. The
+  // functions come first: after a kill between the two, their header shows that they belong to
+  // other results.
   TRY_ASSIGN(auto functions, start_side_file(functions_path(file), kFunctionsFile, first));
   TRY_ASSIGN(auto results, Replacement::write(file, first + "\n"));
   state->file = file;
@@ -246,10 +242,10 @@ Expected<void> ResultsWriter::append(const Measurement& measurement) {
   return written ? beside : written;
 }
 
-// With the mutex held: names are numbered in the order in which they are in the file.
+// To be called with the mutex held: names are numbered in their order in the file.
 Expected<void> ResultsWriter::State::append(const std::string& key, const Counted& counted) {
   Expected<void> result;
-  // All, whatever fails: what could not be written is kept, and written with the next.
+  // A failure does not stop the others: unwritten text is kept for the next call.
   const auto add = [&result](const Expected<void>& written) {
     if (result) result = written;
   };
@@ -273,23 +269,21 @@ Expected<SideWriter*> ResultsWriter::State::started(std::optional<SideWriter>& s
                                                     const SideKind& kind) {
   if (side) return &*side;
   const fs::path path = side_path(file, kind);
-  auto begun = start_side_file(path, kind, header);
-  TRY_ASSIGN(auto fd, begun ? begun->put() : tl::unexpected(begun.error()));
+  TRY_ASSIGN(auto replacement, start_side_file(path, kind, header));
+  TRY_ASSIGN(auto fd, replacement.put());
   return &side.emplace(SideWriter{{std::move(fd), path}});
 }
 
 Expected<void> ResultsWriter::finish(bool is_complete) {
   std::lock_guard lock(state_->mutex);
   std::size_t kept = state_->results.kept();
-  if (auto written = state_->results.append(""); !written) {
-    Error error = written.error();
-    error.what = std::to_string(kept) + " measurements are not in the file: " + error.what;
-    return tl::unexpected(error);
-  }
+  TRY(state_->results.append("").map_error([kept](Error error) {
+    error.what = fmt::format("{} measurements are not in the file: {}", kept, error.what);
+    return error;
+  }));
   for (auto* side : {&state_->functions, &state_->call_trees, &state_->lines}) {
     if (!*side) continue;
-    auto written = is_complete ? (*side)->append((*side)->lines.end()) : (*side)->file.append("");
-    if (!written) return written;
+    TRY(is_complete ? (*side)->append((*side)->lines.end()) : (*side)->file.append(""));
   }
   if (!is_complete) return {};
   return state_->results.append(end_line(state_->measurements) + "\n");

@@ -1,6 +1,6 @@
-// Results files: JSON Lines, one header line, then one line for each measurement, written as each
-// ends, so that a kill loses nothing finished; and an end line once all are there, so that a
-// truncated file does not pass for a complete one. The functions are in a file beside it
+// Results files: JSON Lines with a header line, a line for each measurement, written as soon as it
+// ends, so that a killed run loses no finished measurement, and an end line, so that a truncated
+// file does not pass for a complete one. Functions are in a file beside it
 // (core/results/functions_file.h).
 #pragma once
 
@@ -31,34 +31,33 @@ struct ResultsHeader {
   Fingerprint fingerprint;
   std::vector<std::string> command;  // argv
   std::string started;               // UTC, "2024-05-01T12:00:00Z"
-  std::string commit;                // that was measured; empty: it is not known
-  std::optional<Shard> shard;        // this file's part
+  std::string commit;                // the measured commit; empty: not known
+  std::optional<Shard> shard;        // the part of the run in this file
 };
 
-// This program's header, for a run starting now.
+// Makes the header of a run that starts now.
 ResultsHeader make_results_header(Fingerprint fingerprint, std::vector<std::string> command);
 
 nlohmann::ordered_json to_json(const ResultsHeader& header);
 nlohmann::ordered_json to_json(const Measurement& measurement);
 
-// A whole number without a decimal point, up to 2^53; null if not finite, as JSON has nothing
-// else.
+// Whole numbers up to 2^53 have no decimal point; numbers that are not finite become null.
 nlohmann::ordered_json json_number(double value);
 nlohmann::ordered_json json_numbers(const std::vector<double>& values);
 
-// "2026-01-02T03:04:05Z"
+// The time, as "2026-01-02T03:04:05Z".
 std::string utc_now();
 
-// One line of a results file, without its newline. Text that is not UTF-8 is replaced by U+FFFD.
+// Formats a line of a results file, without its newline. Bytes that are not UTF-8 become U+FFFD.
 std::string to_line(const nlohmann::ordered_json& json);
 
-// The destination of results: checked, before anything is measured, to be writable and to hold
-// nothing but results.
+// The destination of results. It is checked before anything is measured: it must be writable, and
+// an existing file must hold results.
 class ResultsTarget {
  public:
   static Expected<ResultsTarget> open(const std::filesystem::path& file);
 
-  // Not a pipe or terminal: then the functions are kept beside it, and it can be read back.
+  // True unless it is a pipe or terminal: a file can be read back, and has functions beside it.
   bool is_file() const { return file_.is_regular(); }
 
  private:
@@ -67,22 +66,21 @@ class ResultsTarget {
   OutputFile file_;
 };
 
-// Writes a results file. Its functions may be called from any thread.
+// Writes a results file. The member functions may be called from any thread.
 class ResultsWriter {
  public:
-  // Starts the file with the header: an existing one is replaced in one step, with its functions.
+  // Starts the file with the header. An existing file is replaced in one step.
   static Expected<ResultsWriter> create(ResultsTarget target, const ResultsHeader& header);
 
   ResultsWriter(ResultsWriter&&) noexcept;
   ResultsWriter& operator=(ResultsWriter&&) noexcept;
   ~ResultsWriter();
 
-  // Appends whole lines. On an error (a full disk) unwritten lines are kept, and the next call
-  // writes them first.
+  // Appends a line. On an error (a full disk) unwritten lines are kept for the next call.
   Expected<void> append(const Measurement& measurement);
 
-  // To be called last: writes the lines still kept and, if the results are complete, the end line.
-  // An error says how many measurements are not in the file.
+  // Writes the kept lines and, if the results are complete, the end line; to be called last. The
+  // error has the number of measurements that are not in the file.
   Expected<void> finish(bool is_complete);
 
  private:
@@ -93,18 +91,17 @@ class ResultsWriter {
 
 struct Results {
   ResultsHeader header;
-  std::vector<Measurement> measurements;  // identity and outcome; `functions` are empty
-  bool is_complete =
-      true;  // else the run that wrote them did not finish; a truncated line is left out
+  std::vector<Measurement> measurements;  // without functions
+  bool is_complete = true;       // false: the run did not finish; a truncated line is left out
   std::string header_line = {};  // as it is in the file
 };
 
-// Reads a results file. Unknown fields are ignored; an error names the malformed line; another
-// schema is refused.
+// Reads a results file. Unknown fields are ignored; another schema is an error. Errors have the
+// malformed line as their place.
 Expected<Results> read_results(const std::filesystem::path& file,
                                Incomplete incomplete = Incomplete::kRefused);
 
-// The same on the file's bytes; `name` is for messages.
+// Parses the bytes of a results file; `name` is for messages.
 Expected<Results> parse_results(std::string_view bytes, const std::string& name,
                                 Incomplete incomplete);
 

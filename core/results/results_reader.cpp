@@ -20,13 +20,12 @@ namespace {
 
 constexpr const char* kMeasureAgain = "measure again";
 
-// Bytes, far beyond any real line: parsed JSON takes many times its text's size.
+// Bytes, far beyond any real line: parsed JSON takes many times the size of its text.
 constexpr std::size_t kMaxLineLength = std::size_t{4} << 20;
 
-// Bytes. Most lines are longer, so that their number is known roughly in advance.
-constexpr std::size_t kShortLine = 256;
+constexpr std::size_t kMinLineLength = 256;  // of most lines, to estimate their number
 
-// The error has no place or advice.
+// Parses a line; the error has no place or advice.
 Expected<JsonValue> parse_object(JsonReader& reader, std::string_view line) {
   if (line.size() > kMaxLineLength) return fail("this line is longer than 4 MiB");
   return reader.read(line).and_then([](JsonValue json) -> Expected<JsonValue> {
@@ -45,14 +44,14 @@ std::string shown(JsonValue value) {
   return text ? std::string(*text) : json_text(value);
 }
 
-// Far beyond what is ever written, and below what a line may hold: a lost one is written too.
+// Far beyond the metrics of a real line.
 constexpr std::size_t kMaxMetrics = 128;
 
 // Beyond any real count: a day of a fast core is some 1e15 instructions.
 constexpr double kMaxCount = 1e18;
 
-// Why a metric's value is not a count; nothing if it is one.
-std::optional<std::string> fault_of(JsonValue value) {
+// Explains why a metric's value is not a count; nothing if it is valid.
+std::optional<std::string> find_fault(JsonValue value) {
   if (value.is_null()) return "it is null";
   const auto number = value_as<double>(value);
   if (!number) return "it is not a number";
@@ -74,7 +73,7 @@ std::optional<std::vector<double>> times_from(JsonValue json) {
 }
 
 // Reads the timings, if there are any; the peak is also a metric. An invalid repetition is an
-// error: without it the median would be different.
+// error, since the median would differ without it.
 Expected<std::optional<Timing>> timing_from(const std::string& key, JsonValue json,
                                             const std::map<std::string, double>& metrics) {
   const auto times = member(json, "times");
@@ -107,7 +106,7 @@ void set_blocks(Counted& counted, JsonValue json) {
     counted.first_block_instructions = value_as<double>(blocks[0]).value_or(0);
     counted.second_block_instructions = value_as<double>(blocks[1]).value_or(0);
   } else if (!member(json, "blocks") && ir != counted.metrics.end()) {
-    // A line without blocks cannot contradict them.
+    // Without blocks there is nothing to contradict.
     counted.first_block_instructions = counted.second_block_instructions = ir->second;
   }
 }
@@ -120,7 +119,7 @@ Expected<Counted> counted_from(const std::string& key, JsonValue json, const std
   }
   Counted counted;
   for (const auto& [name, value] : metrics) {
-    if (auto fault = fault_of(value)) {
+    if (auto fault = find_fault(value)) {
       counted.lost[std::string(name)] = where + ": " + *fault;
     } else {
       counted.metrics[std::string(name)] = *value_as<double>(value);
@@ -149,7 +148,7 @@ Failure failure_from(JsonValue json) {
   return {FailureKind::kWorkerLost, kind + ": " + message};
 }
 
-// A code of a later version is not a verdict that this version knows.
+// Reads the verification; an unknown code, of a later version, is not a verdict.
 std::optional<Verification> verification_from(JsonValue json) {
   const auto verification = member(json, "verification");
   if (!verification || !verification->is_object()) return std::nullopt;
@@ -159,8 +158,7 @@ std::optional<Verification> verification_from(JsonValue json) {
   return Verification{VerificationCode::kVerifierDidntRun, name + ": " + reason};
 }
 
-// The count is that of the last block, and the blocks of a steady one are equal, unless the file
-// was edited.
+// Checks that the count is that of the last block, and that the blocks of a steady count are equal.
 Expected<void> check_blocks(const std::string& key, const Counted& counted) {
   auto ir = counted.metrics.find(kInstructions);
   if (ir == counted.metrics.end()) return {};
@@ -198,11 +196,11 @@ Variant variant_from(JsonValue json) {
 // `where`: the file and its line. The error, for a line without identity, with an unknown outcome,
 // a contradictory count or invalid times, has no place or advice.
 Expected<Measurement> measurement_from(JsonValue json, const std::string& where) {
-  const Error unknown{{}, "a measurement without a key or a known outcome", ""};
+  const auto unknown = fail("a measurement without a key or a known outcome");
   Measurement measurement;
   measurement.variant = variant_from(json);
   const std::string& key = measurement.variant.key;
-  if (key.empty()) return tl::unexpected(unknown);
+  if (key.empty()) return unknown;
   measurement.seconds = member_as<double>(json, "seconds").value_or(0);
   measurement.verification = verification_from(json);
   std::string outcome = text_or(json, "outcome");
@@ -216,13 +214,9 @@ Expected<Measurement> measurement_from(JsonValue json, const std::string& where)
   } else if (outcome == "failed") {
     measurement.outcome = failure_from(json);
   } else {
-    return tl::unexpected(unknown);
+    return unknown;
   }
   return measurement;
-}
-
-Error error_at(const std::string& name, int line, std::string what, std::string advice) {
-  return {{name, line, 0}, std::move(what), std::move(advice)};
 }
 
 // [1, 4]: the first of four.
@@ -267,18 +261,18 @@ Expected<ResultsHeader> header_from(JsonReader& reader, std::string_view line,
   auto json = parse_object(reader, line);
   const auto schema = json ? member(*json, "schema") : std::nullopt;
   if (!schema || !(schema->is_int64() || schema->is_uint64())) {
-    return tl::unexpected(error_at(name, 1, "this is not a results file of instr_bench",
-                                   "name a file that instr_bench --output=FILE wrote"));
+    return fail_at({name, 1}, "this is not a results file of instr_bench",
+                   "name a file that instr_bench --output=FILE wrote");
   }
   ResultsHeader header;
   header.schema = value_as<int>(*schema).value_or(std::numeric_limits<int>::max());
   header.version = text_or(*json, "version");
   if (header.schema != kResultsSchema) {
     std::string by = header.version.empty() ? "" : ", written by instr_bench " + header.version;
-    return tl::unexpected(error_at(name, 1,
-                                   "results of schema " + json_text(*schema) + by +
-                                       "; this one reads schema " + std::to_string(kResultsSchema),
-                                   "measure again with this one"));
+    return fail_at({name, 1},
+                   fmt::format("results of schema {}{}; this one reads schema {}",
+                               json_text(*schema), by, kResultsSchema),
+                   "measure again with this one");
   }
   header.started = text_or(*json, "started");
   header.commit = text_or(*json, "commit");
@@ -288,7 +282,7 @@ Expected<ResultsHeader> header_from(JsonReader& reader, std::string_view line,
   header.shard = shard_from(*json);
   if (const auto fingerprint = member(*json, "fingerprint")) {
     auto read = fingerprint_from(*fingerprint);
-    if (!read) return tl::unexpected(error_at(name, 1, read.error().what, kMeasureAgain));
+    if (!read) return fail_at({name, 1}, read.error().what, kMeasureAgain);
     header.fingerprint = std::move(*read);
   }
   return header;
@@ -296,7 +290,7 @@ Expected<ResultsHeader> header_from(JsonReader& reader, std::string_view line,
 
 constexpr const char* kChanged = "this line was changed since it was written: its checksum differs";
 
-// Takes the first line off `bytes`, without its newline; the last may have none.
+// Removes the first line of `bytes` and returns it without its newline, which the last may lack.
 std::string_view take_line(std::string_view& bytes) {
   const std::size_t end = std::min(bytes.find('\n'), bytes.size());
   std::string_view line = bytes.substr(0, end);
@@ -305,17 +299,12 @@ std::string_view take_line(std::string_view& bytes) {
   return line;
 }
 
-std::string count_mismatch(std::size_t said, std::size_t found) {
-  return "the end line says " + std::to_string(said) + " measurements, and there are " +
-         std::to_string(found);
-}
-
 }  // namespace
 
 Expected<Results> parse_results(std::string_view bytes, const std::string& name,
                                 Incomplete incomplete) {
   if (bytes.empty()) {
-    return tl::unexpected(error_at(name, 1, "the results file is empty", kMeasureAgain));
+    return fail_at({name, 1}, "the results file is empty", kMeasureAgain);
   }
   const bool is_cut = bytes.back() != '\n';
   Results results;
@@ -324,14 +313,14 @@ Expected<Results> parse_results(std::string_view bytes, const std::string& name,
   JsonReader reader;
   TRY_ASSIGN(results.header, header_from(reader, results.header_line, name));
   if (!is_as_sealed(results.header_line)) {
-    return tl::unexpected(error_at(name, 1, kChanged, kMeasureAgain));
+    return fail_at({name, 1}, kChanged, kMeasureAgain);
   }
   MeasurementList measurements;
-  measurements.reserve(bytes.size() / kShortLine);
+  measurements.reserve(bytes.size() / kMinLineLength);
   std::size_t count = 0;
   for (int number = 2; !bytes.empty(); ++number) {
     const auto malformed = [&](std::string what) {
-      return tl::unexpected(error_at(name, number, std::move(what), kMeasureAgain));
+      return fail_at({name, number}, std::move(what), kMeasureAgain);
     };
     const std::string_view line = take_line(bytes);
     if (is_blank(line)) continue;
@@ -343,7 +332,8 @@ Expected<Results> parse_results(std::string_view bytes, const std::string& name,
     if (const auto counted = parse_end_line(*json)) {
       results.is_complete = true;
       if (*counted == count) continue;
-      return malformed(count_mismatch(*counted, count));
+      return malformed(
+          fmt::format("the end line says {} measurements, and there are {}", *counted, count));
     }
     auto measurement = measurement_from(*json, fmt::format("{}:{}", name, number));
     if (!measurement) return malformed(measurement.error().what);
@@ -351,20 +341,16 @@ Expected<Results> parse_results(std::string_view bytes, const std::string& name,
     ++count;
   }
   if (!results.is_complete && incomplete == Incomplete::kRefused) {
-    return tl::unexpected(
-        Error{{name},
-              "these results are incomplete: the run that wrote them did not finish",
-              "measure again, or add --allow-incomplete"});
+    return fail_at({name}, "these results are incomplete: the run that wrote them did not finish",
+                   "measure again, or add --allow-incomplete");
   }
   results.measurements = measurements.take();
   return results;
 }
 
 Expected<Results> read_results(const fs::path& file, Incomplete incomplete) {
-  return read_file(file, kMaxResultsBytes, ReadFrom::kFilesAndPipes)
-      .and_then([&](const std::string& bytes) {
-        return parse_results(bytes, file.string(), incomplete);
-      });
+  TRY_ASSIGN(const auto bytes, read_file(file, kMaxResultsBytes, ReadFrom::kFilesAndPipes));
+  return parse_results(bytes, file.string(), incomplete);
 }
 
 }  // namespace instr
