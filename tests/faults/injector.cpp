@@ -1,11 +1,10 @@
-// Preloaded into instr_bench by tests/proofs/faults: makes one call of a class fail, the n-th after
-// main() began, as the kernel would. Processes that instr_bench starts run without it.
+// Preloaded into instr_bench by tests/proofs/faults: makes the n-th call of a class after main()
+// began fail as the kernel would. Processes that instr_bench starts run without it.
 //
-//   INSTR_FAULT=class:n:errno   the n-th call (from 1) of that class fails with that errno; of the
-//                               classes `kill` and `term` that signal ends instr_bench instead
-//   INSTR_FAULT_REPORT=FILE     at the end: a line with the number of calls of each class; and,
-//   once
-//                               it was made, a line with the call that failed
+//   INSTR_FAULT=class:n:errno   the n-th call (from 1) of that class fails with that errno; for the
+//                               classes `kill` and `term`, that signal ends instr_bench instead
+//   INSTR_FAULT_REPORT=FILE     the file gets a line with the call that failed, and at the end a
+//                               line with the number of calls for each class
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -50,7 +49,7 @@ void report(const char* format, ...) {
   va_start(values, format);
   int length = vsnprintf(line, sizeof line, format, values);
   va_end(values);
-  // Not with the functions of this file, whose calls count.
+  // System calls, since the functions of this file count calls.
   long file =
       syscall(SYS_openat, AT_FDCWD, report_path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
   if (file < 0) return;
@@ -58,21 +57,20 @@ void report(const char* format, ...) {
   syscall(SYS_close, file);
 }
 
-bool is_the_one(Class which, const char* call) {
+bool is_faulty(Class which, const char* call) {
   if (++shared->calls[which] != faulty_call || which != faulty_class) return false;
-  report("failed: %s in %s\n", call, getpid() == owner ? "instr_bench" : "a child of it");
+  report("failed: %s in %s\n", call, getpid() == owner ? "instr_bench" : "its child");
   return true;
 }
 
-// Whether this call is to fail. One with an effect visible to others is also a point at which to be
-// killed.
+// True if this call is to fail. A call whose effect other processes see may also kill instr_bench.
 bool fails(Class which, const char* call) {
   if (shared == nullptr) return false;
   if (which == kWrite || which == kOpen || which == kName) {
-    if (is_the_one(kKill, call)) kill(owner, SIGKILL);
-    if (is_the_one(kTerm, call)) kill(owner, SIGTERM);
+    if (is_faulty(kKill, call)) kill(owner, SIGKILL);
+    if (is_faulty(kTerm, call)) kill(owner, SIGTERM);
   }
-  if (!is_the_one(which, call)) return false;
+  if (!is_faulty(which, call)) return false;
   errno = faulty_errno;
   return true;
 }
@@ -108,7 +106,7 @@ Function next(const char* name) {
 
 }  // namespace
 
-// The end of the process, by exit() or _exit(): both come here.
+// Runs at the end of the process, by exit() or _exit().
 extern "C" __attribute__((destructor)) void report_calls() {
   if (shared == nullptr || getpid() != owner) return;
   for (int i = 0; i < kClasses; ++i) {
@@ -131,7 +129,7 @@ extern "C" int __libc_start_main(Main main, int argc, char** argv, void (*init)(
     return fails(class, #name) ? failure : real arguments;        \
   }
 
-// One whose third or fourth argument is there only with O_CREAT.
+// A function that has its last argument only with O_CREAT.
 #define WRAP_OPEN(name, parameters, arguments)                                       \
   extern "C" int name parameters {                                                   \
     static const auto real = next<int(*) parameters>(#name);                         \

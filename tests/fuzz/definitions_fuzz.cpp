@@ -1,4 +1,4 @@
-// Definition files, and the C++ that is made of them.
+// Fuzzes definition files, and the C++ generated from them.
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t kMaxVariants = 64;
 
-// A file in memory, since the loader reads files.
+// A file in memory for the loader.
 class MemoryFile {
  public:
   MemoryFile() : fd_(::memfd_create("definitions", MFD_CLOEXEC)) {
@@ -37,7 +37,7 @@ void fuzz(std::string_view text) {
   file.write(text);
   const auto definitions = load_definitions({file.path()});
   if (!definitions) return require_words(definitions.error());
-  require(!definitions->empty(), "what loads has a benchmark");
+  require(!definitions->empty(), "a loaded file has a benchmark");
   const auto variants = expand(*definitions);
   if (!variants) return require_words(variants.error());
   require(!variants->empty(), "a benchmark has a variant");

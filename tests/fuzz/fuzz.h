@@ -1,5 +1,5 @@
-// Shared by the fuzz targets. A target is a reader of text from outside: whatever the bytes, it
-// must return a value or meaningful errors, and a value must satisfy its invariants.
+// Shared by the fuzz targets. A target reads text from outside: it must return a value that
+// satisfies its invariants, or meaningful errors.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,6 @@
 
 #include "core/base/error.h"
 
-// For libFuzzer; 0: done.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
 
 namespace instr {
@@ -20,7 +19,7 @@ inline std::string_view text_of(const std::uint8_t* data, std::size_t size) {
   return {reinterpret_cast<const char*>(data), size};
 }
 
-// Ends the process, which libFuzzer takes as a finding.
+// Aborts unless a promise holds, which libFuzzer reports.
 inline void require(bool holds, const char* what) {
   if (holds) return;
   std::fprintf(stderr, "broken promise: %s\n", what);
@@ -28,11 +27,11 @@ inline void require(bool holds, const char* what) {
 }
 
 inline void require_words(const Error& error) {
-  require(!error.what.empty(), "an error says what is wrong");
+  require(!error.what.empty(), "an error describes the problem");
 }
 
 inline void require_words(const Errors& errors) {
-  require(!errors.empty(), "where nothing is read there is an error");
+  require(!errors.empty(), "a failed read has an error");
   for (const Error& error : errors) require_words(error);
 }
 

@@ -1,4 +1,4 @@
-// Callgrind's output.
+// Fuzzes Callgrind's output.
 #include "core/profile/line_costs.h"
 #include "core/profile/profile.h"
 #include "tests/fuzz/fuzz.h"

@@ -1,4 +1,4 @@
-// Results files.
+// Fuzzes results files.
 #include <nlohmann/json.hpp>
 
 #include "core/results/results_file.h"
@@ -11,7 +11,6 @@ namespace {
 void fuzz(std::string_view bytes) {
   const auto results = parse_results(bytes, "r.jsonl", Incomplete::kAllowed);
   if (!results) return require_words(results.error());
-  // Results that were read, written and read again are the same.
   std::string text = to_line(to_json(results->header)) + "\n";
   for (const Measurement& measurement : results->measurements) {
     require(!measurement.variant.key.empty(), "a measurement has a key");
@@ -19,9 +18,9 @@ void fuzz(std::string_view bytes) {
   }
   if (results->is_complete) text += end_line(results->measurements.size()) + "\n";
   const auto again = parse_results(text, "again.jsonl", Incomplete::kAllowed);
-  require(again.has_value(), "what was read can be written and read again");
+  require(again.has_value(), "results can be written and read again");
   require(again->measurements.size() == results->measurements.size(), "each measurement stays");
-  require(again->is_complete == results->is_complete, "what is whole stays whole");
+  require(again->is_complete == results->is_complete, "complete results stay complete");
 }
 
 }  // namespace

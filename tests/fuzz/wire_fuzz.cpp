@@ -1,4 +1,4 @@
-// The wire format between coordinator and worker.
+// Fuzzes the wire format between coordinator and worker.
 #include "tests/fuzz/fuzz.h"
 #include "worker/wire.h"
 
