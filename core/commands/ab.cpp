@@ -32,10 +32,10 @@ struct AbArguments {
   GateOptions gate;
   std::vector<std::string> metrics;
   std::optional<std::filesystem::path> output;  // a folder
-  std::optional<std::filesystem::path> flames;  // likewise
+  std::optional<std::filesystem::path> flames;  // a folder
   ComparisonShowing how;
 
-  // The options with two values; nothing if there is not exactly one.
+  // The option with two values; null unless there is exactly one.
   const char* under_test() const {
     const char* name = nullptr;
     for (const auto& [option, values] :
@@ -48,7 +48,7 @@ struct AbArguments {
   }
 };
 
-// One of the two sides: its configuration, and its results.
+// A side of the comparison: the configuration, and the results.
 struct Side {
   std::string name = {};
   PlanConfig plan = {};
@@ -57,13 +57,8 @@ struct Side {
   std::optional<Recorder> recorder = {};
 };
 
-// Half of the cores each, so that both can count at the same time.
-int jobs_of(const ToolConfig& tools) {
-  int cores = static_cast<int>(std::ssize(usable_cores()));
-  return std::max(1, (tools.jobs > 0 ? tools.jobs : cores) / 2);
-}
-
-// The first or the second value of the setting under test; the only one of the others.
+// Configures the first or the second side, which gets half of the cores: both count at the same
+// time.
 void set_side(const AbArguments& options, std::size_t which, Side& side) {
   side.plan = options.plan;
   side.measure = options.measure;
@@ -75,18 +70,17 @@ void set_side(const AbArguments& options, std::size_t which, Side& side) {
   side.measure.tools.libtorch = value(options.libtorchs);
   side.measure.tools.compiler = value(options.compilers);
   side.plan.build = value(options.builds);
-  side.measure.tools.jobs = jobs_of(options.measure.tools);
+  const int jobs = options.measure.tools.jobs;
+  side.measure.tools.jobs =
+      std::max(1, (jobs > 0 ? jobs : static_cast<int>(std::ssize(usable_cores()))) / 2);
 }
 
-// --output-dir=DIR holds both results files.
-Expected<std::optional<ResultsTarget>> output_of(const AbArguments& options, const char* name) {
+// Opens a results file in --output-dir.
+Expected<std::optional<ResultsTarget>> open_results(const AbArguments& options, const char* name) {
   if (!options.output) return std::optional<ResultsTarget>();
-  auto made =
-      make_output_folder(*options.output, "ab writes a.jsonl and b.jsonl to the folder --output");
-  if (!made) return tl::unexpected(made.error());
-  return ResultsTarget::open(*options.output / name).map([](ResultsTarget&& target) {
-    return std::optional(std::move(target));
-  });
+  TRY(make_output_folder(*options.output,
+                         "ab writes a.jsonl and b.jsonl to the folder --output-dir"));
+  return ResultsTarget::open(*options.output / name);
 }
 
 // Counts both at the same time, each on half of the cores; then times them alternately.
@@ -126,11 +120,11 @@ Expected<Comparison> compare_sides(const AbArguments& options, const Gate& gate,
   if (options.builds.size() < 2) vary.emplace_back(options.under_test());
   Reference before{std::move(sets[0]), false, {}};
   TRY_ASSIGN(differences, check_comparable(before, sets[1].results.header, vary));
-  auto comparison = compare_with(before, sets[1], gate);
-  if (!comparison || !options.flames) return comparison;
-  return write_flames(*options.flames, *comparison, before.set, sets[1]).map([&comparison] {
-    return *std::move(comparison);
-  });
+  TRY_ASSIGN(auto comparison, compare_with(before, sets[1], gate));
+  if (options.flames) {
+    TRY(write_flames(*options.flames, comparison, before.set, sets[1]));
+  }
+  return comparison;
 }
 
 ExpectedStatus run_ab(const AbArguments& options, const std::vector<std::string>& command,
@@ -143,7 +137,7 @@ ExpectedStatus run_ab(const AbArguments& options, const std::vector<std::string>
   for (int i = 0; i < 2; ++i) {
     set_side(options, static_cast<std::size_t>(i), sides[i]);
     TRY_ASSIGN(sides[i].variants, plan(sides[i].plan));
-    TRY_ASSIGN(auto output, output_of(options, files[i]));
+    TRY_ASSIGN(auto output, open_results(options, files[i]));
     sides[i].recorder.emplace(std::move(output), [&progress](const Error& error) {
       progress.print(STDERR_FILENO, "error: " + to_string(error) + "\n");
     });

@@ -27,14 +27,14 @@ struct AcceptArguments {
   Showing showing;
 };
 
-// What can be accepted of a key, and what the base has.
+// The changes that can be accepted.
 struct Found {
   Acceptances acceptances;
-  std::function<bool(const Acceptance&)> is_in_base;
+  std::function<bool(const Acceptance&)> is_in_base;  // whether the base counts that already
 };
 
-// Of a key's rows in a comparison: what fails or warns.
-Expected<Found> found_in(const Comparison& comparison, const std::vector<std::string>& words) {
+// Finds the changes of these keys that fail or warn.
+Expected<Found> find_in_comparison(const Comparison& comparison, const std::vector<std::string>& words) {
   std::vector<std::string> known;
   for (const ComparedRow& row : comparison.rows) known.push_back(row.key);
   Found found;
@@ -53,7 +53,6 @@ Expected<Found> found_in(const Comparison& comparison, const std::vector<std::st
       return fail(fmt::format("`{}` has nothing to accept", printable(key)), "it passes as it is");
     }
   }
-  // What the base counts already is no change any more.
   found.is_in_base = [rows = comparison.rows](const Acceptance& one) {
     return std::any_of(rows.begin(), rows.end(), [&one](const ComparedRow& row) {
       const MetricChange* metric = row.metric(one.metric);
@@ -64,20 +63,20 @@ Expected<Found> found_in(const Comparison& comparison, const std::vector<std::st
   return found;
 }
 
-tl::expected<Found, Errors> found_in_results(const AcceptArguments& options) {
+tl::expected<Found, Errors> find_in_results(const AcceptArguments& options) {
   TRY_ASSIGN(auto gate, open_gate(options.gate));
   TRY_ASSIGN(auto before, read_reference(*options.base, options.gate.incomplete));
   TRY_ASSIGN(auto after, read_reference(*options.results, options.gate.incomplete));
   TRY(check_comparable(before, after.set.results.header, options.gate.vary));
   TRY_ASSIGN(const auto comparison, compare_with(before, after.set, gate));
-  TRY_ASSIGN(auto found, found_in(comparison, options.keys));
+  TRY_ASSIGN(auto found, find_in_comparison(comparison, options.keys));
   for (Acceptance& one : found.acceptances) {
     one.commit = short_hash(after.set.results.header.commit);
   }
   return found;
 }
 
-// The growth at the last commit at which any metric of the key moved.
+// Adds the growth at the last commit at which a metric of the key changed.
 Expected<void> add_last_step(Found& found, const SqlDatabase& database, const std::string& key,
                              const std::string& branch) {
   const SeriesChoice choice{[&key](const std::string& one) { return one == key; }, {}, branch};
@@ -95,7 +94,7 @@ Expected<void> add_last_step(Found& found, const SqlDatabase& database, const st
       "see instr_bench history list, or name results with --base and --results");
 }
 
-Expected<Found> found_in_history(const AcceptArguments& options) {
+Expected<Found> find_in_history(const AcceptArguments& options) {
   TRY_ASSIGN(auto database, open_history(options.recording.file(), SqlAccess::kRead));
   TRY_ASSIGN(auto branch, options.recording.find_branch(Repository()));
   Found found{{}, [](const Acceptance&) { return false; }};
@@ -108,8 +107,8 @@ Expected<Found> found_in_history(const AcceptArguments& options) {
 }
 
 tl::expected<Found, Errors> find(const AcceptArguments& options) {
-  if (options.base) return found_in_results(options);
-  TRY_ASSIGN(auto found, found_in_history(options));
+  if (options.base) return find_in_results(options);
+  TRY_ASSIGN(auto found, find_in_history(options));
   return found;
 }
 

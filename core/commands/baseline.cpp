@@ -29,7 +29,7 @@ struct BaselineArguments {
   Showing showing;
 };
 
-// "main  473 benchmarks  LibTorch 2.13.0  2026-11-21T11:16:10Z", or why it cannot be read.
+// "main  473 benchmarks  LibTorch 2.13.0  2026-11-21T11:16:10Z", or the error.
 std::string baseline_line(const std::string& name, std::size_t width) {
   auto results =
       find_baseline(name).and_then([](const fs::path& file) { return read_results(file); });

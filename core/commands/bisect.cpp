@@ -28,8 +28,8 @@ struct BisectArguments {
   ComparisonShowing how;
 };
 
-// As `git bisect run` itself would run it, so that it may prompt on the terminal; but its output is
-// kept apart from the benchmark's.
+// Runs the build as `git bisect run` would, so that it may prompt on the terminal; its output goes to
+// standard error.
 Expected<bool> build(const std::vector<std::string>& command, std::stop_token stop) {
   if (command.empty()) return true;
   SpawnOptions spawn;
@@ -70,7 +70,7 @@ ExpectedStatus run_bisect(const BisectArguments& options, const std::vector<std:
   // Before the build, which may take long; a status above 127 ends the bisection.
   TRY_ASSIGN(const auto baseline, find_reference(options.gate, options.plan.selection, {}));
   TRY_ASSIGN(auto gate, open_gate(options.gate));
-  gate.compare.accepted.clear();  // it is asked for the commit, not whether that may be
+  gate.compare.accepted.clear();  // the commit is searched, even if its change was accepted
   TRY_ASSIGN(const bool is_built, build(options.build, stop));
   if (stop.stop_requested()) return kInterrupted;
   if (!is_built) return untestable({{{}, "this commit does not build", ""}});

@@ -1,4 +1,4 @@
-// The functions in the table of commands, a file each, and their shared parts.
+// The functions in the table of commands, each in a file of its own, and their shared parts.
 #pragma once
 
 #include <string>
@@ -49,7 +49,7 @@ struct ComparisonShowing {
 ExpectedStatus show_comparison(const ComparisonShowing& how, const Comparison& comparison,
                                const std::vector<FieldDifference>& differences);
 
-// Prints what a run would do with each of the selected variants.
+// Prints the step that a run would begin with for each of the selected variants.
 ExpectedStatus show_dry_run(const PlanConfig& plan, const MeasureConfig& measure,
                             const Showing& showing);
 

@@ -47,7 +47,7 @@ struct CompareArguments {
   ComparisonShowing how;
 };
 
-// An error if the selection matches nothing on either side.
+// An error if the selection matches no measurement of either side.
 Expected<void> check_selection(const ResultSet& before, const ResultSet& after,
                                const Selection& selection) {
   if (selection == Selection{}) return {};

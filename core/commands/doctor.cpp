@@ -29,7 +29,7 @@ namespace {
 struct Finding {
   std::string name;  // "Valgrind"
   bool good = false;
-  std::string detail;  // what was found, or the problem and its solution
+  std::string detail;  // the version and place, or the problem and the solution
 };
 
 // Instructions of the canary in worker/counted/canary.S, counted by hand.
@@ -37,7 +37,7 @@ constexpr double kCanaryInstructions = 1000;
 
 constexpr std::size_t kNameWidth = 20;
 
-// A variant without code: its symbol is in the worker itself.
+// A variant without code: the worker itself has the symbol.
 CompiledVariant canary_variant() {
   CompiledVariant canary;
   canary.variant.key = canary.variant.label = "canary";
@@ -59,7 +59,7 @@ Finding judge_canary(const Measurement& measurement) {
   return finding;
 }
 
-// Without an interpreter everything but snippets in Python can be measured.
+// A missing interpreter is not a failure: only snippets in Python need it.
 Finding judge_python(const ToolConfig& tools, const LibTorch& libtorch) {
   auto python = find_python(tools.python, libtorch, find_installation().sources);
   if (python) {
@@ -71,15 +71,15 @@ Finding judge_python(const ToolConfig& tools, const LibTorch& libtorch) {
                        : "none, so snippets in Python are skipped: " + python.error().what};
 }
 
-// Without them everything else can be measured.
+// Missing counters are not a failure.
 Finding judge_counters() {
   const auto countable = check_events(names_of(metrics_of(MetricGroup::kHardware)));
   return {"hardware counters", true,
           countable ? "there are some: --metrics=hw" : "none: " + to_string(countable.error())};
 }
 
-// Checks one thing after the other, each passed to `on_finding` as soon as it is known; checks that
-// depend on a failed one are skipped. True if all succeeded.
+// Runs the checks, and passes each finding to `on_finding` as soon as it is known. Checks that depend
+// on a failed check are skipped. Returns whether all succeeded.
 bool examine(const ToolConfig& tools, const std::function<void(const Finding&)>& on_finding,
              std::stop_token stop) {
   bool all_good = true;

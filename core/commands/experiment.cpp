@@ -80,7 +80,7 @@ struct ExperimentArguments : ExperimentOptions {
   }
 };
 
-// The options completed from the file.
+// Completes the options from the file.
 tl::expected<ExperimentArguments, Errors> with_file(ExperimentArguments options) {
   if (!options.files.empty()) {
     TRY_ASSIGN(auto source, SourceText::read(options.files.front()));
@@ -105,8 +105,8 @@ tl::expected<ExperimentArguments, Errors> with_file(ExperimentArguments options)
   return options;
 }
 
-// "; 541 s, of which 216 s were timed": nothing if nothing was left to run.
-std::string cost_of(const Ran& ran) {
+// "; 541 s, of which 216 s were timed"; empty if no experiment was left to run.
+std::string format_cost(const Ran& ran) {
   auto added = std::span(ran.records).subspan(ran.were_there);
   if (added.empty()) return "";
   return fmt::format("; {:.0f} s, of which {:.0f} s were timed", ran.seconds, timed_seconds(added));
@@ -116,7 +116,7 @@ bool has_failed(const ExperimentRecord& record) {
   return record.state == ExperimentState::kFailed || Verification{record.code, ""}.is_wrong();
 }
 
-// The status by the codes of a complete run.
+// Returns the status of a complete run.
 ExpectedStatus judge(const ExperimentArguments& options, const std::vector<ExpectedCode>& expected,
                      const std::vector<ExperimentRecord>& records) {
   TRY_ASSIGN(auto verdict, judge_codes(options.codes, expected, records,
@@ -137,7 +137,7 @@ ExpectedStatus show(const ExperimentArguments& options, const Ran& ran,
                     const std::vector<ExpectedCode>& expected, bool is_interrupted) {
   const std::vector<ExperimentRecord>& records = ran.records;
   Document document = experiment_document(records, options.shows_each);
-  document.notes.back().text += cost_of(ran);
+  document.notes.back().text += format_cost(ran);
   print_output(render(options.format, document, render_options(options.showing)));
   if (ran.unwritten != 0) {
     print_message(
@@ -152,7 +152,7 @@ ExpectedStatus show(const ExperimentArguments& options, const Ran& ran,
   return judge(options, expected, records);
 }
 
-// A line for each: this command, for that experiment only.
+// Prints this command for each experiment, with --only.
 void print_commands(std::vector<std::string> words, const std::vector<Variant>& variants) {
   std::erase(words, kPrintCommands);
   std::string command;

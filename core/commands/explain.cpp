@@ -36,7 +36,7 @@ struct ExplainArguments {
   Incomplete incomplete = Incomplete::kRefused;
   ReportFormat format = ReportFormat::kTable;
   ExplainOrder order = ExplainOrder::kSelf;
-  std::optional<std::string> callers;  // of what has this pattern in its name
+  std::optional<std::string> callers;  // of functions whose names match this pattern
   int max_functions = 25;
   std::optional<std::filesystem::path> flame;  // a graph to write
   Showing showing;
@@ -44,7 +44,7 @@ struct ExplainArguments {
   bool is_measured() const { return operands.size() == 1; }
 };
 
-// The one that the operand means.
+// Plans the variant that the operand names.
 tl::expected<std::vector<Variant>, Errors> plan_one(const ExplainArguments& options) {
   TRY_ASSIGN(auto variants, plan(options.plan));
   std::vector<std::string> keys;
@@ -54,7 +54,7 @@ tl::expected<std::vector<Variant>, Errors> plan_one(const ExplainArguments& opti
   return variants;
 }
 
-Expected<Measurement> measured(const ExplainArguments& options,
+Expected<Measurement> measure_one(const ExplainArguments& options,
                                const std::vector<std::string>& command,
                                const std::vector<Variant>& variants, std::stop_token stop) {
   Progress progress(progress_options(options.showing));
@@ -67,7 +67,7 @@ Expected<Measurement> measured(const ExplainArguments& options,
   return measurements.front();
 }
 
-Expected<Measurement> stored(const std::string& word, const std::string& name_or_file,
+Expected<Measurement> read_stored(const std::string& word, const std::string& name_or_file,
                              Incomplete incomplete) {
   TRY_ASSIGN(auto file, find_baseline(name_or_file));
   TRY_ASSIGN(auto set, read_result_set(file, name_or_file, incomplete));
@@ -78,16 +78,12 @@ Expected<Measurement> stored(const std::string& word, const std::string& name_or
   const auto found = std::find_if(
       all.begin(), all.end(), [&key](const Measurement& one) { return one.variant.key == key; });
   TRY_ASSIGN(auto whole, add_profile(set, std::move(*found)));
-  // Whatever is there by now, it is not the profile of this measurement.
+  // The profile's file may be that of a later measurement by now.
   if (auto* counted = std::get_if<Counted>(&whole.outcome)) counted->profile.reset();
   return whole;
 }
 
-ProfilePaths paths_of(const ExplainArguments& options) {
-  return options.measure.call_paths ? ProfilePaths::kSeparate : ProfilePaths::kMerged;
-}
-
-Expected<Explanation> explained_in_python(const std::string& key, const Counted& counted) {
+Expected<Explanation> explain_in_python(const std::string& key, const Counted& counted) {
   if (!counted.followed) return fail("this interpreter does not show its calls");
   if (counted.followed->empty()) {
     return fail("the statement makes too many calls in Python to follow each");
@@ -95,20 +91,20 @@ Expected<Explanation> explained_in_python(const std::string& key, const Counted&
   return explain_followed(key, counted, *counted.followed);
 }
 
-// Calls are in the kept profile alone.
-Expected<Explanation> explained_natively(const std::string& key, const Counted& counted,
+// Explains with calls, which only the kept profile has.
+Expected<Explanation> explain_natively(const std::string& key, const Counted& counted,
                                          ProfilePaths paths) {
   TRY_ASSIGN(auto profile, read_profile(*counted.profile, paths));
   const auto costs = inclusive_costs(profile, counted.iterations);
   return explain(key, counted, &costs);
 }
 
-Expected<Explanation> explained(const ExplainArguments& options, const std::string& key,
+Expected<Explanation> explain_count(const ExplainArguments& options, const std::string& key,
                                 const Counted& counted) {
   const bool is_in_python = options.measure.follows_calls;
   if (!is_in_python && (!options.is_measured() || !counted.profile)) return explain(key, counted);
-  auto found = is_in_python ? explained_in_python(key, counted)
-                            : explained_natively(key, counted, paths_of(options));
+  auto found = is_in_python ? explain_in_python(key, counted)
+                            : explain_natively(key, counted, options.measure.call_paths ? ProfilePaths::kSeparate : ProfilePaths::kMerged);
   if (!found || !options.callers) return found;
   const Explanation& all = *found;
   Explanation chosen = callers_of(all, make_matcher(*options.callers));
@@ -120,7 +116,7 @@ Expected<Explanation> explained(const ExplainArguments& options, const std::stri
       printable(did_you_mean(*options.callers, names)));
 }
 
-// --flame: the graph, where there is a count.
+// The graph of --flame.
 struct Flame {
   const FlameFormat* format;
   OutputFile file;
@@ -144,7 +140,7 @@ Expected<void> write_flame(std::optional<Flame> flame, const Measurement& measur
                   flame->format->write(*counted->call_tree, measurement.variant.key));
 }
 
-Expected<std::string> report_of(const ExplainArguments& options, const std::string& key,
+Expected<std::string> format_report(const ExplainArguments& options, const std::string& key,
                                 const Counted& counted) {
   const Terminal terminal = inspect_terminal(STDOUT_FILENO, options.showing.color);
   ExplainOptions shown;
@@ -153,7 +149,7 @@ Expected<std::string> report_of(const ExplainArguments& options, const std::stri
   shown.width = terminal.width;
   shown.color = terminal.color;
   if (!options.measure.wants_lines) {
-    return explained(options, key, counted).map([&](const Explanation& explanation) {
+    return explain_count(options, key, counted).map([&](const Explanation& explanation) {
       return explain_report(options.format, explanation, shown);
     });
   }
@@ -171,7 +167,7 @@ ExpectedStatus show(const ExplainArguments& options, const Measurement& measurem
     print_output(report(ReportFormat::kTable, {measurement}, report_options(options.showing)));
     return std::holds_alternative<Skipped>(measurement.outcome) ? kGood : kNotMeasured;
   }
-  TRY_ASSIGN(auto text, report_of(options, measurement.variant.key, *counted));
+  TRY_ASSIGN(auto text, format_report(options, measurement.variant.key, *counted));
   print_output(text);
   return kGood;
 }
@@ -189,7 +185,7 @@ ExpectedStatus measure_and_show(ExplainArguments options, const std::vector<std:
     TRY_ASSIGN(auto made, PrivateFolder::make());
     options.measure.keep_profiles = folder.emplace(std::move(made)).path();
   }
-  auto measurement = measured(options, command, variants, stop);
+  auto measurement = measure_one(options, command, variants, stop);
   if (stop.stop_requested()) return kInterrupted;
   if (!measurement) return tl::unexpected(measurement.error());
   TRY(write_flame(std::move(flame), *measurement));
@@ -201,7 +197,7 @@ ExpectedStatus run_explain(const ExplainArguments& options, const std::vector<st
   if (options.is_measured()) return measure_and_show(options, command, stop);
   TRY_ASSIGN(auto flame, open_flame(options));
   TRY_ASSIGN(auto measurement,
-             stored(options.operands[0], options.operands[1], options.incomplete));
+             read_stored(options.operands[0], options.operands[1], options.incomplete));
   TRY(write_flame(std::move(flame), measurement));
   return show(options, measurement);
 }
@@ -210,11 +206,11 @@ Expected<void> check(ExplainArguments& options) {
   options.measure.call_paths = options.flame.has_value() && options.is_measured();
   TRY(check_call_paths(options.measure));
   if (options.measure.wants_lines && options.callers) {
-    return fail("--callers is of functions, --lines of lines", "omit one of the two");
+    return fail("--callers needs functions, and --lines shows lines", "omit one of them");
   }
   if (!options.measure.follows_calls) return {};
   if (!options.flame && !options.measure.wants_lines) return {};
-  return fail(options.flame ? "--flame is of native functions" : "--lines is of native code",
+  return fail(options.flame ? "--flame needs native functions" : "--lines needs native code",
               "omit --functions=python");
 }
 
@@ -227,7 +223,7 @@ void declare_measured(CommandLine& line, ExplainArguments& options) {
               take_path(options.measure.keep_profiles));
 }
 
-// What only a measurement has.
+// Options for output that only a new measurement has.
 void declare_shown_of_measured(CommandLine& line, ExplainArguments& options) {
   const Choices<bool> kinds{{"native", false}, {"python", true}};
   line.option(
@@ -268,9 +264,9 @@ void declare_shown(CommandLine& line, ExplainArguments& options) {
 Action explain_command(CommandLine& line) {
   auto options = std::make_shared<ExplainArguments>();
   line.describe(
-      "Says where a single count goes, in instructions per iteration: what each function costs "
-      "itself and with all that it calls (inclusive), and its callers. Measures it, or takes it "
-      "from a baseline's NAME or a results FILE, which has self costs alone.");
+      "Shows what a count consists of, in instructions per iteration: the cost of each function by "
+      "itself (self) and with its callees (inclusive), and its callers. Measures the benchmark, or "
+      "reads a baseline's NAME or a results FILE, which has self costs alone.");
   line.operands({"KEY [NAME|FILE]", 1, 2}, options->operands);
   declare_measured(line, *options);
   line.group("What to show");

@@ -18,7 +18,7 @@ namespace instr {
 
 namespace {
 
-// All commands with their declarations.
+// The commands with their declarations.
 class Declared {
  public:
   Declared() {
@@ -35,7 +35,7 @@ class Declared {
   std::vector<CommandSummary> summaries_;
 };
 
-// A line of text, escaped so that backslashes and dashes stay and nothing is taken for a request.
+// Escapes text for roff, so that backslashes and dashes stay and no line is taken for a request.
 std::string roff(const std::string& text) {
   std::string out;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -76,13 +76,13 @@ std::string man_page(const CommandSummary& command, bool is_usual) {
   const std::string what =
       is_usual ? "exact instruction counts of small LibTorch snippets" : command.text;
   out += ".SH NAME\n" + roff(name) + " \\- " + roff(what) + "\n";
-  out += ".SH SYNOPSIS\n" + roff(usage_of(line)) + "\n";
+  out += ".SH SYNOPSIS\n" + roff(format_usage(line)) + "\n";
   out += ".SH DESCRIPTION\n" + roff(line.description()) + "\n" + man_sections(line, true);
   std::string group;
   for (const OptionInfo& option : line.options()) {
     if (option.group != group) out += heading(option.group);
     group = option.group;
-    out += ".TP\n\\fB" + roff(names_of(option)) + "\\fR\n" + roff(option.help) + "\n";
+    out += ".TP\n\\fB" + roff(format_names(option)) + "\\fR\n" + roff(option.help) + "\n";
   }
   return out + man_sections(line, false);
 }
@@ -95,7 +95,7 @@ std::optional<std::string> generate_man_page(const std::vector<CommandSummary>& 
   return std::nullopt;
 }
 
-// One per line, for scripts that install a man page for each.
+// A name per line, for scripts that install a man page for each command.
 std::string command_names(const std::vector<CommandSummary>& all) {
   std::string names;
   for (const CommandSummary& one : all) names += one.line->command() + "\n";

@@ -23,14 +23,14 @@ using WordOptions = std::array<std::string_view, 6>;
 constexpr WordOptions kAdding{"commit",       "branch",  "vary",
                               "trust-commit", "replace", "allow-incomplete"};
 
-// What history does, by its first operand.
+// A subcommand of history.
 struct HistoryWord {
   const char* name;
   const char* operands;
   const char* summary;
   std::size_t min;
   std::size_t max;
-  WordOptions options;  // that it takes, besides those of every word
+  WordOptions options;  // besides those of every word
   ExpectedStatus (*run)(const HistoryOptions& options);
 };
 
@@ -95,9 +95,9 @@ constexpr auto kWords = std::to_array<HistoryWord>({
 });
 
 const HistoryWord* find_word(const std::string& name) {
-  const auto* found = std::find_if(kWords.begin(), kWords.end(),
-                                   [&name](const HistoryWord& one) { return one.name == name; });
-  return found == kWords.end() ? nullptr : found;
+  const auto* word = std::find_if(kWords.begin(), kWords.end(),
+                                  [&name](const HistoryWord& one) { return one.name == name; });
+  return word == kWords.end() ? nullptr : word;
 }
 
 std::string list_of_words() {
@@ -156,7 +156,7 @@ void declare_reading(CommandLine& line, HistoryOptions& options) {
   declare_format(line, options.format, document_formats());
 }
 
-// An option that the given word does not take has no effect.
+// Refuses options that the given word does not take.
 void restrict_options(CommandLine& line, const std::vector<std::string>& operands) {
   for (const OptionInfo& option : std::vector(line.options().begin(), line.options().end())) {
     if (takers_of(option.name).empty()) continue;

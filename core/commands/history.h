@@ -1,4 +1,4 @@
-// The parts of `instr_bench history`: one function for each of its words.
+// The words of `instr_bench history`: a function for each.
 #pragma once
 
 #include <filesystem>
@@ -18,13 +18,13 @@ namespace instr {
 
 struct HistoryOptions {
   std::vector<std::string> operands;  // after the word
-  RecordingOptions recording;         // which history and branch, in all of them
+  RecordingOptions recording;         // the history and branch, of all words
   Incomplete incomplete = Incomplete::kRefused;
   std::optional<std::string> since;
   std::optional<std::filesystem::path> accepted;  // nothing: the project's
   std::optional<std::string> keep_since;
   std::optional<std::string> make;  // builds a commit
-  bool bisect = false;              // measure only what tells the commits of steps
+  bool bisect = false;              // measure only the commits that attribute steps
   std::vector<std::string> rest;    // after --
   Selection selection;
   std::vector<std::string> metrics;

@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 Expected<SqlDatabase> open_other(const fs::path& file, const std::string& other) {
   std::error_code error;
   if (fs::equivalent(file, other, error)) {
-    return tl::unexpected(Error{{other}, "this is the same history", "name another one"});
+    return fail_at({other}, "this is the history that the others are merged into", "omit it");
   }
   return open_history(other, SqlAccess::kRead);
 }
@@ -60,7 +60,7 @@ ExpectedStatus history_add(const HistoryOptions& options) {
 }
 
 ExpectedStatus history_merge(const HistoryOptions& options) {
-  std::vector<SqlDatabase> others;  // all, before a history is made
+  std::vector<SqlDatabase> others;  // opened before a history is made
   for (const std::string& name : options.operands) {
     TRY_ASSIGN(auto other, open_other(options.recording.file(), name));
     others.push_back(std::move(other));
@@ -77,10 +77,10 @@ ExpectedStatus history_prune(const HistoryOptions& options) {
   TRY_ASSIGN(auto database, open_history(options.recording.file(), SqlAccess::kWrite));
   TRY_ASSIGN(const auto since, Repository().find(*options.keep_since));
   TRY_ASSIGN(const auto pruned, prune(database, since.place(), options.recording.branch));
-  print_message(fmt::format("{}: {} removed, and {} series of which nothing is left\n",
+  print_message(fmt::format("{}: {} removed, and {} series that are empty now\n",
                             database.file().string(), format_plural(pruned.runs, "run"),
                             format_count(static_cast<double>(pruned.series))));
-  // What is removed is removed: later runs take its space.
+  // The rows are deleted; if this fails, later runs reuse the space.
   if (auto compacted = compact(database); !compacted) {
     print_message("the file stays as large as it was: " + to_string(compacted.error()) + "\n");
   }

@@ -16,25 +16,24 @@ namespace instr {
 
 namespace {
 
-// What a word shows, read before any of it is printed: who pages through it keeps nobody from
-// adding to the history meanwhile.
+// The output of a word, read before any of it is printed, so that a pager does not lock the history.
 struct Shown {
   std::string text;
-  std::string notes = {};  // for people, beside it
+  std::string notes = {};  // for people, on standard error
 };
 
-std::string text_of(std::vector<DocumentTable> tables, const HistoryOptions& options) {
+std::string render_tables(std::vector<DocumentTable> tables, const HistoryOptions& options) {
   Document document;
   add_records(document, tables.back());
   document.tables = std::move(tables);
   return render(options.format, document, render_options(options.showing));
 }
 
-// The tables, with notes about where series break.
+// Adds notes about breaks in the series.
 Expected<Shown> with_notes(std::vector<DocumentTable> tables, const SqlDatabase& database,
                            const SeriesChoice& choice, const HistoryOptions& options) {
   TRY_ASSIGN(const auto breaks, read_breaks(database, choice));
-  Shown shown{text_of(std::move(tables), options)};
+  Shown shown{render_tables(std::move(tables), options)};
   for (const std::string& line : break_lines(breaks)) shown.notes += line + "\n";
   return shown;
 }
@@ -77,7 +76,7 @@ Expected<Shown> steps(const SqlDatabase& database, const HistoryOptions& options
 
 ExpectedStatus print(const HistoryOptions& options,
                      Expected<Shown> (*read)(const SqlDatabase&, const HistoryOptions&)) {
-  // Closed before anything is printed: a pager keeps this waiting, and would keep writers waiting.
+  // The history is closed before anything is printed.
   TRY_ASSIGN(const auto shown,
              open_history(options.recording.file(), SqlAccess::kRead)
                  .and_then([&](const SqlDatabase& database) { return read(database, options); }));

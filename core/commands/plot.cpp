@@ -40,8 +40,8 @@ constexpr FileKind kPicture{"a picture (SVG)", [](std::string_view start) {
                               return start.substr(0, 4096).find("<svg") != std::string_view::npos;
                             }};
 
-// Of a run's results file, or of one of experiments.
-Expected<std::vector<Measurement>> measurements_in(const fs::path& file, Incomplete incomplete) {
+// Reads a results file of a run or of experiments.
+Expected<std::vector<Measurement>> read_measurements(const fs::path& file, Incomplete incomplete) {
   TRY_ASSIGN(auto bytes, read_file(file, kMaxResultsBytes, ReadFrom::kFilesAndPipes));
   auto results = parse_results(bytes, file.string(), incomplete);
   if (results) return std::move(results->measurements);
@@ -52,17 +52,16 @@ Expected<std::vector<Measurement>> measurements_in(const fs::path& file, Incompl
   return measurements;
 }
 
-Expected<Chart> chart_of(const PlotArguments& options) {
+Expected<Chart> read_chart(const PlotArguments& options) {
   TRY_ASSIGN(auto measurements,
              find_baseline(options.operands[0]).and_then([&](const fs::path& file) {
-               return measurements_in(file, options.incomplete);
+               return read_measurements(file, options.incomplete);
              }));
   return select(std::move(measurements), options.selection).and_then([&options](const auto& drawn) {
     return make_chart(drawn, options.plot);
   });
 }
 
-// A terminal would show the text that an SVG is.
 Expected<void> check_output(const PlotArguments& options) {
   if (options.output || isatty(STDOUT_FILENO) == 0) return {};
   return fail("standard output is a terminal, which cannot show an SVG",
@@ -75,7 +74,7 @@ ExpectedStatus run_plot(const PlotArguments& options, std::stop_token stop) {
   if (options.output) {
     TRY_ASSIGN(output, OutputFile::open(*options.output, kPicture));
   }
-  TRY_ASSIGN(auto chart, chart_of(options));
+  TRY_ASSIGN(auto chart, read_chart(options));
   auto picture = draw_svg(chart, stop);
   if (stop.stop_requested()) return kInterrupted;
   if (!picture) return tl::unexpected(picture.error());
@@ -91,7 +90,7 @@ ExpectedStatus run_plot(const PlotArguments& options, std::stop_token stop) {
   return kGood;
 }
 
-// A metric and a parameter are of growth alone.
+// --metrics and --by are for growth alone.
 Expected<void> check_kind(const std::vector<std::string>& metrics, PlotOptions& plot) {
   if (metrics.size() > 1) {
     return fail("plot draws one metric", "name one, such as --metrics=allocs");
@@ -119,13 +118,13 @@ Action plot_command(CommandLine& line) {
   for (ChartKind kind : kChartKinds) kinds.emplace_back(to_string(kind), kind);
   line.describe(
       "Draws results (a file that --output wrote, or a baseline's name) as SVG, with gnuplot. "
-      "Without --kind the first that there is something to draw for.");
+      "Without --kind, draws the first kind that the results have data for.");
   line.operands({"NAME|FILE", 1, 1}, options->operands);
   line.group("What to draw");
   line.option(
       "--kind", "KIND",
-      "speedup: how many times as fast as eager the other backends are, a bar each, but for "
-      "what failed verification; growth: a metric against a parameter of a definition's "
+      "speedup: how many times as fast as eager the other backends are, a bar each, without "
+      "results that failed verification; growth: a metric against a parameter of a definition's "
       "matrix, a line for each benchmark and backend; memory: wall time against peak "
       "memory, a point for each; distribution: which share of the benchmarks is how many times as "
       "fast as eager, a line for each backend",

@@ -47,7 +47,7 @@ constexpr FileKind kReport{
              std::string_view::npos;
     }};
 
-Expected<ReportData> of_files(const ReportArguments& options, const Acceptances& accepted) {
+Expected<ReportData> read_files(const ReportArguments& options, const Acceptances& accepted) {
   std::vector<ResultSet> files;
   const auto selected = make_selector(options.selection);
   for (const std::string& name : options.files) {
@@ -63,8 +63,8 @@ Expected<ReportData> of_files(const ReportArguments& options, const Acceptances&
   });
 }
 
-// Where each branch was at that commit.
-ReportSince since_of(const std::string& name, const Commit& commit, const ReportData& data) {
+// Finds the column of each branch at that commit.
+ReportSince make_since(const std::string& name, const Commit& commit, const ReportData& data) {
   ReportSince since{name, {}};
   for (std::size_t i = 0; i < data.columns.size(); ++i) {
     const ReportColumn& column = data.columns[i];
@@ -73,19 +73,19 @@ ReportSince since_of(const std::string& name, const Commit& commit, const Report
   return since;
 }
 
-// The commit asked for or, where there is a repository that has one, the last release.
+// Finds the commit of --since or, if the repository has a tag, the last release.
 Expected<std::optional<ReportSince>> find_since(const ReportArguments& options,
                                                 const ReportData& data) {
   const Repository repository;
   const auto release = options.since ? *options.since : repository.last_release();
   if (!release) return std::nullopt;
   auto commit = repository.find(*release);
-  if (commit) return since_of(*release, *commit, data);
+  if (commit) return make_since(*release, *commit, data);
   if (options.since) return tl::unexpected(commit.error());
   return std::nullopt;
 }
 
-Expected<ReportData> of_history(const ReportArguments& options, const Acceptances& accepted) {
+Expected<ReportData> read_history_data(const ReportArguments& options, const Acceptances& accepted) {
   TRY_ASSIGN(auto database,
              open_history(options.history.value_or(default_history_file()), SqlAccess::kRead));
   const SeriesChoice choice{make_key_selector(options.selection), options.metrics, options.branch};
@@ -95,14 +95,14 @@ Expected<ReportData> of_history(const ReportArguments& options, const Acceptance
   return data;
 }
 
-std::string usual_title() {
+std::string default_title() {
   const fs::path folder = project_folder().parent_path();
   std::error_code error;
   return "Benchmarks of " + fs::absolute(folder, error).filename().string();
 }
 
 // "12 benchmarks at 60 commits"
-std::string summary_of(const ReportArguments& options, const ReportData& data) {
+std::string summarize(const ReportArguments& options, const ReportData& data) {
   std::set<std::string> keys;
   for (const ReportSeries& one : data.series) keys.insert(one.key);
   for (const ReportOutcome& one : data.outcomes) keys.insert(one.key);
@@ -115,15 +115,16 @@ ExpectedStatus run_report(const ReportArguments& options) {
   TRY_ASSIGN(auto output, OutputFile::open(*options.html, kReport));
   TRY_ASSIGN(auto accepted, read_accepted(options.accepted.value_or(default_accepted_file())));
   TRY_ASSIGN(auto data,
-             options.files.empty() ? of_history(options, accepted) : of_files(options, accepted));
+             options.files.empty() ? read_history_data(options, accepted)
+                                   : read_files(options, accepted));
   if (data.series.empty() && data.outcomes.empty()) {
-    return fail("there is nothing to report", "choose more, or record something");
+    return fail("there is nothing to report", "select more, or record results first");
   }
-  data.title = options.title.value_or(usual_title());
+  data.title = options.title.value_or(default_title());
   TRY(write_to(std::move(output), report_page(data, utc_now())));
   if (options.showing.verbosity != Verbosity::kQuiet) {
     print_message(
-        fmt::format("{}: {}\n", printable(options.html->string()), summary_of(options, data)));
+        fmt::format("{}: {}\n", printable(options.html->string()), summarize(options, data)));
   }
   return kGood;
 }

@@ -43,8 +43,8 @@ constexpr const char* kExamples = R"(  instr_bench --filter=matmul
 constexpr const char* kStatuses =
     R"(  0 success; 1 something could not be measured; 2 wrong usage, definition or
   setup, or results that cannot be compared; 3 a regression beyond its limit, or
-  a benchmark gone; 130 interrupted, with the results so far kept; 141 nobody
-  reads the output any more (| head)
+  a missing benchmark; 130 interrupted, with the results so far kept; 141
+  standard output was closed early, as by `head`
 )";
 
 std::string list_of_commands() {
@@ -127,8 +127,7 @@ void declare_reference(CommandLine& line, RunOptions& options) {
   line.needs(
       {"flame"}, [&gate] { return gate.baseline.has_value(); }, "--baseline");
   declare_gate(line, gate, options.show_same);
-  // Results that are kept may be the base of a later comparison, so the metrics that the limits
-  // need are measured.
+  // Kept results may be the base of a later comparison, so limits also say what to measure.
   line.needs(
       gate_options(),
       [&options] {
@@ -163,7 +162,7 @@ void declare_run(CommandLine& line, RunOptions& options) {
   line.section("Commands", list_of_commands() + "COMMAND --help says more about each.\n");
   declare_plan(line, options.plan);
   declare_shard(line, options.plan.selection);
-  // Before the checks of options without effect.
+  // Before the checks of options that need counts or times.
   line.check([&options]() -> Expected<void> {
     set_needs(options.measure, options.metrics, limited_metrics(options.gate));
     return {};

@@ -1,4 +1,4 @@
-// The options of `run`: what to measure, how, and the use of the results.
+// The options of `run`: the selection, the measuring, and the use of the results.
 #pragma once
 
 #include <filesystem>

@@ -33,7 +33,7 @@ struct SelftestArguments {
   Showing showing;
 };
 
-// Runs this program on the planted library, as a user would: each run is a process of its own.
+// Runs this program on the planted library, each time in a new process.
 class Runs {
  public:
   Runs(const ToolConfig& tools, fs::path folder, std::stop_token stop)
@@ -49,8 +49,8 @@ class Runs {
 
   fs::path file(const std::string& name) const { return folder_ / (name + ".jsonl"); }
 
-  // The results of a run; compared by the exact limits with the results `base`, unless that is
-  // empty; then also whether the run failed.
+  // Returns the results of a run. Unless `base` is empty, compares them with the results `base` by
+  // exact limits, and sets whether that failed.
   Expected<ResultSet> run(const std::string& name, const std::string& base,
                           std::vector<std::string> more, SpawnOptions spawn, bool& failed) {
     spawn.argv = {own_program(), "--quiet", "--format=jsonl", "--output=" + file(name).string()};
@@ -115,13 +115,13 @@ Expected<void> check_plants(Runs& runs, Progress& progress, bool color, Tally& t
     for (const PlantFinding& finding : judge_plant(plant, comparison)) {
       ++tally.planted;
       if (failed && finding.is_found && finding.is_attributed) ++tally.caught;
-      if (!print_finding(plant, finding, color)) return fail("nobody reads this");
+      if (!print_finding(plant, finding, color)) return fail("standard output was closed");
     }
   }
   return {};
 }
 
-// Varies everything about the process that is unrelated to the code.
+// Varies the environment, the folder, the heap and the order of a run.
 SpawnOptions perturbed(int number, const fs::path& folder) {
   SpawnOptions spawn;
   std::vector<std::string> environment = own_environment();

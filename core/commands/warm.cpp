@@ -14,7 +14,7 @@ namespace instr {
 
 namespace {
 
-std::string line_of(const WarmStatus& one) {
+std::string format_status(const WarmStatus& one) {
   const std::string what =
       one.libtorch_version.empty()
           ? "starting"
@@ -27,7 +27,7 @@ std::string line_of(const WarmStatus& one) {
 
 ExpectedStatus list() {
   const auto all = warm_status();
-  for (const WarmStatus& one : all) print_output(line_of(one));
+  for (const WarmStatus& one : all) print_output(format_status(one));
   if (all.empty()) print_message("no warm workers: instr_bench --warm starts one\n");
   return kGood;
 }

@@ -35,10 +35,10 @@ namespace fs = std::filesystem;
 // The state of the definition files: a change of any of these is a save.
 using FileStamps = std::map<fs::path, std::string>;
 
-// The line for each measurement of a watch.
+// The lines for the measurements of a watch.
 class WatchLines {
  public:
-  // With its previous figure; empty if a failure or a skip is unchanged.
+  // The line has the previous count; it is empty if a failure or a skip is unchanged.
   std::string next(const Measurement& now, bool color);
 
  private:
@@ -48,7 +48,7 @@ class WatchLines {
 
 using namespace std::chrono_literals;
 
-// Often enough that nobody notices; checking some dozens of files costs microseconds.
+// Checking some dozens of files costs microseconds.
 constexpr auto kLookEvery = 50ms;
 
 std::string stamp(const fs::path& file) {
@@ -165,8 +165,7 @@ Expected<void> watch(const PlanConfig& config, Session& session,
     auto loaded = plan(config);
     if (loaded) {
       variants = std::move(*loaded);
-      // Content-addressed units tell what changed: the same symbol of the same unit is the same
-      // code.
+      // Units are content-addressed: the same symbol of the same unit is the same code.
       auto selected = [&](const CompiledVariant& one) {
         std::string code = one.unit.string() + ":" + one.symbol;
         return std::exchange(measured[one.variant.key], code) != code;
@@ -194,7 +193,7 @@ ExpectedStatus run_watch(const WatchArguments& options, std::stop_token interrup
     std::error_code error;
     if (!fs::exists(path, error)) TRY(load_definitions({path}));
   }
-  // There is no point in watching once nobody reads the output.
+  // Stops once standard output is closed.
   std::stop_source ending;
   std::stop_callback pass_on(interrupted, [&ending] { ending.request_stop(); });
   std::stop_token stop = ending.get_token();
@@ -216,7 +215,7 @@ ExpectedStatus run_watch(const WatchArguments& options, std::stop_token interrup
       stop);
   progress.finish();
   if (!ended) return tl::unexpected(ended.error());
-  return kGood;  // Ctrl-C is how one leaves it
+  return kGood;  // Ctrl-C is the usual end
 }
 
 }  // namespace

@@ -21,10 +21,10 @@ struct Invocation {
 // Runs a command whose options have been parsed.
 using Action = std::function<ExpectedStatus(const Invocation& invocation)>;
 
-// What the first Ctrl-C does to a command.
+// The effect of the first Ctrl-C on a command.
 enum class OnInterrupt {
-  kEnd,    // ends it at once: it only reads and prints
-  kFinish  // asks it to stop, so that it can keep what it has
+  kEnd,    // ends the program at once: the command only reads and prints
+  kFinish  // asks the command to stop, so that it can keep its results
 };
 
 struct Command {
@@ -32,15 +32,15 @@ struct Command {
   const char* operands;  // as shown in the list of commands
   const char* summary;   // a line of that list
   OnInterrupt on_interrupt;
-  int failed;  // the exit status if it cannot even start
-  // Declares its options, and returns the action that uses them. The action outlives the line.
+  int failed;  // the exit status if the command cannot start
+  // Declares the options, and returns the action that uses them. The action outlives the line.
   Action (*declare)(CommandLine& line);
 };
 
-// All of them, in the order of --help; the first is the default command.
+// The commands in the order of --help; the first is the default command.
 std::span<const Command> commands();
 
-// Null if there is no such command.
+// Returns null if there is no such command.
 const Command* find_command(std::string_view name);
 
 }  // namespace instr

@@ -98,21 +98,22 @@ void CommandLine::needs(std::vector<std::string> options, std::function<bool()> 
   });
 }
 
+bool OptionInfo::takes_next(std::string_view word) const {
+  if (value.empty()) return false;
+  return word.starts_with("--") ? word.find('=') == word.npos : word.size() == 2;
+}
+
 const OptionInfo* CommandLine::find(std::string_view word) const {
   const std::string_view name = word.substr(0, word.find('='));
-  const auto is_named = [&](const OptionInfo& option) {
+  const auto option = std::find_if(options_.begin(), options_.end(), [&](const OptionInfo& one) {
     if (!name.starts_with("--")) {
-      return word.size() >= 2 && word[0] == '-' && option.letter != '\0' &&
-             word[1] == option.letter;
+      return word.size() >= 2 && word[0] == '-' && one.letter != '\0' && word[1] == one.letter;
     }
-    const auto& old = option.old_names;
-    return name.substr(2) == option.name ||
+    const auto& old = one.old_names;
+    return name.substr(2) == one.name ||
            std::find(old.begin(), old.end(), name.substr(2)) != old.end();
-  };
-  for (const OptionInfo& option : options_) {
-    if (is_named(option)) return &option;
-  }
-  return nullptr;
+  });
+  return option == options_.end() ? nullptr : &*option;
 }
 
 bool CommandLine::has(std::string_view name) const {
@@ -131,39 +132,34 @@ std::size_t CommandLine::count_own(const std::vector<std::string>& words) const 
       continue;
     }
     const OptionInfo* option = find(word);
-    const bool is_alone = word.starts_with("--") ? word.find('=') == word.npos : word.size() == 2;
-    const bool takes_next = option != nullptr && !option->value.empty() && is_alone &&
-                            i + 1 < words.size() && !words[i + 1].starts_with("--");
-    if (takes_next) ++i;
+    if (option == nullptr || !option->takes_next(word)) continue;
+    if (i + 1 < words.size() && !words[i + 1].starts_with("--")) ++i;
   }
   return words.size();
 }
 
-// An option without its value ("--jobs=", "--jobs --quiet": CLI11 would take the next word), or a
-// switch with one.
+// Refuses an option without its value ("--jobs=", "--jobs --quiet": CLI11 would take the next word)
+// and a switch with a value.
 Expected<void> CommandLine::check_values(const std::vector<std::string>& words) const {
   for (std::size_t i = 0; i < words.size(); ++i) {
     const std::string& word = words[i];
     const OptionInfo* option = find(word);
     if (option == nullptr) continue;
-    const std::size_t equals = word.find('=');
-    const bool has_equals = equals != std::string::npos;
-    const bool is_attached = !has_equals && !word.starts_with("--") && word.size() > 2;  // "-j3"
     if (option->value.empty()) {
-      if (!has_equals) continue;
+      if (word.find('=') == word.npos) continue;
       return fail(fmt::format("--{} takes no value", option->name),
                   fmt::format("write --{} alone", option->name));
     }
-    if (is_attached) continue;
-    const bool has_value = has_equals ? equals + 1 < word.size()
-                                      : i + 1 < words.size() && !words[i + 1].empty() &&
-                                            !words[i + 1].starts_with("--");
+    const bool takes_next = option->takes_next(word);
+    const bool has_value = takes_next ? i + 1 < words.size() && !words[i + 1].empty() &&
+                                            !words[i + 1].starts_with("--")
+                                      : word.find('=') + 1 != word.size();
     if (!has_value) {
       return fail(
           fmt::format("--{} needs a value", option->name),
           fmt::format("write --{}={}; {}", option->name, option->value, see_help(command_)));
     }
-    if (!has_equals) ++i;
+    if (takes_next) ++i;
   }
   return {};
 }

@@ -1,5 +1,5 @@
 // A command's options, each declared once with its value and its help, on a CLI11 application.
-// Parsing, --help, the man page and the completions are all derived from these declarations.
+// Parsing, --help, the man page and the completions are derived from these declarations.
 #pragma once
 
 #include <functional>
@@ -18,9 +18,9 @@ class Option;
 
 namespace instr {
 
-// A value of an option, as written. `option`: its long name with the dashes, for messages.
+// A value of an option, as written.
 struct Given {
-  std::string option;
+  std::string option;  // "--jobs", for messages
   std::string value;
 };
 
@@ -35,7 +35,11 @@ struct OptionInfo {
   std::string value;                   // "FILE"; empty: a switch
   std::string help;
   std::string group;                 // the heading under which it is listed
-  std::vector<std::string> choices;  // the values it takes; empty: any
+  std::vector<std::string> choices;  // the valid values; empty: any
+
+  // Whether the option, in this form, takes the next word as its value: "--jobs" and "-j" do,
+  // "--jobs=3" and "-j3" do not.
+  bool takes_next(std::string_view word) const;
 };
 
 struct HelpSection {
@@ -62,50 +66,50 @@ class CommandLine {
 
   // The usage, if it is not "instr_bench COMMAND OPERANDS [options]".
   void usage(std::string text) { usage_ = std::move(text); }
-  // What the command does, for its help: paragraphs, wrapped when printed.
+  // Describes the command for its help, in paragraphs that are wrapped when printed.
   void describe(std::string text) { description_ = std::move(text); }
-  // Preformatted lines; printed above the options if no group has begun yet, else below them.
+  // Adds preformatted lines: above the options if no group has begun yet, else below them.
   void section(std::string title, std::string text);
-  // The heading of the options that follow.
+  // Sets the heading of the options that follow.
   void group(std::string title) { group_ = std::move(title); }
 
-  // `names`: "--output" or "-o,--output"; old names may follow: "--backend,--runtime". If an option
-  // is given more than once, `take` is called for each value in order.
+  // Declares an option. `names`: "--output" or "-o,--output"; old names may follow:
+  // "--backend,--runtime". `take` is called for each value in order.
   void option(const std::string& names, const std::string& value, const std::string& help,
               Take take, std::vector<std::string> choices = {});
   void flag(const std::string& names, const std::string& help, bool& target);
   void flag(const std::string& names, const std::string& help, std::function<void(bool)> set);
 
   void operands(Operands operands, std::vector<std::string>& target);
-  // Everything after `--`.
+  // Accepts words after `--`.
   void rest(const std::string& usage, std::vector<std::string>& target);
-  // Everything after the operand, which is one word: options of another command.
+  // Passes everything after the operand, which is one word, on to another command.
   void pass_on(const std::string& usage, std::vector<std::string>& target);
-  // `--option=` is as good as no option, as scripts write it for an empty variable.
+  // Ignores `--option=`, which scripts write for an empty variable.
   void may_be_empty(const std::string& option) { may_be_empty_.push_back(option); }
 
-  // Called once all values are stored, to check that they fit together and to derive others.
+  // Adds a check of values that belong together, called once all values are stored. It may derive
+  // other values.
   void check(std::function<Expected<void>()> check) { checks_.push_back(std::move(check)); }
-  // It is an error to give one of these options if `has_effect` is false: "--limit has no effect
-  // without --baseline or --expect". Checked once all values are stored.
+  // Refuses these options if `has_effect` is false: "--limit has no effect without --baseline or
+  // --expect". Checked once all values are stored.
   void needs(std::vector<std::string> options, std::function<bool()> has_effect,
              std::string without);
 
   // Parses the words after the program's name, without the command. Returns the first error.
   Expected<void> parse(const std::vector<std::string>& words);
-  bool has(std::string_view name) const;  // whether it was given; "output"
+  bool has(std::string_view name) const;  // whether the option "output" was given
 
   const std::string& command() const { return command_; }
-  const std::string& usage() const { return usage_; }  // empty: the usual one
+  const std::string& usage() const { return usage_; }  // empty: derived
   const std::string& description() const { return description_; }
   const Operands& operands() const { return operands_; }
   const std::string& rest_usage() const { return rest_usage_; }
   std::span<const OptionInfo> options() const { return options_; }
   std::span<const HelpSection> sections() const { return sections_; }
-  // The number of words, from the first, that are read here: up to `--` or, if the rest is passed
-  // on, to the operand.
+  // Counts the command's own words: those up to `--` or, if the rest is passed on, to the operand.
   std::size_t count_own(const std::vector<std::string>& words) const;
-  // The option that a word such as "--jobs", "--jobs=3" or "-j" names; or null.
+  // Returns the option that a word such as "--jobs", "--jobs=3" or "-j" names; or null.
   const OptionInfo* find(std::string_view word) const;
 
  private:

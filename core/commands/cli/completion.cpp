@@ -33,18 +33,19 @@ std::string command_names(std::span<const CommandSummary> commands, const char* 
   return joined(commands, between, [](const CommandSummary& one) { return one.line->command(); });
 }
 
-// For fish, which interprets backslashes in single quotes.
-std::string quoted_for_fish(std::string_view text) {
+// Quotes text for fish, which interprets backslashes in single quotes.
+std::string quote_for_fish(std::string_view text) {
   std::string out = "'";
   for (char c : text) out += (c == '\'' || c == '\\' ? "\\" : "") + std::string(1, c);
   return out + "'";
 }
 
-// Help within _arguments' brackets.
+// Escapes help for the brackets of _arguments.
 std::string zsh_help(std::string_view text) {
   std::string out;
   for (char c : text)
-    out += (c == '[' || c == ']' || c == ':' || c == '\\' ? "\\" : "") + std::string(1, c);
+    out += (std::string_view("[]:\\").find(c) != std::string_view::npos ? "\\" : "") +
+           std::string(1, c);
   return out;
 }
 
@@ -199,7 +200,7 @@ std::string fish_completion(std::span<const CommandSummary> commands) {
   for (const CommandSummary& one : commands) {
     const std::string& name = one.line->command();
     out += "complete -c instr_bench -n '__instr_bench_is \"\"' -a " + name + " -d " +
-           quoted_for_fish(one.text) + "\n";
+           quote_for_fish(one.text) + "\n";
     const std::string when =
         " -n '__instr_bench_is " + name + (&one == commands.data() ? " \"\"" : "") + "'";
     for (const OptionInfo& option : one.line->options()) {
@@ -213,7 +214,7 @@ std::string fish_completion(std::span<const CommandSummary> commands) {
       } else if (!option.value.empty()) {
         out += is_file(option) ? " -r -F" : " -x";
       }
-      out += " -d " + quoted_for_fish(option.help) + "\n";
+      out += " -d " + quote_for_fish(option.help) + "\n";
     }
   }
   return out;

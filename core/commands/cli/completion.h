@@ -1,5 +1,5 @@
-// Completions for shells, derived from the commands' declarations. Each is a script to be sourced
-// or installed; it runs nothing but `instr_bench list`, for the keys.
+// Completion scripts for shells, derived from the commands' declarations. They run nothing but
+// `instr_bench list`, for the keys.
 #pragma once
 
 #include <span>
@@ -9,10 +9,9 @@
 
 namespace instr {
 
-// A command with its line in the list of commands.
 struct CommandSummary {
   const CommandLine* line = nullptr;
-  std::string text;
+  std::string text;  // its line in the list of commands
 };
 
 // The first command is the default one.

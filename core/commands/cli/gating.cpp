@@ -6,12 +6,11 @@ namespace instr {
 
 namespace {
 
-// "instructions=0.5%|+100": the last limit given for a metric applies.
+// "instructions=0.5%|+100". The last limit of a metric applies.
 Take take_limits(std::map<std::string, Limit>& limits) {
   return [&limits](const Given& given) -> Expected<void> {
-    auto parsed = parse_limits(given.value);
-    if (!parsed) return fail(parsed.error().what, parsed.error().advice);
-    for (const auto& [metric, limit] : *parsed) limits[metric] = limit;
+    TRY_ASSIGN(const auto parsed, parse_limits(given.value));
+    for (const auto& [metric, limit] : parsed) limits[metric] = limit;
     return {};
   };
 }
@@ -35,7 +34,7 @@ void declare_limits(CommandLine& line, GateOptions& gate) {
       {"base-limits"}, [&gate] { return gate.limits_file.has_value(); }, "--limits");
 }
 
-// Conditions that a comparison tolerates, though it fails on them by default.
+// A condition that a comparison tolerates on request, and fails on by default.
 struct Permission {
   const char* name;
   const char* help;

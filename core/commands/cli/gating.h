@@ -1,4 +1,4 @@
-// Options of a comparison: its limits, and what it tolerates.
+// Options of a comparison: the limits, and the conditions that it tolerates.
 #pragma once
 
 #include <filesystem>
@@ -11,20 +11,15 @@
 
 namespace instr {
 
-// --allow-incomplete.
 void declare_incomplete(CommandLine& line, Incomplete& incomplete, const std::string& help);
-
-// --vary.
 void declare_vary(CommandLine& line, std::vector<std::string>& vary);
-
-// --accepted.
 void declare_accepted(CommandLine& line, std::optional<std::filesystem::path>& accepted);
 
-// All but --baseline and --expect, and their names.
+// Declares all options of a comparison but --baseline and --expect. Their names.
 void declare_gate(CommandLine& line, GateOptions& gate, bool& show_same);
 const std::vector<std::string>& gate_options();
 
-// The metrics for which there is a limit.
+// The metrics that have a limit.
 std::vector<std::string> limited_metrics(const GateOptions& gate);
 
 }  // namespace instr

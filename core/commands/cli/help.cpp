@@ -26,7 +26,7 @@ std::string help_sections(const CommandLine& line, bool are_above_options) {
 
 }  // namespace
 
-std::string usage_of(const CommandLine& line) {
+std::string format_usage(const CommandLine& line) {
   if (!line.usage().empty()) return line.usage();
   std::string usage = "instr_bench " + line.command();
   if (!line.operands().usage.empty()) usage += " " + line.operands().usage;
@@ -34,7 +34,7 @@ std::string usage_of(const CommandLine& line) {
   return line.rest_usage().empty() ? usage : usage + " -- " + line.rest_usage();
 }
 
-std::string names_of(const OptionInfo& option) {
+std::string format_names(const OptionInfo& option) {
   std::string names = option.letter == '\0' ? "" : std::string("-") + option.letter + ", ";
   names += "--" + option.name;
   return option.value.empty() ? names : names + "=" + option.value;
@@ -53,13 +53,13 @@ std::string help_entry(const std::string& names, const std::string& help) {
 }
 
 std::string help_text(const CommandLine& line) {
-  std::string out = "Usage: " + usage_of(line) + "\n\n" + filled(line.description());
+  std::string out = "Usage: " + format_usage(line) + "\n\n" + filled(line.description());
   out += help_sections(line, true);
   std::string group;
   for (const OptionInfo& option : line.options()) {
     if (option.group != group) out += "\n" + option.group + "\n";
     group = option.group;
-    out += help_entry(names_of(option), option.help);
+    out += help_entry(format_names(option), option.help);
   }
   return out + help_sections(line, false);
 }

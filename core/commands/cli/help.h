@@ -8,12 +8,12 @@
 namespace instr {
 
 // "instr_bench compare BASE NEW [options]".
-std::string usage_of(const CommandLine& line);
+std::string format_usage(const CommandLine& line);
 
 // "-o, --output=FILE".
-std::string names_of(const OptionInfo& option);
+std::string format_names(const OptionInfo& option);
 
-// The names, and their help beside them or, if they are too long for that, below.
+// The names, with the help beside them or, below long names, on the next line.
 std::string help_entry(const std::string& names, const std::string& help);
 
 // For 80 columns; ends with a newline.

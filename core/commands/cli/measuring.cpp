@@ -38,8 +38,7 @@ struct TestSetting {
   Take take;
 };
 
-// Stores the settings for tests of this program, INSTR_TEST_* in the environment (CONTRIBUTING.md),
-// that are set; a malformed one is an error.
+// Stores the settings for tests of this program: INSTR_TEST_* in the environment (CONTRIBUTING.md).
 Expected<void> read_test_settings(PlanConfig& plan, MeasureConfig& measure) {
   const Choices<Isolation> isolations{{"fork", Isolation::kFork}, {"process", Isolation::kProcess}};
   const Choices<bool> switches{{"0", false}, {"1", true}};

@@ -1,4 +1,4 @@
-// Options for how to measure, and with which tools.
+// Options for measuring, and for the tools.
 #pragma once
 
 #include <string>
@@ -11,18 +11,17 @@ namespace instr {
 
 // --jobs, --no-cache.
 void declare_jobs(CommandLine& line, ToolConfig& tools);
-// These, --libtorch, --compiler and --python.
+// The same and --libtorch, --compiler, --python.
 void declare_tools(CommandLine& line, ToolConfig& tools);
-// --build.
 void declare_build(CommandLine& line, std::optional<std::filesystem::path>& build);
 
 // --timeout, --warm.
 void declare_counting(CommandLine& line, MeasureConfig& config);
 
-// All of these.
+// Tools, --build and counting.
 void declare_measuring(CommandLine& line, PlanConfig& plan, MeasureConfig& config);
 
-// Call paths need workers of their own.
+// An error if --warm is combined with call paths, which need new workers.
 Expected<void> check_call_paths(const MeasureConfig& config);
 
 // --repetitions, --min-time.
@@ -31,7 +30,7 @@ void declare_timing(CommandLine& line, MeasureConfig& config);
 // --dump, --dump-dir with this default.
 void declare_dump(CommandLine& line, MeasureConfig& config, const char* folder);
 
-// --metrics: names of metrics, and of groups of them.
+// --metrics: names of metrics and of their groups.
 void declare_metrics(CommandLine& line, std::vector<std::string>& metrics);
 
 }  // namespace instr

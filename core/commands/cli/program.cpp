@@ -18,8 +18,8 @@ using Words = std::vector<std::string>;
 
 bool is_option(const std::string& word) { return word.size() > 1 && word.starts_with('-'); }
 
-// The option of any command that a word names.
-std::optional<OptionInfo> option_of_any(const std::string& word) {
+// Finds the option of any command that a word names.
+std::optional<OptionInfo> find_option(const std::string& word) {
   for (const Command& command : commands()) {
     CommandLine line(command.name);
     command.declare(line);
@@ -28,19 +28,12 @@ std::optional<OptionInfo> option_of_any(const std::string& word) {
   return std::nullopt;
 }
 
-// Whether the next word is its value.
-bool takes_next_word(const std::string& word) {
-  const bool is_alone = word.starts_with("--") ? word.find('=') == word.npos : word.size() == 2;
-  if (!is_alone) return false;
-  auto option = option_of_any(word);
-  return option && !option->value.empty();
-}
-
-// The first word that is neither an option nor the value of one; those after `--` do not count.
-Words::const_iterator first_operand(const Words& words) {
+// Finds the first word before `--` that is neither an option nor an option's value.
+Words::const_iterator find_operand(const Words& words) {
   for (auto word = words.begin(); word != words.end() && *word != "--"; ++word) {
     if (!is_option(*word)) return word;
-    if (takes_next_word(*word) && ++word == words.end()) break;
+    const auto option = find_option(*word);
+    if (option && option->takes_next(*word) && ++word == words.end()) break;
   }
   return words.end();
 }
@@ -55,7 +48,7 @@ Error unknown_command(const std::string& word) {
           advice + fmt::format("to select benchmarks, write --filter={}", word)};
 }
 
-// Before `--`, and not an option's value.
+// Whether a word before `--` is this option.
 bool asks_for(const Words& words, std::string_view option, std::string_view letter = {}) {
   const auto end = std::find(words.begin(), words.end(), "--");
   return std::any_of(words.begin(), end, [&](const std::string& word) {
@@ -63,18 +56,16 @@ bool asks_for(const Words& words, std::string_view option, std::string_view lett
   });
 }
 
-// An option without effect on the command would mislead.
+// Refuses options of other commands, which would have no effect.
 Expected<void> check_belonging(const Words& words, const CommandLine& line) {
   const auto end = words.begin() + static_cast<std::ptrdiff_t>(line.count_own(words));
   for (auto word = words.begin(); word != end; ++word) {
     if (!is_option(*word)) continue;
     if (const OptionInfo* option = line.find(*word)) {
-      const bool is_alone =
-          word->starts_with("--") ? word->find('=') == word->npos : word->size() == 2;
-      if (!option->value.empty() && is_alone && std::next(word) != end) ++word;
+      if (option->takes_next(*word) && std::next(word) != end) ++word;
       continue;
     }
-    if (auto foreign = option_of_any(*word)) {
+    if (const auto foreign = find_option(*word)) {
       return fail(
           fmt::format("--{} does not apply to the command `{}`", foreign->name, line.command()),
           fmt::format("omit it, or see instr_bench {} --help", line.command()));
@@ -83,7 +74,7 @@ Expected<void> check_belonging(const Words& words, const CommandLine& line) {
   return {};
 }
 
-ParsedCommand printing(const Command& command, std::string text) {
+ParsedCommand print_only(const Command& command, std::string text) {
   return {&command, [text = std::move(text)](const Invocation&) {
             print_output(text);
             return kGood;
@@ -95,17 +86,17 @@ ParsedCommand printing(const Command& command, std::string text) {
 Expected<ParsedCommand> parse_command(const Words& all) {
   const Command& usual = commands().front();
   Words words = all;
-  const auto operand = first_operand(words);
+  const auto operand = find_operand(words);
   if (operand != words.end() && operand->empty()) {
     return fail("an argument is empty", "a shell variable without a value may be why");
   }
   const Command* command = operand == words.end() ? &usual : find_command(*operand);
   if (asks_for(words, "--version") || words == Words{"version"} || words == Words{"-v"}) {
-    return printing(usual, fmt::format("instr_bench {}\n", kProgramVersion));
+    return print_only(usual, fmt::format("instr_bench {}\n", kProgramVersion));
   }
-  // The rest need not be valid.
+  // The other words need not be valid.
   if (asks_for(words, "--help", "-h")) {
-    return printing(usual, help_of(command == nullptr ? usual : *command));
+    return print_only(usual, help_of(command == nullptr ? usual : *command));
   }
   if (command == nullptr) return tl::unexpected(unknown_command(*operand));
   if (operand != words.end()) words.erase(operand);

@@ -16,11 +16,10 @@ struct ParsedCommand {
   Action action;
 };
 
-// `words`: those after the program's name. Options may be before or after the command. Errors have
-// no place; their advice names the nearest word.
+// Parses the words after the program's name. Options may stand before or after the command. Errors
+// have no place; their advice names the nearest word.
 Expected<ParsedCommand> parse_command(const std::vector<std::string>& words);
 
-// The help of a command.
 std::string help_of(const Command& command);
 
 // The exit status if the command of this command line fails. Allocates nothing, since lack of

@@ -28,7 +28,7 @@ std::vector<std::string> backend_words() {
   return words;
 }
 
-// The default ones, then those that have to be named.
+// Lists the default backends, then those that have to be named.
 std::string backends_help() {
   std::vector<std::string> usual;
   std::vector<std::string> others;

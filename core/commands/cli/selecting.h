@@ -9,17 +9,16 @@ namespace instr {
 // --filter, --exclude, --tag.
 void declare_filters(CommandLine& line, Selection& selection);
 
-// For results: filters, and how their rows were measured.
+// Options that select measurements: filters, languages, backends, ...
 void declare_selection(CommandLine& line, Selection& selection);
 
 // --definitions, --suite.
 void declare_definitions(CommandLine& line, PlanConfig& config);
 
-// For a run: the selection and the definitions. --threads measures with these numbers, whatever the
-// definitions say.
+// Options that select the variants of a run: all of these. --threads replaces the definitions'
+// numbers of threads.
 void declare_plan(CommandLine& line, PlanConfig& config);
 
-// --shard.
 void declare_shard(CommandLine& line, Selection& selection);
 
 }  // namespace instr

@@ -82,12 +82,12 @@ void declare_lines(CommandLine& line, bool& wants_lines, const ReportFormat& for
 }
 
 void declare_flames(CommandLine& line, std::optional<std::filesystem::path>& folder,
-                    const char* where_from) {
+                    const char* source) {
   line.option(
       "--flame", "DIR",
       fmt::format("also write there a page for each benchmark whose instructions changed: a "
                   "flame graph of what each path of calls costs more or less, exactly, {}",
-                  where_from),
+                  source),
       take_path(folder));
 }
 

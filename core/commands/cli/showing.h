@@ -1,4 +1,4 @@
-// Options for the output: of every command, or of those that report.
+// Options for the output, and a comparison's output.
 #pragma once
 
 #include <filesystem>
@@ -20,13 +20,12 @@ struct Showing {
   bool show_keys = false;  // in tables, instead of names
 };
 
-// --quiet, --verbose, --color, --help: for every command.
+// --quiet, --verbose, --color, --help: of every command.
 void declare_showing(CommandLine& line, Showing& showing);
 
-// --show-keys.
 void declare_show_keys(CommandLine& line, Showing& showing);
 
-// --format, with all formats, or with these.
+// --format with all formats, or with these.
 void declare_format(CommandLine& line, ReportFormat& format);
 void declare_format(CommandLine& line, ReportFormat& format,
                     const std::vector<ReportFormat>& possible);
@@ -34,9 +33,9 @@ void declare_format(CommandLine& line, ReportFormat& format,
 // --lines of a comparison.
 void declare_lines(CommandLine& line, bool& wants_lines, const ReportFormat& format);
 
-// --flame of comparisons. `where_from`: what has the call paths.
+// --flame of comparisons. `source`: of the call paths, for the help.
 void declare_flames(CommandLine& line, std::optional<std::filesystem::path>& folder,
-                    const char* where_from);
+                    const char* source);
 
 // The formats that show a comparison.
 std::vector<ReportFormat> comparison_formats();
@@ -46,10 +45,10 @@ ProgressOptions progress_options(const Showing& showing);
 // The width and the colours of standard output.
 RenderOptions render_options(const Showing& showing);
 
-// A table of these metrics (none: the usual ones) for standard output.
+// A report on standard output. Without metrics it has the usual ones.
 ReportOptions report_options(const Showing& showing, const std::vector<std::string>& metrics = {});
 
-// Checks that a comparison can be shown in that format, and sets what the format needs.
+// Checks that a comparison can be shown in that format, and sets the attributions that it needs.
 Expected<void> prepare_comparison(ReportFormat format, CompareOptions& compare);
 
 }  // namespace instr

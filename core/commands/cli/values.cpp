@@ -15,7 +15,7 @@ std::string list_of(const std::vector<std::string>& words) {
 
 namespace {
 
-// All of it.
+// Whether the whole text is a number, which is stored.
 template <class T>
 bool parse_whole(const std::string& text, T& number) {
   const char* end = text.data() + text.size();
@@ -94,8 +94,7 @@ Take each_item(Take take) {
   return [take = std::move(take)](const Given& given) -> Expected<void> {
     for (std::size_t begin = 0; begin <= given.value.size();) {
       const std::size_t end = std::min(given.value.find(',', begin), given.value.size());
-      auto taken = take({given.option, given.value.substr(begin, end - begin)});
-      if (!taken) return taken;
+      TRY(take({given.option, given.value.substr(begin, end - begin)}));
       begin = end + 1;
     }
     return {};
@@ -104,7 +103,7 @@ Take each_item(Take take) {
 
 Take add_items(std::vector<std::string>& target) {
   return each_item([&target](const Given& given) -> Expected<void> {
-    if (given.value.empty()) return fail("an item of the list is empty", "leave none empty");
+    if (given.value.empty()) return fail("the list has an empty item", "remove it");
     target.push_back(given.value);
     return {};
   });

@@ -1,4 +1,4 @@
-// Options' values: words converted to checked values, and stored.
+// Conversion of options' words to checked values.
 #pragma once
 
 #include <filesystem>
@@ -27,7 +27,6 @@ std::vector<std::string> names_of(const Choices<T>& choices) {
 // "a, b, c": for help.
 std::string list_of(const std::vector<std::string>& words);
 
-// The meaning of a known word.
 template <class T>
 Expected<T> choice_from(const Given& given, const Choices<T>& choices) {
   return find_meaning(given.value, choices).map_error([&](const std::string& advice) {
@@ -35,13 +34,13 @@ Expected<T> choice_from(const Given& given, const Choices<T>& choices) {
   });
 }
 
-// A whole number; the advice says how to write one.
+// Converts a whole number.
 Expected<int> number_from(const Given& given, int min, int max = std::numeric_limits<int>::max());
 
-// Seconds, above 0, at most 1e6.
+// Converts seconds, above 0 and at most 1e6.
 Expected<double> seconds_from(const Given& given);
 
-// Each stores the last value given in `target`.
+// Takes that store the last value in `target`.
 Take take_text(std::optional<std::string>& target);
 Take take_path(std::optional<std::filesystem::path>& target);
 Take take_path(std::filesystem::path& target);
@@ -57,7 +56,7 @@ Take take_choice(T& target, Choices<T> choices) {
   };
 }
 
-// Each appends the value, as it is, or the items of its comma-separated list.
+// Takes that append the value, or the items of its comma-separated list.
 Take add_text(std::vector<std::string>& target);
 Take add_path(std::vector<std::filesystem::path>& target);
 Take each_item(Take take);
