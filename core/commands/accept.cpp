@@ -34,7 +34,8 @@ struct Found {
 };
 
 // Finds the changes of these keys that fail or warn.
-Expected<Found> find_in_comparison(const Comparison& comparison, const std::vector<std::string>& words) {
+Expected<Found> find_in_comparison(const Comparison& comparison,
+                                   const std::vector<std::string>& words) {
   std::vector<std::string> known;
   for (const ComparedRow& row : comparison.rows) known.push_back(row.key);
   Found found;

@@ -28,8 +28,8 @@ struct BisectArguments {
   ComparisonShowing how;
 };
 
-// Runs the build as `git bisect run` would, so that it may prompt on the terminal; its output goes to
-// standard error.
+// Runs the build as `git bisect run` would, so that it may prompt on the terminal; its output goes
+// to standard error.
 Expected<bool> build(const std::vector<std::string>& command, std::stop_token stop) {
   if (command.empty()) return true;
   SpawnOptions spawn;

@@ -78,8 +78,8 @@ Finding judge_counters() {
           countable ? "there are some: --metrics=hw" : "none: " + to_string(countable.error())};
 }
 
-// Runs the checks, and passes each finding to `on_finding` as soon as it is known. Checks that depend
-// on a failed check are skipped. Returns whether all succeeded.
+// Runs the checks, and passes each finding to `on_finding` as soon as it is known. Checks that
+// depend on a failed check are skipped. Returns whether all succeeded.
 bool examine(const ToolConfig& tools, const std::function<void(const Finding&)>& on_finding,
              std::stop_token stop) {
   bool all_good = true;

@@ -55,8 +55,8 @@ tl::expected<std::vector<Variant>, Errors> plan_one(const ExplainArguments& opti
 }
 
 Expected<Measurement> measure_one(const ExplainArguments& options,
-                               const std::vector<std::string>& command,
-                               const std::vector<Variant>& variants, std::stop_token stop) {
+                                  const std::vector<std::string>& command,
+                                  const std::vector<Variant>& variants, std::stop_token stop) {
   Progress progress(progress_options(options.showing));
   Recorder recorder(std::nullopt, [](const Error&) {});
   auto finished = measure_all({options.measure, {}, command}, variants, progress, recorder, stop);
@@ -68,7 +68,7 @@ Expected<Measurement> measure_one(const ExplainArguments& options,
 }
 
 Expected<Measurement> read_stored(const std::string& word, const std::string& name_or_file,
-                             Incomplete incomplete) {
+                                  Incomplete incomplete) {
   TRY_ASSIGN(auto file, find_baseline(name_or_file));
   TRY_ASSIGN(auto set, read_result_set(file, name_or_file, incomplete));
   std::vector<Measurement>& all = set.results.measurements;
@@ -93,18 +93,20 @@ Expected<Explanation> explain_in_python(const std::string& key, const Counted& c
 
 // Explains with calls, which only the kept profile has.
 Expected<Explanation> explain_natively(const std::string& key, const Counted& counted,
-                                         ProfilePaths paths) {
+                                       ProfilePaths paths) {
   TRY_ASSIGN(auto profile, read_profile(*counted.profile, paths));
   const auto costs = inclusive_costs(profile, counted.iterations);
   return explain(key, counted, &costs);
 }
 
 Expected<Explanation> explain_count(const ExplainArguments& options, const std::string& key,
-                                const Counted& counted) {
+                                    const Counted& counted) {
   const bool is_in_python = options.measure.follows_calls;
   if (!is_in_python && (!options.is_measured() || !counted.profile)) return explain(key, counted);
   auto found = is_in_python ? explain_in_python(key, counted)
-                            : explain_natively(key, counted, options.measure.call_paths ? ProfilePaths::kSeparate : ProfilePaths::kMerged);
+                            : explain_natively(key, counted,
+                                               options.measure.call_paths ? ProfilePaths::kSeparate
+                                                                          : ProfilePaths::kMerged);
   if (!found || !options.callers) return found;
   const Explanation& all = *found;
   Explanation chosen = callers_of(all, make_matcher(*options.callers));
@@ -141,7 +143,7 @@ Expected<void> write_flame(std::optional<Flame> flame, const Measurement& measur
 }
 
 Expected<std::string> format_report(const ExplainArguments& options, const std::string& key,
-                                const Counted& counted) {
+                                    const Counted& counted) {
   const Terminal terminal = inspect_terminal(STDOUT_FILENO, options.showing.color);
   ExplainOptions shown;
   shown.order = options.order;

@@ -16,7 +16,8 @@ namespace instr {
 
 namespace {
 
-// The output of a word, read before any of it is printed, so that a pager does not lock the history.
+// The output of a word, read before any of it is printed, so that a pager does not lock the
+// history.
 struct Shown {
   std::string text;
   std::string notes = {};  // for people, on standard error

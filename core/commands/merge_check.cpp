@@ -386,10 +386,9 @@ Action merge_check_command(CommandLine& line) {
               take_path(options->report));
   declare_showing(line, options->showing);
   line.check([options = options.get()] { return check_options(options->options); });
-  line.section(
-      "Exit status",
-      "  0 within the limits; 1 something could not be measured; 2 it could not be\n"
-      "  built or compared; 3 beyond a limit; 130 interrupted\n");
+  line.section("Exit status",
+               "  0 within the limits; 1 something could not be measured; 2 it could not be\n"
+               "  built or compared; 3 beyond a limit; 130 interrupted\n");
   return [options](const Invocation& invocation) {
     return run_merge_check(*options, invocation.stop);
   };

@@ -205,10 +205,9 @@ Action nightly_command(CommandLine& line) {
               "the title (default: nightly)",
               take_path(options->output));
   declare_showing(line, options->showing);
-  line.section(
-      "Exit status",
-      "  0 nothing costs more; 1 something could not be measured; 2 nothing could;\n"
-      "  3 there is an issue; 130 interrupted\n");
+  line.section("Exit status",
+               "  0 nothing costs more; 1 something could not be measured; 2 nothing could;\n"
+               "  3 there is an issue; 130 interrupted\n");
   return [options](const Invocation& invocation) { return Night(*options, invocation.stop).run(); };
 }
 

@@ -85,7 +85,8 @@ Expected<std::optional<ReportSince>> find_since(const ReportArguments& options,
   return std::nullopt;
 }
 
-Expected<ReportData> read_history_data(const ReportArguments& options, const Acceptances& accepted) {
+Expected<ReportData> read_history_data(const ReportArguments& options,
+                                       const Acceptances& accepted) {
   TRY_ASSIGN(auto database,
              open_history(options.history.value_or(default_history_file()), SqlAccess::kRead));
   const SeriesChoice choice{make_key_selector(options.selection), options.metrics, options.branch};
@@ -114,9 +115,8 @@ std::string summarize(const ReportArguments& options, const ReportData& data) {
 ExpectedStatus run_report(const ReportArguments& options) {
   TRY_ASSIGN(auto output, OutputFile::open(*options.html, kReport));
   TRY_ASSIGN(auto accepted, read_accepted(options.accepted.value_or(default_accepted_file())));
-  TRY_ASSIGN(auto data,
-             options.files.empty() ? read_history_data(options, accepted)
-                                   : read_files(options, accepted));
+  TRY_ASSIGN(auto data, options.files.empty() ? read_history_data(options, accepted)
+                                              : read_files(options, accepted));
   if (data.series.empty() && data.outcomes.empty()) {
     return fail("there is nothing to report", "select more, or record results first");
   }
