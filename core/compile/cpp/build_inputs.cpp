@@ -18,7 +18,7 @@ struct InputFile {
   fs::file_time_type time;
 };
 
-std::vector<InputFile> files_below(const fs::path& folder) {
+std::vector<InputFile> list_files_below(const fs::path& folder) {
   std::vector<InputFile> files;
   std::error_code error;
   for (fs::recursive_directory_iterator
@@ -29,13 +29,12 @@ std::vector<InputFile> files_below(const fs::path& folder) {
     if (!it->is_regular_file(ignored)) continue;
     files.push_back({it->path(), it->file_size(ignored), it->last_write_time(ignored)});
   }
-  std::sort(files.begin(), files.end(),
-            [](const auto& a, const auto& b) { return a.path < b.path; });
+  std::ranges::sort(files, {}, &InputFile::path);
   return files;
 }
 
-// The headers of a LibTorch under development may change while its libraries do not. Other
-// headers in the same folder (all of /usr/include) are left out.
+// The headers of a LibTorch under development may change while its libraries do not. Omits other
+// headers in the same folder, such as /usr/include.
 std::string identify_headers(const LibTorch& torch) {
   std::string identity;
   for (const auto& include : torch.include_dirs) {
@@ -45,7 +44,7 @@ std::string identify_headers(const LibTorch& torch) {
       base = include / "../../../..";
     }
     for (const char* part : {"ATen", "c10", "torch"}) {
-      for (const auto& file : files_below((base / part).lexically_normal())) {
+      for (const auto& file : list_files_below((base / part).lexically_normal())) {
         identity += file.path.string() + " " + std::to_string(file.size) + " " +
                     std::to_string(file.time.time_since_epoch().count()) + "\n";
       }
@@ -67,16 +66,22 @@ std::string identify_toolchain(const CompileOptions& options) {
 
 std::vector<std::string> compiler_environment(const fs::path& scratch) {
   std::vector<std::string> environment;
+  // Variables that would change the code without the cache noticing, or the messages that we parse.
+  constexpr std::string_view kDropped[] = {"LC_ALL=",
+                                           "LANG=",
+                                           "LANGUAGE=",
+                                           "CPATH=",
+                                           "C_INCLUDE_PATH=",
+                                           "CPLUS_INCLUDE_PATH=",
+                                           "LIBRARY_PATH=",
+                                           "GCC_COLORS=",
+                                           "CCC_OVERRIDE_OPTIONS=",
+                                           "DEPENDENCIES_OUTPUT=",
+                                           "TMPDIR="};
   for (const std::string& text : own_environment()) {
-    // Variables that would change the code without the cache noticing, or the messages that we
-    // parse.
-    bool is_dropped = false;
-    for (std::string_view name : {"LC_ALL=", "LANG=", "LANGUAGE=", "CPATH=", "C_INCLUDE_PATH=",
-                                  "CPLUS_INCLUDE_PATH=", "LIBRARY_PATH=", "GCC_COLORS=",
-                                  "CCC_OVERRIDE_OPTIONS=", "DEPENDENCIES_OUTPUT=", "TMPDIR="}) {
-      is_dropped = is_dropped || text.starts_with(name);
-    }
-    if (!is_dropped) environment.emplace_back(text);
+    const bool is_dropped =
+        std::ranges::any_of(kDropped, [&](auto name) { return text.starts_with(name); });
+    if (!is_dropped) environment.push_back(text);
   }
   environment.push_back("LC_ALL=C");
   environment.push_back("TMPDIR=" + scratch.string());

@@ -1,5 +1,5 @@
-// The inputs of a compiler run besides the source: flags, the user's [build] table, and the
-// identity of all of them, for the cache.
+// The inputs of a compiler run besides the source: flags, the user's [build] table, and texts that
+// identify them for the cache.
 #pragma once
 
 #include <filesystem>
@@ -10,18 +10,18 @@
 
 namespace instr {
 
-// Compiler, flags, and LibTorch with its headers: what determines the code besides sources. Looks
-// at the size and time of each of LibTorch's headers: some tens of milliseconds.
+// Identifies the inputs that determine the code besides sources: compiler, flags, and LibTorch with
+// its headers. Checks size and time of each header, which takes some tens of milliseconds.
 std::string identify_toolchain(const CompileOptions& options);
 
-// The compiler's environment: the caller's, but with messages in English, no colours, and `scratch`
-// for temporary files, which a killed compiler leaves behind.
+// Returns the compiler's environment: the caller's, but with English messages, no colours, and
+// temporary files, which a killed compiler leaves behind, in `scratch`.
 std::vector<std::string> compiler_environment(const std::filesystem::path& scratch);
 
 std::vector<std::string> user_compile_flags(const BuildOptions& build);
 std::vector<std::string> user_link_flags(const BuildOptions& build);
 
-// Names and contents of the user's libraries, of those that are in its `library_dirs`.
+// Identifies the user's libraries in `library_dirs` by name and content.
 std::string identify_libraries(const BuildOptions& build);
 
 }  // namespace instr

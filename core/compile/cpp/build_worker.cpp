@@ -1,7 +1,4 @@
 #include <algorithm>
-#include <atomic>
-#include <mutex>
-#include <thread>
 #include <vector>
 
 #include "core/base/content_hash.h"
@@ -10,6 +7,7 @@
 #include "core/compile/compiled_variant.h"
 #include "core/compile/cpp/build_inputs.h"
 #include "core/compile/cpp/compile_cpp.h"
+#include "core/compile/cpp/parallel.h"
 
 namespace instr {
 
@@ -17,7 +15,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// Sources of one folder below worker/ that a worker is made of.
+// Sources in one folder below worker/ that belong to a worker.
 struct Part {
   const char* folder;
   enum { kOnly, kAllBut } choice;
@@ -104,16 +102,16 @@ Expected<WorkerSources> read_sources(const fs::path& folder, WorkerKind kind) {
   return sources;
 }
 
-// True if the code of this source is part of what is counted, so that it must not depend on what
-// else is compiled with it.
+// Returns true if the code of this source is counted, so that it must not depend on other sources
+// compiled with it.
 bool is_counted(const fs::path& source) {
   const std::string name = source.filename().string();
   return name == "arena.cpp" || name == "collected.cpp" || name == "run_snippet.cpp" ||
          name == "simulated_state.cpp" || name == "threads.cpp";
 }
 
-// The worker is C++20. If LibTorch's headers and the compiler only get along in C++17, the one
-// source that includes them is C++17.
+// The worker is C++20, except for the source that includes LibTorch's headers: with some compilers
+// they need C++17.
 bool includes_libtorch(const fs::path& source) {
   std::string text = read_text(source).value_or("");
   for (const char* folder : {"#include <torch/", "#include <ATen/", "#include <c10/"}) {
@@ -122,8 +120,7 @@ bool includes_libtorch(const fs::path& source) {
   return false;
 }
 
-// Of what the compiler said.
-const char* advice_for(const std::string& errors) {
+const char* advise_on(const std::string& errors) {
   bool lacks_benchmark = errors.find("benchmark/benchmark.h") != std::string::npos ||
                          errors.find("lbenchmark") != std::string::npos;
   if (lacks_benchmark) return "install Google Benchmark: apt-get install libbenchmark-dev";
@@ -147,7 +144,8 @@ class WorkerBuild {
     for (const auto& source : sources) {
       objects.push_back(program.parent_path() / (source.filename().string() + ".o"));
     }
-    TRY(compile_all(sources, objects));
+    TRY(run_parallel(sources.size(), options_.jobs,
+                     [&](std::size_t i) { return compile(sources[i], objects[i]); }));
     auto linked = link(objects, program);
     std::error_code ignored;
     fs::create_directory_symlink(options_.libtorch.library_dir,
@@ -158,18 +156,18 @@ class WorkerBuild {
   }
 
  private:
-  // Replaces the sources that may be compiled as one by a file that includes them: most of the time
-  // goes into the same standard headers. Those that take longest come first.
+  // Replaces sources that may be compiled together by a file that includes them, as most of the
+  // time is spent on the same standard headers. Sources that take longest come first.
   Expected<void> join(std::vector<fs::path>& sources, const fs::path& joined) const {
-    const auto is_apart = [this](const fs::path& one) {
-      const fs::path folder = one.parent_path();
+    const auto is_apart = [this](const fs::path& it) {
+      const fs::path folder = it.parent_path();
       const bool is_shared = folder == root_ / "worker" || folder == root_ / "worker/counted";
-      return !is_shared || one.extension() != ".cpp" || is_counted(one) || includes_libtorch(one);
+      return !is_shared || it.extension() != ".cpp" || is_counted(it) || includes_libtorch(it);
     };
     const auto others = std::stable_partition(sources.begin(), sources.end(), is_apart);
     std::string text;
-    for (auto one = others; one != sources.end(); ++one) {
-      text += "#include \"" + one->lexically_relative(root_).string() + "\"\n";
+    for (auto it = others; it != sources.end(); ++it) {
+      text += "#include \"" + it->lexically_relative(root_).string() + "\"\n";
     }
     sources.erase(others, sources.end());
     sources.insert(sources.begin(), joined);
@@ -177,32 +175,11 @@ class WorkerBuild {
     return write_text(joined, text);
   }
 
-  Expected<void> compile_all(const std::vector<fs::path>& sources,
-                             const std::vector<fs::path>& objects) {
-    std::atomic<std::size_t> next{0};
-    std::mutex mutex;
-    Expected<void> outcome;
-    auto work = [&] {
-      for (std::size_t i = next++; i < sources.size(); i = next++) {
-        auto done = compile_one(sources[i], objects[i]);
-        if (done) continue;
-        std::lock_guard guard(mutex);
-        if (outcome) outcome = done;
-        next = sources.size();
-      }
-    };
-    std::vector<std::jthread> threads;
-    for (int i = 1; i < options_.jobs; ++i) threads.emplace_back(work);
-    work();
-    threads.clear();
-    return outcome;
-  }
-
-  Expected<void> compile_one(const fs::path& source, const fs::path& object) {
+  Expected<void> compile(const fs::path& source, const fs::path& object) {
     std::vector<std::string> arguments{"-O2"};
     if (facts_.includes_libtorch) arguments = options_.toolchain.flags;
     if (facts_.is_in_interpreter) arguments.emplace_back("-fPIC");
-    // LibTorch must find the worker's malloc, and a unit the worker's symbols.
+    // LibTorch must find the worker's malloc, and units the worker's symbols.
     std::erase(arguments, "-fvisibility=hidden");
     if (!includes_libtorch(source)) arguments.push_back("-std=c++20");
     arguments.insert(arguments.end(), {"-w", "-I" + root_.string(), "-pthread", "-c",
@@ -233,7 +210,7 @@ class WorkerBuild {
     return fail("cannot build the worker for LibTorch " + options_.libtorch.version + " with " +
                     options_.toolchain.version + ": " + what + ":\n" +
                     result.errors.substr(0, 4000),
-                advice_for(result.errors));
+                advise_on(result.errors));
   }
 
   KindFacts facts_;

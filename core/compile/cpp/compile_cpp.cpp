@@ -1,17 +1,16 @@
 #include "core/compile/cpp/compile_cpp.h"
 
 #include <algorithm>
-#include <atomic>
 #include <map>
 #include <mutex>
 #include <set>
-#include <thread>
 
 #include "core/base/format.h"
 #include "core/base/trim.h"
 #include "core/compile/cpp/compile_plan.h"
 #include "core/compile/cpp/compile_unit.h"
 #include "core/compile/cpp/diagnostics.h"
+#include "core/compile/cpp/parallel.h"
 
 namespace instr {
 
@@ -43,8 +42,8 @@ void add_compiled(UnitResult& result, const UnitFunction& function, const fs::pa
   }
 }
 
-// The compiler's output, if none of it could be parsed.
-std::string raw_message(const Variant& variant, const std::string& errors) {
+// Formats the compiler's output, none of which could be parsed.
+std::string format_raw_message(const Variant& variant, const std::string& errors) {
   const std::string text = errors.substr(0, kMaxRawMessage);
   return to_string(Error{variant.where, "does not compile [in " + variant.key + "]",
                          std::string(trim_end(text, "\n"))});
@@ -54,7 +53,7 @@ void add_failed(UnitResult& result, const UnitFunction& function,
                 const std::vector<Diagnostic>& diagnostics, const std::string& errors) {
   for (const auto& variant : function.variants) {
     std::string message = describe(variant, diagnostics);
-    if (message.empty()) message = raw_message(variant, errors);
+    if (message.empty()) message = format_raw_message(variant, errors);
     result.failed.push_back(make_compile_failure(variant, std::move(message)));
   }
 }
@@ -77,17 +76,18 @@ class UnitJob {
         return {};
       }
       std::size_t before = functions.size();
-      if (unit.apart.empty()) drop_blamed(functions, unit.says.errors, unit.apart);
-      TRY(run_each(taken_out(functions, unit.apart)));
+      if (unit.apart.empty()) drop_blamed(functions, unit.errors, unit.apart);
+      for (UnitFunction& function : take_out(functions, unit.apart))
+        TRY(run({std::move(function)}));
       if (functions.size() == before) return run_halves(std::move(functions));
     }
     return {};
   }
 
  private:
-  // Removes those with these symbols.
-  static std::vector<UnitFunction> taken_out(std::vector<UnitFunction>& functions,
-                                             const std::set<std::string>& symbols) {
+  // Removes and returns the functions with these symbols.
+  static std::vector<UnitFunction> take_out(std::vector<UnitFunction>& functions,
+                                            const std::set<std::string>& symbols) {
     auto first = std::stable_partition(
         functions.begin(), functions.end(),
         [&](const UnitFunction& each) { return !symbols.contains(each.symbol); });
@@ -96,15 +96,9 @@ class UnitJob {
     return taken;
   }
 
-  Expected<void> run_each(const std::vector<UnitFunction>& functions) {
-    for (const auto& function : functions) {
-      if (auto ran = run({function}); !ran) return ran;
-    }
-    return {};
-  }
-
-  // Removes and reports those that the compiler's errors are about; those whose errors also mention
-  // another function, which may be at fault, are to be compiled `apart`.
+  // Removes and reports the functions that the compiler's errors are about. Adds functions whose
+  // errors also mention another function, which may be at fault, to `apart`: each is compiled
+  // alone.
   void drop_blamed(std::vector<UnitFunction>& functions, const std::string& errors,
                    std::set<std::string>& apart) {
     std::map<std::string, std::vector<Diagnostic>> by_symbol;
@@ -135,7 +129,7 @@ class UnitJob {
   // No function could be blamed: compiles each half separately, down to one function.
   Expected<void> run_halves(std::vector<UnitFunction> functions) {
     auto middle = functions.begin() + static_cast<std::ptrdiff_t>(functions.size() / 2);
-    if (auto first = run({functions.begin(), middle}); !first) return first;
+    TRY(run({functions.begin(), middle}));
     return run({middle, functions.end()});
   }
 
@@ -144,16 +138,16 @@ class UnitJob {
   Reporter& reporter_;
 };
 
-std::map<const BuildOptions*, std::vector<Variant>> by_build(const std::vector<Variant>& variants) {
+std::map<const BuildOptions*, std::vector<Variant>> group_by_build(
+    const std::vector<Variant>& variants) {
   std::map<const BuildOptions*, std::vector<Variant>> groups;
   for (const auto& variant : variants) groups[variant.build.get()].push_back(variant);
   return groups;
 }
 
-// All variants with the same build options, and the units to be made for them.
 struct BuildWork {
   BuildContext context;
-  std::vector<FunctionGroup> missing;  // what the cache lacks
+  std::vector<FunctionGroup> missing;  // not cached
 };
 
 class Compilation {
@@ -164,16 +158,16 @@ class Compilation {
 
   Expected<void> run(const std::vector<Variant>& variants) {
     std::vector<BuildWork> works;
-    for (const auto& [build, its_variants] : by_build(variants)) {
-      auto context = compiler_.prepare(its_variants.front().build);
+    for (const auto& [build, group] : group_by_build(variants)) {
+      auto context = compiler_.prepare(group.front().build);
       if (stop_.stop_requested()) return {};
       if (!context) {
-        fail_all(its_variants, to_string(context.error()));
+        fail_all(group, to_string(context.error()));
       } else if (context->failure) {
-        fail_build(its_variants, *context);
+        fail_build(group, *context);
       } else {
         works.push_back(
-            {*context, report_cached(*context, group_functions(its_variants, options_.purpose))});
+            {*context, report_cached(*context, group_functions(group, options_.purpose))});
       }
     }
     return compile_missing(works);
@@ -187,21 +181,23 @@ class Compilation {
     reporter_.report(std::move(result));
   }
 
-  // The user's own sources, or LibTorch's headers with the user's flags, do not compile.
+  // Reports that the user's own sources, or LibTorch's headers with the user's flags, do not
+  // compile.
   void fail_build(const std::vector<Variant>& variants, const BuildContext& context) {
     SourceLocation where = context.build ? context.build->where : SourceLocation{};
-    if (auto words = describe_linker_errors(context.failure->errors, context.build.get())) {
-      return fail_all(variants, to_string(Error{where, "the user's own code " + *words, ""}));
-    }
-    std::string words = context.failure->errors.substr(0, kMaxRawMessage);
-    fail_all(variants,
-             to_string(Error{where, "the user's own code or flags do not compile", words}));
+    const std::string& errors = *context.failure;
+    const auto linker = describe_linker_errors(errors, context.build.get());
+    const Error error{
+        where,
+        linker ? "the user's own code " + *linker : "the user's own code or flags do not compile",
+        linker ? "" : errors.substr(0, kMaxRawMessage)};
+    fail_all(variants, to_string(error));
   }
 
-  // Reports those in the cache, a result per unit, and returns the rest.
+  // Reports cached functions, a result per unit, and returns the others.
   std::vector<FunctionGroup> report_cached(const BuildContext& context,
                                            std::vector<FunctionGroup> groups) {
-    std::map<fs::path, UnitResult> found;
+    std::map<fs::path, UnitResult> cached;
     std::vector<FunctionGroup> missing;
     for (auto& group : groups) {
       std::vector<std::optional<fs::path>> units;
@@ -214,24 +210,24 @@ class Compilation {
       FunctionGroup rest{{}, group.has_global_setup};
       for (std::size_t i = 0; i < units.size(); ++i) {
         if (units[i]) {
-          add_compiled(found[*units[i]], group.functions[i], *units[i]);
+          add_compiled(cached[*units[i]], group.functions[i], *units[i]);
         } else {
           rest.functions.push_back(group.functions[i]);
         }
       }
       if (!rest.functions.empty()) missing.push_back(std::move(rest));
     }
-    for (auto& [unit, result] : found) reporter_.report(std::move(result));
+    for (auto& [unit, result] : cached) reporter_.report(std::move(result));
     return missing;
   }
 
-  // Takes the units away from functions that are compared with each other but do not share one.
+  // Drops the units of functions that are compared with each other but are in different units.
   static void drop_separated(std::vector<std::optional<fs::path>>& units,
                              const std::vector<UnitFunction>& functions) {
-    std::map<std::string, std::set<std::optional<fs::path>>> units_of;
-    for (std::size_t i = 0; i < units.size(); ++i) units_of[functions[i].eager].insert(units[i]);
+    std::map<std::string, std::set<std::optional<fs::path>>> by_eager;
+    for (std::size_t i = 0; i < units.size(); ++i) by_eager[functions[i].eager].insert(units[i]);
     for (std::size_t i = 0; i < units.size(); ++i) {
-      if (units_of[functions[i].eager].size() > 1) units[i].reset();
+      if (by_eager[functions[i].eager].size() > 1) units[i].reset();
     }
   }
 
@@ -252,7 +248,7 @@ class Compilation {
       }
       if (work.context.failure && !work.context.build) {
         return fail("LibTorch's headers do not compile with " + options_.toolchain.version,
-                    work.context.failure->errors.substr(0, kMaxRawMessage));
+                    work.context.failure->substr(0, kMaxRawMessage));
       }
       for (auto& unit : units) {
         if (work.context.failure) {
@@ -274,25 +270,11 @@ class Compilation {
 
   Expected<void> run_jobs(std::vector<Job>& jobs) {
     report_phase(jobs);
-    std::atomic<std::size_t> next{0};
-    std::mutex mutex;
-    Expected<void> outcome;
-    auto work = [&] {
-      for (std::size_t i = next++; i < jobs.size() && !stop_.stop_requested(); i = next++) {
-        auto done =
-            UnitJob(compiler_, *jobs[i].context, reporter_).run(std::move(jobs[i].functions));
-        if (done || stop_.stop_requested()) continue;
-        std::lock_guard guard(mutex);
-        outcome = done;
-        next = jobs.size();
-      }
-    };
-    std::vector<std::jthread> threads;
-    std::size_t count = std::min(jobs.size(), static_cast<std::size_t>(std::max(options_.jobs, 1)));
-    for (std::size_t i = 1; i < count; ++i) threads.emplace_back(work);
-    work();
-    threads.clear();
-    return outcome;
+    return run_parallel(jobs.size(), options_.jobs, [&](std::size_t i) -> Expected<void> {
+      if (stop_.stop_requested()) return {};
+      auto done = UnitJob(compiler_, *jobs[i].context, reporter_).run(std::move(jobs[i].functions));
+      return stop_.stop_requested() ? Expected<void>() : done;
+    });
   }
 
   const CompileOptions& options_;
@@ -306,19 +288,19 @@ class Compilation {
 Expected<std::set<std::string>> find_compiled(const std::vector<Variant>& variants,
                                               const CompileOptions& options, Cache& cache) {
   TRY_ASSIGN(auto compiler, UnitCompiler::make(options, cache, {}));
-  std::set<std::string> found;
-  for (const auto& [build, its_variants] : by_build(variants)) {
+  std::set<std::string> keys;
+  for (const auto& [build, same_build] : group_by_build(variants)) {
     if (build != nullptr && !build->sources.empty()) continue;
-    auto context = compiler.prepare(its_variants.front().build);
+    auto context = compiler.prepare(same_build.front().build);
     if (!context) continue;  // a run will report why
-    for (const auto& group : group_functions(its_variants, options.purpose)) {
+    for (const auto& group : group_functions(same_build, options.purpose)) {
       for (const auto& function : group.functions) {
         if (!compiler.find(*context, function.symbol, function.variants.front())) continue;
-        for (const auto& variant : function.variants) found.insert(variant.key);
+        for (const auto& variant : function.variants) keys.insert(variant.key);
       }
     }
   }
-  return found;
+  return keys;
 }
 
 Expected<void> compile(const std::vector<Variant>& variants, const CompileOptions& options,

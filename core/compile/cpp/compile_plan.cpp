@@ -1,7 +1,9 @@
 #include "core/compile/cpp/compile_plan.h"
 
 #include <algorithm>
+#include <functional>
 #include <map>
+#include <ranges>
 
 #include "core/compile/compiled_variant.h"
 #include "core/compile/cpp/global_setup.h"
@@ -19,8 +21,8 @@ bool can_share(const Variant& variant) {
                      [](const Text* text) { return is_self_contained(text->code); });
 }
 
-// A text that must be equal for two variants to share a unit.
-std::string group_key(const Variant& variant, const UnitFunction& function, Purpose purpose) {
+// Makes a text that must be equal for two variants to share a unit.
+std::string make_group_key(const Variant& variant, const UnitFunction& function, Purpose purpose) {
   const bool is_verified = purpose == Purpose::kVerify && !variant.global_setups.empty();
   if (!can_share(variant)) return "alone " + (is_verified ? function.eager : function.symbol);
   std::string key =
@@ -36,14 +38,14 @@ UnitFunction make_function(const Variant& variant, Purpose purpose) {
       symbol, {}, is_candidate(variant) ? make_snippet_symbol(eager_of(variant), purpose) : symbol};
 }
 
-// Sets of functions that are compared with each other, in the order of each set's first.
-std::vector<std::vector<UnitFunction>> compared(const std::vector<UnitFunction>& functions) {
+// Groups functions that are compared with each other, in the order of each group's first.
+std::vector<std::vector<UnitFunction>> group_compared(const std::vector<UnitFunction>& functions) {
   std::vector<std::vector<UnitFunction>> sets;
   std::map<std::string, std::size_t> set_at;
   for (const UnitFunction& function : functions) {
-    auto [found, is_new] = set_at.try_emplace(function.eager, sets.size());
+    auto [it, is_new] = set_at.try_emplace(function.eager, sets.size());
     if (is_new) sets.emplace_back();
-    sets[found->second].push_back(function);
+    sets[it->second].push_back(function);
   }
   return sets;
 }
@@ -55,14 +57,14 @@ std::vector<FunctionGroup> group_functions(const std::vector<Variant>& variants,
   std::map<std::string, std::size_t> group_at;
   std::map<std::pair<std::size_t, std::string>, std::size_t> function_at;
   for (const auto& variant : variants) {
-    UnitFunction one = make_function(variant, purpose);
-    auto [found, is_new] = group_at.try_emplace(group_key(variant, one, purpose), groups.size());
-    if (is_new) groups.push_back({{}, !variant.global_setups.empty()});
-    auto& functions = groups[found->second].functions;
-    auto [function, is_new_function] =
-        function_at.try_emplace({found->second, one.symbol}, functions.size());
-    if (is_new_function) functions.push_back(std::move(one));
-    functions[function->second].variants.push_back(variant);
+    UnitFunction function = make_function(variant, purpose);
+    auto [group, is_new_group] =
+        group_at.try_emplace(make_group_key(variant, function, purpose), groups.size());
+    if (is_new_group) groups.push_back({{}, !variant.global_setups.empty()});
+    auto& functions = groups[group->second].functions;
+    auto [it, is_new] = function_at.try_emplace({group->second, function.symbol}, functions.size());
+    if (is_new) functions.push_back(std::move(function));
+    functions[it->second].variants.push_back(variant);
   }
   return groups;
 }
@@ -73,7 +75,7 @@ std::vector<std::vector<UnitFunction>> cut_units(const std::vector<FunctionGroup
   for (const auto& group : groups) total += group.functions.size();
   std::vector<std::vector<UnitFunction>> units;
   for (const auto& group : groups) {
-    const auto sets = compared(group.functions);
+    const auto sets = group_compared(group.functions);
     if (sets.empty()) continue;
     const std::size_t size = group.functions.size();
     const std::size_t share =
@@ -87,8 +89,7 @@ std::vector<std::vector<UnitFunction>> cut_units(const std::vector<FunctionGroup
       }
     }
   }
-  std::stable_sort(units.begin(), units.end(),
-                   [](const auto& a, const auto& b) { return a.size() > b.size(); });
+  std::ranges::stable_sort(units, std::greater(), std::ranges::size);
   return units;
 }
 

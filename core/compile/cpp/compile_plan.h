@@ -1,4 +1,4 @@
-// Which variants are compiled together: pure, so that it can be tested without a compiler.
+// Decides which variants are compiled together: pure, so that it can be tested without a compiler.
 #pragma once
 
 #include <cstddef>
@@ -15,24 +15,24 @@ namespace instr {
 struct UnitFunction {
   std::string symbol;
   std::vector<Variant> variants;  // at least one
-  std::string eager;              // the symbol of the eager variant that it is compared with
+  std::string eager;              // symbol of the eager variant that it is compared with
 };
 
 // Snippets that may share a unit: they have the same build options and the same global setup.
 struct FunctionGroup {
   std::vector<UnitFunction> functions;
-  // Has a global setup, which may register operators when its unit is loaded. A process can do that
-  // only once: what it compares is in one unit.
+  // A global setup may register operators when its unit is loaded, which a process can do only
+  // once: functions that it compares must be in one unit.
   bool has_global_setup = false;
 };
 
-// The groups are in the order of the variants. Texts that may change the meaning of what follows
-// are alone in their group, or, to be verified, with the eager variant's.
+// Groups variants, in their order. A text that may change the meaning of the code after it is alone
+// in its group or, to be verified, with that of the eager variant.
 std::vector<FunctionGroup> group_functions(const std::vector<Variant>& variants,
                                            Purpose purpose = Purpose::kMeasure);
 
 // Cuts groups into units of about `kMaxUnitSize` functions, about `jobs` units in total; the most
-// expensive first. Groups are not mixed, and what is compared with each other is not separated.
+// expensive first. Groups are not mixed, and functions that are compared stay together.
 inline constexpr std::size_t kMaxUnitSize = 60;
 std::vector<std::vector<UnitFunction>> cut_units(const std::vector<FunctionGroup>& groups,
                                                  int jobs);

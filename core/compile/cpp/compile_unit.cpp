@@ -52,8 +52,9 @@ void append(std::vector<std::string>& to, const std::vector<std::string>& from) 
   to.insert(to.end(), from.begin(), from.end());
 }
 
-// The flags that a precompiled header depends on. A compiler refuses a header made with other flags
-// or defines, but the user's include folders may differ: none of LibTorch's headers is there.
+// Returns the flags that a precompiled header depends on. A compiler refuses a header made with
+// other flags or defines, but the user's include folders may differ: they contain no header of
+// LibTorch.
 std::vector<std::string> header_flags(const BuildContext& context) {
   std::vector<std::string> flags;
   for (const auto& flag : context.flags) {
@@ -62,7 +63,7 @@ std::vector<std::string> header_flags(const BuildContext& context) {
   return flags;
 }
 
-// A system header may have changed since the precompiled one was made.
+// Returns true if a system header has changed since the precompiled header was made.
 bool refuses_header(const std::string& errors) {
   for (const char* words : {"precompiled header", "PCH file", "AST file", "module file"}) {
     if (errors.find(words) != std::string::npos) return true;
@@ -80,9 +81,8 @@ bool has_own_flags(const BuildContext& context) {
   return context.build && (!context.build->flags.empty() || !context.build->defines.empty());
 }
 
-// Folders of files that are not the user's own: the system's, and those whose identity is part of
-// the toolchain's (identify_toolchain).
-std::vector<fs::path> known_folders(const CompileOptions& options, const Cache& cache) {
+// Lists the folders of the system, and those that identify_toolchain() covers.
+std::vector<fs::path> list_known_folders(const CompileOptions& options, const Cache& cache) {
   std::vector<fs::path> folders{"/usr/include", "/usr/lib", cache.folder()};
   for (const fs::path& folder : options.libtorch.include_dirs) {
     folders.push_back(folder.lexically_normal());
@@ -91,7 +91,7 @@ std::vector<fs::path> known_folders(const CompileOptions& options, const Cache& 
   return folders;
 }
 
-std::vector<std::string> listing_to(const fs::path& list) {
+std::vector<std::string> dependency_flags(const fs::path& list) {
   return {"-MD", "-MF", list.string(), "-MT", "made"};
 }
 
@@ -100,7 +100,7 @@ std::vector<std::string> listing_to(const fs::path& list) {
 UnitCompiler::UnitCompiler(const CompileOptions& options, Cache& cache, std::stop_token stop)
     : options_(options),
       cache_(cache),
-      tracked_(cache, known_folders(options, cache)),
+      tracked_(cache, list_known_folders(options, cache)),
       stop_(std::move(stop)) {}
 
 Expected<UnitCompiler> UnitCompiler::make(const CompileOptions& options, Cache& cache,
@@ -114,7 +114,7 @@ Expected<UnitCompiler> UnitCompiler::make(const CompileOptions& options, Cache& 
 }
 
 Expected<void> UnitCompiler::run_compiler(const std::vector<std::string>& arguments,
-                                          std::optional<CompilerSays>& says) {
+                                          std::optional<std::string>& errors) {
   SpawnOptions spawn;
   spawn.argv = {options_.toolchain.compiler.string()};
   append(spawn.argv, arguments);
@@ -122,15 +122,16 @@ Expected<void> UnitCompiler::run_compiler(const std::vector<std::string>& argume
   TRY_ASSIGN(auto result, run_command(spawn, stop_));
   if (stop_.stop_requested()) return fail("stopped");
   if (result.exit_code != 0) {
-    says = CompilerSays{
+    errors =
         result.errors.empty()
-            ? fmt::format("the compiler ended with status {} and said nothing", result.exit_code)
-            : result.errors};
+            ? fmt::format("the compiler ended with status {} without a message", result.exit_code)
+            : result.errors;
   }
   return {};
 }
 
-Expected<fs::path> UnitCompiler::user_object(const fs::path& source, BuildContext& context) {
+Expected<fs::path> UnitCompiler::compile_user_source(const fs::path& source,
+                                                     BuildContext& context) {
   std::vector<std::string> arguments = options_.toolchain.user_flags;
   append(arguments, common_flags());
   append(arguments, user_compile_flags(*context.build));
@@ -147,7 +148,7 @@ Expected<fs::path> UnitCompiler::user_object(const fs::path& source, BuildContex
                               }};
   return tracked_.get(inputs, [&](const fs::path& to, const fs::path& list) -> Expected<void> {
     std::vector<std::string> all = arguments;
-    append(all, listing_to(list));
+    append(all, dependency_flags(list));
     append(all, {"-c", source.string(), "-o", to.string()});
     TRY(run_compiler(all, context.failure));
     if (context.failure) return fail("the sources of [build] do not compile");
@@ -155,12 +156,11 @@ Expected<fs::path> UnitCompiler::user_object(const fs::path& source, BuildContex
   });
 }
 
-Expected<fs::path> UnitCompiler::user_library(BuildContext& context) {
+Expected<fs::path> UnitCompiler::make_user_library(BuildContext& context) {
   std::vector<std::string> arguments{"-shared"};
   for (const auto& source : context.build->sources) {
-    auto object = user_object(source, context);
-    if (!object) return object;
-    arguments.push_back(object->string());
+    TRY_ASSIGN(const auto object, compile_user_source(source, context));
+    arguments.push_back(object.string());
   }
   append(arguments, context.link_flags);
   // Units refer to it by its path.
@@ -187,10 +187,9 @@ Expected<BuildContext> UnitCompiler::prepare(const std::shared_ptr<const BuildOp
     append(context.link_flags, user_link_flags(*build));
   }
   if (build && !build->sources.empty()) {
-    auto object = user_library(context);
+    auto object = make_user_library(context);
     if (!object && !context.failure) return tl::unexpected(object.error());
     if (object) {
-      context.user_object = *object;
       context.link_flags.insert(context.link_flags.begin() + 3, object->string());
       identity += "\n" + object->string();
     }
@@ -200,8 +199,8 @@ Expected<BuildContext> UnitCompiler::prepare(const std::shared_ptr<const BuildOp
   return context;
 }
 
-// They do not change code: the form of messages, and of debug information if there is any.
-// Valgrind before 3.20 cannot always read DWARF 5 as these compilers write it.
+// Flags that do not change code: the form of messages and of debug information. Valgrind
+// before 3.20 cannot always read DWARF 5 as these compilers write it.
 std::vector<std::string> UnitCompiler::common_flags() const {
   std::vector<std::string> flags{"-w", "-fdiagnostics-color=never"};
   if (options_.toolchain.is_clang) {
@@ -214,8 +213,8 @@ std::vector<std::string> UnitCompiler::common_flags() const {
   return flags;
 }
 
-// With line numbers a text that has moved in its file is another one.
-std::string UnitCompiler::identity_of(const std::string& symbol, const Variant& variant) const {
+// With line numbers, the code also depends on the places of the texts.
+std::string UnitCompiler::identify(const std::string& symbol, const Variant& variant) const {
   std::string identity = symbol;
   if (!options_.line_numbers) return identity;
   for (const Text* text : list_texts(variant)) identity += "\n" + to_string(text->where);
@@ -227,7 +226,7 @@ std::string UnitCompiler::identity_of(const std::string& symbol, const Variant& 
 
 std::string UnitCompiler::hint_name(const BuildContext& context, const std::string& symbol,
                                     const Variant& variant) const {
-  return "variant-" + content_hash(context.hash + identity_of(symbol, variant));
+  return "variant-" + content_hash(context.hash + identify(symbol, variant));
 }
 
 std::optional<fs::path> UnitCompiler::find(const BuildContext& context, const std::string& symbol,
@@ -254,16 +253,16 @@ Expected<void> UnitCompiler::prepare_header(BuildContext& context, std::size_t u
   bool is_clang = options_.toolchain.is_clang;
   std::string wish = "wish-" + content_hash(name);
   bool is_expensive = !is_clang || has_own_flags(context);
-  // The code of a snippet alone in its unit must not depend on whether there was a precompiled
+  // The code of a snippet alone in its unit must not depend on the presence of a precompiled
   // header.
   bool is_optional = is_expensive && !options_.each_alone;
   if (is_optional && units < kUnitsWorthHeader && !cache_.read_hint(wish)) {
-    // A second request suggests that there will be a third.
+    // The header is made at the second request, which suggests a third.
     cache_.write_hint(wish, "wish\n");
     return {};
   }
   TRY_ASSIGN(auto plain, plain_header());
-  std::optional<CompilerSays> says;
+  std::optional<std::string> errors;
   if (options_.on_phase) options_.on_phase("precompiling LibTorch's headers, once");
   auto made = cache_.get(name, [&](const fs::path& to) -> Expected<void> {
     TRY(write_text(to, header_text_));
@@ -276,12 +275,12 @@ Expected<void> UnitCompiler::prepare_header(BuildContext& context, std::size_t u
       arguments.insert(arguments.end(),
                        {"-x", "c++-header", to.string(), "-o", to.string() + ".gch"});
     }
-    TRY(run_compiler(arguments, says));
-    if (says) return fail("LibTorch's headers do not compile");
+    TRY(run_compiler(arguments, errors));
+    if (errors) return fail("LibTorch's headers do not compile");
     return {};
   });
-  if (says) {
-    context.failure = says;
+  if (errors) {
+    context.failure = errors;
     return {};
   }
   if (!made) return tl::unexpected(made.error());
@@ -301,22 +300,21 @@ std::vector<std::string> UnitCompiler::header_arguments(const BuildContext& cont
 Expected<void> UnitCompiler::compile_to(const fs::path& object, const fs::path& list,
                                         const BuildContext& context,
                                         std::span<const Variant> variants,
-                                        std::optional<CompilerSays>& says) {
+                                        std::optional<std::string>& errors) {
   fs::path source = object.parent_path() / "unit.cpp";
-  if (auto written = write_text(source, generate_unit(variants, options_.purpose)); !written)
-    return written;
+  TRY(write_text(source, generate_unit(variants, options_.purpose)));
   std::vector<std::string> arguments = context.flags;
   append(arguments, header_arguments(context));
-  append(arguments, listing_to(list));
+  append(arguments, dependency_flags(list));
   arguments.insert(arguments.end(), {"-shared", "-o", object.string(), source.string()});
   append(arguments, context.link_flags);
-  return run_compiler(arguments, says);
+  return run_compiler(arguments, errors);
 }
 
-// A text that cannot be preprocessed is left for the compiler to report.
-Expected<std::set<std::string>> UnitCompiler::reaching(const fs::path& folder,
-                                                       const BuildContext& context,
-                                                       std::span<const Variant> variants) {
+// The compiler will report texts that cannot be preprocessed.
+Expected<std::set<std::string>> UnitCompiler::find_reaching(const fs::path& folder,
+                                                            const BuildContext& context,
+                                                            std::span<const Variant> variants) {
   if (variants.size() < 2) return std::set<std::string>{};
   fs::path source = folder / "texts.cpp";
   fs::path output = folder / "texts.ii";
@@ -325,8 +323,8 @@ Expected<std::set<std::string>> UnitCompiler::reaching(const fs::path& folder,
   append(arguments, header_arguments(context));
   arguments.insert(arguments.end(), {"-E", "-o", output.string(), source.string()});
   if (!options_.toolchain.is_clang) arguments.push_back("-fpch-preprocess");
-  std::optional<CompilerSays> says;
-  TRY(run_compiler(arguments, says));
+  std::optional<std::string> errors;
+  TRY(run_compiler(arguments, errors));
   return find_reaching_symbols(read_text(output).value_or(""));
 }
 
@@ -337,32 +335,32 @@ Expected<UnitCompiler::Unit> UnitCompiler::compile(const BuildContext& context,
   std::vector<std::string> sorted;
   for (const auto& variant : variants) {
     const std::string symbol = make_snippet_symbol(variant, options_.purpose);
-    sorted.push_back(identity_of(symbol, variant));
+    sorted.push_back(identify(symbol, variant));
     inputs.hints.push_back(hint_name(context, symbol, variant));
   }
   std::sort(sorted.begin(), sorted.end());
   for (const auto& snippet : sorted) inputs.identity += "\n" + snippet;
 
-  std::optional<CompilerSays> says;
+  std::optional<std::string> errors;
   std::set<std::string> apart;
   const auto make = [&](const fs::path& to, const fs::path& list) -> Expected<void> {
-    TRY_ASSIGN(apart, reaching(to.parent_path(), context, variants));
+    TRY_ASSIGN(apart, find_reaching(to.parent_path(), context, variants));
     if (!apart.empty()) return fail("texts that cannot share a unit");
-    auto ran = compile_to(to, list, context, variants, says);
-    if (ran && says && refuses_header(says->errors)) {
+    auto ran = compile_to(to, list, context, variants, errors);
+    if (ran && errors && refuses_header(*errors)) {
       cache_.discard(header_name(context));
-      says.reset();
-      ran = compile_to(to, list, context, variants, says);
+      errors.reset();
+      ran = compile_to(to, list, context, variants, errors);
     }
     if (!ran) return ran;
-    if (says) return fail("the unit does not compile");
+    if (errors) return fail("the unit does not compile");
     return {};
   };
   auto object = tracked_.get(inputs, make);
-  if (says) return Unit{std::nullopt, *says};
+  if (errors) return Unit{std::nullopt, *errors};
   if (!apart.empty()) return Unit{std::nullopt, {}, apart};
   if (!object) return tl::unexpected(object.error());
-  return Unit{*object, {}};
+  return Unit{*object};
 }
 
 }  // namespace instr

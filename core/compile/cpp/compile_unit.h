@@ -1,4 +1,4 @@
-// One unit, compiled: the precompiled header, the user's own sources, the compiler's command line.
+// Compiles a unit: the precompiled header, the user's own sources, the compiler's command line.
 #pragma once
 
 #include <filesystem>
@@ -18,19 +18,13 @@
 
 namespace instr {
 
-// A compiler run that ended with errors: not ours, but those of the code it compiled.
-struct CompilerSays {
-  std::string errors;
-};
-
 // Prerequisites of compiling units with a set of build options.
 struct BuildContext {
   std::shared_ptr<const BuildOptions> build;  // may be null
   std::string hash;  // of everything that determines a unit's code, except the variants
   std::vector<std::string> flags;  // of the compiler
   std::vector<std::string> link_flags;
-  std::optional<std::filesystem::path> user_object;  // made of [build].sources
-  std::optional<CompilerSays> failure;               // why there is none: all its variants fail
+  std::optional<std::string> failure;  // of [build].sources or flags: all variants fail
 };
 
 class UnitCompiler {
@@ -42,18 +36,18 @@ class UnitCompiler {
   // Prepares build options (null: none); compiles their sources if the cache lacks them.
   Expected<BuildContext> prepare(const std::shared_ptr<const BuildOptions>& build);
 
-  // The cached unit that holds a variant's code, if it is still what would be made. `symbol`: of
-  // its snippet.
+  // Returns the cached unit that contains a variant's code, if it is up to date. `symbol`: of its
+  // function.
   std::optional<std::filesystem::path> find(const BuildContext& context, const std::string& symbol,
                                             const Variant& variant) const;
 
-  // Makes the precompiled header if that pays off for `units` new units; otherwise units are
-  // compiled without one. The compiler's errors go to the context's `failure`.
+  // Makes the precompiled header if that pays off for `units` new units. The compiler's errors go
+  // to the context's `failure`.
   Expected<void> prepare_header(BuildContext& context, std::size_t units);
 
   struct Unit {
     std::optional<std::filesystem::path> object;
-    CompilerSays says;  // if there is no object
+    std::string errors = {};  // of the compiler, if there is no object
     // Instead of both: symbols of variants that cannot share a unit with the others.
     std::set<std::string> apart = {};
   };
@@ -66,24 +60,24 @@ class UnitCompiler {
   UnitCompiler(const CompileOptions& options, Cache& cache, std::stop_token stop);
 
   std::vector<std::string> common_flags() const;
-  // Name of the cache's hint for a variant's code.
+  // Returns the name of the cache's hint for a variant's code.
   std::string hint_name(const BuildContext& context, const std::string& symbol,
                         const Variant& variant) const;
-  // What a snippet's code depends on, beside its context.
-  std::string identity_of(const std::string& symbol, const Variant& variant) const;
+  // Identifies the inputs of a snippet's code besides its context.
+  std::string identify(const std::string& symbol, const Variant& variant) const;
   Expected<void> compile_to(const std::filesystem::path& object, const std::filesystem::path& list,
                             const BuildContext& context, std::span<const Variant> variants,
-                            std::optional<CompilerSays>& says);
-  // Those of several variants that, as the preprocessor shows, cannot share a unit with others.
-  Expected<std::set<std::string>> reaching(const std::filesystem::path& folder,
-                                           const BuildContext& context,
-                                           std::span<const Variant> variants);
-  // The user's own sources as one library, and one of them as an object.
-  Expected<std::filesystem::path> user_library(BuildContext& context);
-  Expected<std::filesystem::path> user_object(const std::filesystem::path& source,
-                                              BuildContext& context);
+                            std::optional<std::string>& errors);
+  // Preprocesses the texts to find variants that cannot share a unit with others.
+  Expected<std::set<std::string>> find_reaching(const std::filesystem::path& folder,
+                                                const BuildContext& context,
+                                                std::span<const Variant> variants);
+  // Compile the user's own sources to one library, and one of them to an object.
+  Expected<std::filesystem::path> make_user_library(BuildContext& context);
+  Expected<std::filesystem::path> compile_user_source(const std::filesystem::path& source,
+                                                      BuildContext& context);
   Expected<void> run_compiler(const std::vector<std::string>& arguments,
-                              std::optional<CompilerSays>& says);
+                              std::optional<std::string>& errors);
   std::string header_name(const BuildContext& context) const;
   Expected<std::filesystem::path> plain_header();
   std::vector<std::string> header_arguments(const BuildContext& context);
