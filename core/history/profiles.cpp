@@ -32,20 +32,6 @@ bool has_functions(const RecordedStep& step) {
 
 }  // namespace
 
-Profiles::Profiles(const SqlDatabase& database)
-    : database_(database),
-      names_(database, "SELECT id FROM functions WHERE name = ? AND library = ?",
-             "INSERT INTO functions (name, library) VALUES (?, ?)"),
-      find_name_(database.prepare("SELECT name, library FROM functions WHERE id = ?")),
-      write_(database.prepare("INSERT OR REPLACE INTO profiles VALUES (?, ?, ?, ?)")),
-      copy_(database.prepare("INSERT OR REPLACE INTO profiles SELECT series_id, ?3, functions,"
-                             " call_tree FROM profiles WHERE series_id = ?1 AND commit_id = ?2")),
-      remove_(database.prepare("DELETE FROM profiles WHERE series_id = ? AND commit_id = ?")),
-      read_(
-          database.prepare("SELECT functions FROM profiles WHERE series_id = ? AND commit_id = ?")),
-      read_tree_(database.prepare(
-          "SELECT call_tree FROM profiles WHERE series_id = ? AND commit_id = ?")) {}
-
 void Profiles::write(std::int64_t series, std::int64_t commit,
                      const std::vector<FunctionCost>& functions, const CallTree* tree) {
   remove_.run(series, commit);
@@ -125,14 +111,6 @@ void Profiles::remove_unused_names() {
   auto remove = database_.prepare("DELETE FROM functions WHERE id = ?");
   for (const auto name : unused) remove.run(name);
 }
-
-StepsTable::StepsTable(const SqlDatabase& database)
-    : read_series_(database.prepare("SELECT id FROM series WHERE branch_id = ? AND is_exact = 1")),
-      read_(database.prepare("SELECT commit_id, value FROM steps WHERE series_id = ?")),
-      put_(database.prepare("INSERT INTO steps (series_id, commit_id, value)"
-                            " VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET value = ?3")),
-      remove_(database.prepare("DELETE FROM steps WHERE series_id = ? AND commit_id = ?")),
-      profiles_(database) {}
 
 std::vector<std::int64_t> StepsTable::read_series(std::int64_t branch) {
   std::vector<std::int64_t> series;

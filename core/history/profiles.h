@@ -22,7 +22,7 @@ namespace instr {
 
 class Profiles {
  public:
-  explicit Profiles(const SqlDatabase& database);
+  explicit Profiles(const SqlDatabase& database) : database_(database) {}
 
   // `tree`: null if it is not known.
   void write(std::int64_t series, std::int64_t commit, const std::vector<FunctionCost>& functions,
@@ -47,19 +47,25 @@ class Profiles {
   [[noreturn]] void fail() const;
 
   const SqlDatabase& database_;
-  Dictionary names_;
-  SqlStatement find_name_;
-  SqlStatement write_;
-  SqlStatement copy_;
-  SqlStatement remove_;
-  SqlStatement read_;
-  SqlStatement read_tree_;
+  Dictionary names_{database_, "SELECT id FROM functions WHERE name = ? AND library = ?",
+                    "INSERT INTO functions (name, library) VALUES (?, ?)"};
+  SqlStatement find_name_ = database_.prepare("SELECT name, library FROM functions WHERE id = ?");
+  SqlStatement write_ = database_.prepare("INSERT OR REPLACE INTO profiles VALUES (?, ?, ?, ?)");
+  SqlStatement copy_ = database_.prepare(
+      "INSERT OR REPLACE INTO profiles SELECT series_id, ?3, functions, call_tree FROM profiles"
+      " WHERE series_id = ?1 AND commit_id = ?2");
+  SqlStatement remove_ =
+      database_.prepare("DELETE FROM profiles WHERE series_id = ? AND commit_id = ?");
+  SqlStatement read_ =
+      database_.prepare("SELECT functions FROM profiles WHERE series_id = ? AND commit_id = ?");
+  SqlStatement read_tree_ =
+      database_.prepare("SELECT call_tree FROM profiles WHERE series_id = ? AND commit_id = ?");
 };
 
 // The steps of a series in the tables of a history, with their profiles.
 class StepsTable {
  public:
-  explicit StepsTable(const SqlDatabase& database);
+  explicit StepsTable(const SqlDatabase& database) : database_(database) {}
 
   // Returns the numbers of the exact series of a branch.
   std::vector<std::int64_t> read_series(std::int64_t branch);
@@ -74,11 +80,16 @@ class StepsTable {
   Profiles& profiles() { return profiles_; }
 
  private:
-  SqlStatement read_series_;
-  SqlStatement read_;
-  SqlStatement put_;
-  SqlStatement remove_;
-  Profiles profiles_;
+  const SqlDatabase& database_;
+  SqlStatement read_series_ =
+      database_.prepare("SELECT id FROM series WHERE branch_id = ? AND is_exact = 1");
+  SqlStatement read_ = database_.prepare("SELECT commit_id, value FROM steps WHERE series_id = ?");
+  SqlStatement put_ = database_.prepare(
+      "INSERT INTO steps (series_id, commit_id, value) VALUES (?, ?, ?)"
+      " ON CONFLICT DO UPDATE SET value = ?3");
+  SqlStatement remove_ =
+      database_.prepare("DELETE FROM steps WHERE series_id = ? AND commit_id = ?");
+  Profiles profiles_{database_};
 };
 
 // Reads which functions changed at a step, fastest for the steps of one series in their order. Both

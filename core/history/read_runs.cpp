@@ -47,19 +47,7 @@ std::vector<double> parse_repetitions(const SqlDatabase& database, const std::st
 
 class RunReader : public std::enable_shared_from_this<RunReader> {
  public:
-  explicit RunReader(const SqlDatabase& database)
-      : database_(database),
-        commits_(read_commits(database)),
-        series_(read_all_series(database, commits_)),
-        profiles_(database),
-        runs_(database.prepare(
-            "SELECT runs.id, branches.name, commit_id, members, started, version, digest FROM runs"
-            " JOIN branches ON branches.id = branch_id JOIN series_sets ON series_sets.id = set_id"
-            " ORDER BY runs.id")),
-        samples_(database.prepare("SELECT series_id, value, repetitions FROM samples"
-                                  " WHERE run_id = ?")),
-        outcomes_(database.prepare("SELECT key, state, reason FROM outcomes"
-                                   " JOIN keys ON keys.id = key_id WHERE run_id = ?")) {
+  explicit RunReader(const SqlDatabase& database) : database_(database) {
     for (const auto& [id, commit] : commits_) numbers_[commit.place()] = id;
     for (const auto& row : database.rows("SELECT id, fields FROM classes")) {
       classes_[row.integer(0)] = row.text(1);
@@ -122,27 +110,25 @@ class RunReader : public std::enable_shared_from_this<RunReader> {
   }
 
   const SqlDatabase& database_;
-  std::map<std::int64_t, Commit> commits_;
+  std::map<std::int64_t, Commit> commits_ = read_commits(database_);
   std::map<Place, std::int64_t> numbers_;  // of commits
   std::map<std::int64_t, std::string> classes_;
-  AllSeries series_;
-  Profiles profiles_;
-  SqlStatement runs_;
-  SqlStatement samples_;
-  SqlStatement outcomes_;
+  AllSeries series_ = read_all_series(database_, commits_);
+  Profiles profiles_{database_};
+  SqlStatement runs_ = database_.prepare(
+      "SELECT runs.id, branches.name, commit_id, members, started, version, digest FROM runs"
+      " JOIN branches ON branches.id = branch_id JOIN series_sets ON series_sets.id = set_id"
+      " ORDER BY runs.id");
+  SqlStatement samples_ =
+      database_.prepare("SELECT series_id, value, repetitions FROM samples WHERE run_id = ?");
+  SqlStatement outcomes_ = database_.prepare(
+      "SELECT key, state, reason FROM outcomes JOIN keys ON keys.id = key_id WHERE run_id = ?");
 };
 
 // Reads the points of series. Tables that all series need are read once.
 class PointReader {
  public:
-  explicit PointReader(const SqlDatabase& database)
-      : database_(database),
-        commits_(read_commits(database)),
-        series_(read_all_series(database, commits_)),
-        samples_(database.prepare(
-            "SELECT commit_id, value, repetitions FROM samples JOIN runs ON runs.id = run_id"
-            " JOIN commits ON commits.id = commit_id WHERE series_id = ?"
-            " ORDER BY position, hash, started")) {
+  explicit PointReader(const SqlDatabase& database) : database_(database) {
     for (const Branch& branch : read_branches(database)) {
       timelines_.emplace(branch.name, Timeline(database, branch.id));
     }
@@ -179,10 +165,13 @@ class PointReader {
 
  private:
   const SqlDatabase& database_;
-  std::map<std::int64_t, Commit> commits_;
-  AllSeries series_;
+  std::map<std::int64_t, Commit> commits_ = read_commits(database_);
+  AllSeries series_ = read_all_series(database_, commits_);
   std::map<std::string, Timeline> timelines_;
-  SqlStatement samples_;
+  SqlStatement samples_ = database_.prepare(
+      "SELECT commit_id, value, repetitions FROM samples JOIN runs ON runs.id = run_id"
+      " JOIN commits ON commits.id = commit_id WHERE series_id = ?"
+      " ORDER BY position, hash, started");
 };
 
 }  // namespace

@@ -24,7 +24,8 @@ namespace {
 // adds series, steps and samples. Throws SqlErrors.
 class RunWriter {
  public:
-  RunWriter(const SqlDatabase& database, OnContradiction on_contradiction);
+  RunWriter(const SqlDatabase& database, OnContradiction on_contradiction)
+      : database_(database), on_contradiction_(on_contradiction) {}
 
   Expected<void> add(const HistoryRun& run);
   const Recorded& recorded() const { return recorded_; }
@@ -54,50 +55,35 @@ class RunWriter {
   Recorded recorded_;
   std::vector<std::string> contradictions_;     // of the current run
   std::map<std::int64_t, Timeline> timelines_;  // by branch
-  Dictionary branches_;
-  Dictionary classes_;
-  Dictionary keys_;
-  Dictionary sets_;
-  SqlStatement find_commit_;
-  SqlStatement add_commit_;
-  SqlStatement find_run_;
-  SqlStatement add_run_;
-  SqlStatement find_series_;
-  SqlStatement add_series_;
-  SqlStatement put_sample_;
-  SqlStatement put_outcome_;
-  StepsTable steps_;
+  Dictionary branches_{database_, "SELECT id FROM branches WHERE name = ?",
+                       "INSERT INTO branches (name) VALUES (?)"};
+  Dictionary classes_{database_, "SELECT id FROM classes WHERE fields = ?",
+                      "INSERT INTO classes (fields) VALUES (?)"};
+  Dictionary keys_{database_, "SELECT id FROM keys WHERE key = ?",
+                   "INSERT INTO keys (key) VALUES (?)"};
+  Dictionary sets_{database_, "SELECT id FROM series_sets WHERE members = ?",
+                   "INSERT INTO series_sets (members) VALUES (?)"};
+  SqlStatement find_commit_ = database_.prepare("SELECT id FROM commits WHERE hash = ?");
+  SqlStatement add_commit_ = database_.prepare(
+      "INSERT INTO commits (hash, position, authored, subject) VALUES (?, ?, ?, ?)");
+  SqlStatement find_run_ =
+      database_.prepare("SELECT 1 FROM runs WHERE branch_id = ? AND commit_id = ? AND digest = ?");
+  SqlStatement add_run_ = database_.prepare(
+      "INSERT INTO runs (branch_id, commit_id, set_id, started, version, digest)"
+      " VALUES (?, ?, ?, ?, ?, ?)");
+  SqlStatement find_series_ = database_.prepare(
+      "SELECT id FROM series WHERE branch_id = ? AND class_id = ? AND key_id = ? AND metric = ?"
+      " AND is_exact = ?");
+  SqlStatement add_series_ = database_.prepare(
+      "INSERT INTO series (branch_id, class_id, key_id, metric, is_exact) VALUES (?, ?, ?, ?, ?)");
+  SqlStatement put_sample_ = database_.prepare(
+      "INSERT INTO samples (series_id, run_id, value, repetitions) VALUES (?, ?, ?, ?)");
+  SqlStatement put_outcome_ = database_.prepare(
+      "INSERT OR REPLACE INTO outcomes (run_id, key_id, state, reason) VALUES (?, ?, ?, ?)");
+  StepsTable steps_{database_};
 };
 
 constexpr std::size_t kMaxListed = 5;
-
-RunWriter::RunWriter(const SqlDatabase& database, OnContradiction on_contradiction)
-    : database_(database),
-      on_contradiction_(on_contradiction),
-      branches_(database, "SELECT id FROM branches WHERE name = ?",
-                "INSERT INTO branches (name) VALUES (?)"),
-      classes_(database, "SELECT id FROM classes WHERE fields = ?",
-               "INSERT INTO classes (fields) VALUES (?)"),
-      keys_(database, "SELECT id FROM keys WHERE key = ?", "INSERT INTO keys (key) VALUES (?)"),
-      sets_(database, "SELECT id FROM series_sets WHERE members = ?",
-            "INSERT INTO series_sets (members) VALUES (?)"),
-      find_commit_(database.prepare("SELECT id FROM commits WHERE hash = ?")),
-      add_commit_(database.prepare("INSERT INTO commits (hash, position, authored, subject)"
-                                   " VALUES (?, ?, ?, ?)")),
-      find_run_(database.prepare(
-          "SELECT 1 FROM runs WHERE branch_id = ? AND commit_id = ? AND digest = ?")),
-      add_run_(database.prepare("INSERT INTO runs (branch_id, commit_id, set_id, started, version,"
-                                " digest) VALUES (?, ?, ?, ?, ?, ?)")),
-      find_series_(database.prepare("SELECT id FROM series WHERE branch_id = ? AND class_id = ?"
-                                    " AND key_id = ? AND metric = ? AND is_exact = ?")),
-      add_series_(database.prepare("INSERT INTO series (branch_id, class_id, key_id, metric,"
-                                   " is_exact) VALUES (?, ?, ?, ?, ?)")),
-      put_sample_(database.prepare("INSERT INTO samples (series_id, run_id, value, repetitions)"
-                                   " VALUES (?, ?, ?, ?)")),
-      put_outcome_(
-          database.prepare("INSERT OR REPLACE INTO outcomes (run_id, key_id, state, reason)"
-                           " VALUES (?, ?, ?, ?)")),
-      steps_(database) {}
 
 std::int64_t RunWriter::find_or_add_commit(const Commit& commit) {
   if (find_commit_.start(commit.hash).step()) return find_commit_.integer(0);
