@@ -123,7 +123,7 @@ bool examine(const ToolConfig& tools, const std::function<void(const Finding&)>&
   auto session = Session::open(measure, events, stop);
   auto worker = session.and_then([&](const Session& opened) { return opened.worker(stop); });
   if (!check("worker", worker, [](const auto&) { return std::string("built"); })) return false;
-  auto fingerprint = session->measure_builtin({canary_variant()}, stop);
+  auto fingerprint = session->measure_builtin(canary_variant(), stop);
   if (!check("zygote", fingerprint, [](const Fingerprint& found) {
         return "started; CPU capability inside Valgrind: " + found.get("cpu_capability");
       })) {

@@ -35,8 +35,7 @@ std::optional<std::string> find_device_obstacle(const Variant& variant,
   if (!libtorch.has_cuda) return "this LibTorch is built without CUDA";
   if (backend.cuda_header != nullptr && !libtorch.cuda_headers) {
     return fmt::format(
-        "the backend {} needs the headers of CUDA's toolkit: name its folder by "
-        "CUDA_HOME",
+        "the backend {} needs the headers of CUDA's toolkit: name its folder by CUDA_HOME",
         backend.name);
   }
   if (!capabilities.wants_times) {

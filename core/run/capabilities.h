@@ -1,4 +1,4 @@
-// Which variants can be measured here, and why the others cannot. Pure.
+// Decides which variants can be measured here, and why the others cannot. Pure.
 #pragma once
 
 #include <optional>

@@ -1,5 +1,5 @@
-// The engine's configuration: which variants, measured how, with which tools. Values that know
-// nothing about the command line.
+// The configuration of a run, whatever the command line: which variants, measured how, with which
+// tools.
 #pragma once
 
 #include <filesystem>
@@ -20,7 +20,7 @@ inline constexpr int kMaxBatch = 1'000'000;
 
 enum class Isolation { kFork, kProcess };
 
-// Which variants of which definitions.
+// The selected variants of some definitions.
 struct PlanConfig {
   std::vector<std::filesystem::path> definitions = {};  // empty: the standard set
   Selection selection = {};
@@ -45,19 +45,17 @@ struct MeasureConfig {
   bool wants_times = false;
   std::vector<std::string> events = {};  // counted while timing (kEventMetrics)
   bool wants_start = false;              // how long a fresh process takes to its first result
-  // Self costs of functions are for results that are kept or compared: for a mere table of counts,
-  // measuring them would be a waste of time.
-  bool wants_functions = false;
+  bool wants_functions = false;  // their self costs, for results that are kept or compared
   bool follows_calls = false;  // of an interpreter
-  bool call_paths = false;     // each path of calls by itself, in call trees and kept profiles
+  bool call_paths = false;     // a cost for each path of calls, in call trees and kept profiles
   bool wants_lines = false;    // the costs of source lines, too
-  bool verify = false;         // the other backends against eager
+  bool verify = false;         // compare results of the other backends with eager's
   Simulation simulation = {};
-  // CPU seconds per variant; absent: the definition's, or the usual.
+  // CPU seconds per variant; absent: the definition's, or the default.
   std::optional<double> timeout = {};
   int retries = 2;  // of variants whose worker was lost
   Isolation isolation = Isolation::kFork;
-  bool is_warm = false;  // uses workers that stay after a run
+  bool is_warm = false;  // use workers that stay after a run
   int churn = 0;  // blocks that each zygote allocates first: counts must not depend on its heap
   int repetitions = 10;                // of a timed variant
   std::optional<int> iterations = {};  // of each of them; absent: as many as fill `min_time`
@@ -68,8 +66,8 @@ struct MeasureConfig {
   std::optional<std::filesystem::path> keep_profiles = {};
 };
 
-// Sets the counting, simulation and timing that these metrics, and those of the limits, need. No
-// metrics: the usual ones.
+// Sets the counting, simulation and timing that these metrics (none: the usual ones) and the limited
+// ones need.
 void set_needs(MeasureConfig& config, const std::vector<std::string>& metrics,
                const std::vector<std::string>& limited = {});
 

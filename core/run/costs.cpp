@@ -14,10 +14,10 @@ namespace instr {
 namespace {
 
 constexpr std::size_t kMaxCostBytes = 32'000'000;
-constexpr std::size_t kMaxCostKeys = 100'000;  // beyond that most are obsolete
+constexpr std::size_t kMaxCostKeys = 100'000;  // beyond that, most are obsolete
 constexpr double kMaxSeconds = 1e6;
 
-std::string name_of(const std::string& key, Work work) {
+std::string make_name(const std::string& key, Work work) {
   switch (work) {
     case Work::kCount: return "count " + key;
     case Work::kTime: return "time " + key;
@@ -34,7 +34,7 @@ Work work_of(const Measurement& measurement) {
   return measurement.verification ? Work::kVerify : Work::kCount;
 }
 
-// One per line: "0.041 count matmul/mm/n=4/eager/forward/t1/cpu".
+// A line: "0.041 count matmul/mm/n=4/eager/forward/t1/cpu".
 Costs Costs::read(const std::filesystem::path& file) {
   Costs costs;
   auto text = read_file(file, kMaxCostBytes);
@@ -55,14 +55,14 @@ Costs Costs::read(const std::filesystem::path& file) {
 
 void Costs::note(const Measurement& measurement) {
   if (std::holds_alternative<Skipped>(measurement.outcome)) return;
-  double& seconds = seconds_[name_of(measurement.variant.key, work_of(measurement))];
+  double& seconds = seconds_[make_name(measurement.variant.key, work_of(measurement))];
   sum_ += measurement.seconds - seconds;
   seconds = measurement.seconds;
 }
 
 double Costs::of(const std::string& key, Work work) const {
-  auto found = seconds_.find(name_of(key, work));
-  if (found != seconds_.end()) return found->second;
+  const auto known = seconds_.find(make_name(key, work));
+  if (known != seconds_.end()) return known->second;
   return seconds_.empty() ? 1 : sum_ / static_cast<double>(seconds_.size());
 }
 

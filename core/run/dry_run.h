@@ -1,4 +1,4 @@
-// What a run would do with each variant: cached, to be compiled, skipped. Starts no worker.
+// Plans a run without starting a worker: which variants are cached, to be compiled or skipped.
 #pragma once
 
 #include <vector>

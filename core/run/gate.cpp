@@ -73,10 +73,8 @@ tl::expected<Gate, Errors> open_gate(const GateOptions& options) {
   if (!options.limits_file) return gate;
   TRY_ASSIGN(gate.limits_file, read_limits_file(*options.limits_file));
   if (!options.base_limits_file) return gate;
-  return read_limits_file(*options.base_limits_file).map([&gate](LimitsFile&& base) {
-    gate.base_limits_file = std::move(base);
-    return gate;
-  });
+  TRY_ASSIGN(gate.base_limits_file, read_limits_file(*options.base_limits_file));
+  return gate;
 }
 
 tl::expected<void, Errors> check_update(const GateOptions& options) {
@@ -106,38 +104,40 @@ Expected<std::vector<FieldDifference>> check_comparable(const Reference& before,
 
 namespace {
 
-// Unexpected benchmarks are not part of the comparison.
-void leave_expected(ResultSet& after, const ResultSet& expected) {
+// Removes metrics for which nothing is expected.
+void keep_expected_metrics(ResultSet& after, const ResultSet& expected) {
   std::map<std::string, const Counted*> counts;
-  for (const Measurement& one : expected.results.measurements) {
-    counts[one.variant.key] = std::get_if<Counted>(&one.outcome);
+  for (const Measurement& measurement : expected.results.measurements) {
+    counts[measurement.variant.key] = std::get_if<Counted>(&measurement.outcome);
   }
-  for (Measurement& one : after.results.measurements) {
-    auto* counted = std::get_if<Counted>(&one.outcome);
-    auto found = counts.find(one.variant.key);
-    if (counted == nullptr || found == counts.end()) continue;
-    std::erase_if(counted->metrics, [&found](const auto& metric) {
-      return !found->second->metrics.contains(metric.first);
+  for (Measurement& measurement : after.results.measurements) {
+    auto* counted = std::get_if<Counted>(&measurement.outcome);
+    auto count = counts.find(measurement.variant.key);
+    if (counted == nullptr || count == counts.end()) continue;
+    std::erase_if(counted->metrics, [&count](const auto& metric) {
+      return !count->second->metrics.contains(metric.first);
     });
   }
 }
 
-std::set<std::string> keys_of(const ResultSet& set) {
+std::set<std::string> list_keys(const ResultSet& set) {
   std::set<std::string> keys;
-  for (const Measurement& one : set.results.measurements) keys.insert(one.variant.key);
+  for (const Measurement& measurement : set.results.measurements) {
+    keys.insert(measurement.variant.key);
+  }
   return keys;
 }
 
 bool has_metric(const ResultSet& set, const std::string& metric) {
   const auto& all = set.results.measurements;
-  return std::any_of(all.begin(), all.end(), [&metric](const Measurement& one) {
-    const auto* counted = std::get_if<Counted>(&one.outcome);
+  return std::any_of(all.begin(), all.end(), [&metric](const Measurement& measurement) {
+    const auto* counted = std::get_if<Counted>(&measurement.outcome);
     return counted != nullptr && counted->metrics.contains(metric);
   });
 }
 
-// A hard limit on a metric that was not measured would pass by accident: unusual metrics are
-// measured only on request.
+// Refuses a hard limit on a metric that was not measured, which would pass by accident: unusual
+// metrics are measured only on request.
 Expected<void> check_limits_apply(const ResultSet& before, const ResultSet& after,
                                   const Gate& gate) {
   std::map<std::string, Limit> limits = gate.compare.limits.hard;
@@ -160,8 +160,8 @@ Expected<Comparison> compare_with(const Reference& before, const ResultSet& afte
                                   const Gate& gate) {
   TRY(check_limits_apply(before.set, after, gate));
   CompareOptions options = gate.compare;
-  std::set<std::string> missing = keys_of(before.set);
-  std::set<std::string> measured = keys_of(after);
+  std::set<std::string> missing = list_keys(before.set);
+  std::set<std::string> measured = list_keys(after);
   std::vector<std::string> keys;
   std::set_union(missing.begin(), missing.end(), measured.begin(), measured.end(),
                  std::back_inserter(keys));
@@ -181,16 +181,15 @@ Expected<Comparison> compare_with(const Reference& before, const ResultSet& afte
   ResultSet expected;
   if (before.is_expected) {
     expected = after;
-    leave_expected(expected, before.set);
+    keep_expected_metrics(expected, before.set);
   }
-  return compare(before.set, before.is_expected ? expected : after, options)
-      .map([&patterns](Comparison&& comparison) {
-        for (const Error& error : patterns.unmatched) {
-          comparison.problems.push_back(to_string(error));
-          comparison.verdict = std::max(comparison.verdict, Verdict::kWarns);
-        }
-        return std::move(comparison);
-      });
+  TRY_ASSIGN(auto comparison,
+             compare(before.set, before.is_expected ? expected : after, options));
+  for (const Error& error : patterns.unmatched) {
+    comparison.problems.push_back(to_string(error));
+    comparison.verdict = std::max(comparison.verdict, Verdict::kWarns);
+  }
+  return comparison;
 }
 
 }  // namespace instr

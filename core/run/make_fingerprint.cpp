@@ -29,13 +29,13 @@ std::string kernel() {
   return std::string(names.sysname) + " " + names.release + " " + names.machine;
 }
 
-// Flags without those that only contain paths: the same build in another folder gives the same
-// counts (its content is in the build id).
+// Removes flags with paths: a build in another folder gives the same counts, and its content is in
+// the build id.
 std::string without_paths(const std::vector<std::string>& flags) {
   std::string text;
   for (const std::string& flag : flags) {
-    bool before_path = flag == "-I" || flag == "-L" || flag == "-isystem" || flag == "-include";
-    if (before_path || flag.find('/') != std::string::npos) continue;
+    bool takes_path = flag == "-I" || flag == "-L" || flag == "-isystem" || flag == "-include";
+    if (takes_path || flag.find('/') != std::string::npos) continue;
     text += (text.empty() ? "" : " ") + flag;
   }
   return text;
@@ -64,7 +64,7 @@ Fingerprint make_fingerprint(const LibTorch& libtorch, const Toolchain& toolchai
         std::string("I1 ") + kSimulatedI1 + ", D1 " + kSimulatedD1 + ", LL " + kSimulatedLL);
   }
   for (const auto& [name, value] : worker) {
-    if (name == "machine") continue;  // the name of the other list
+    if (name == "machine") continue;  // reserved for the second list
     bool is_own = name == "version" || name == "abi";
     std::string entry = is_own ? "worker_" + name : name;
     if (!has(fingerprint.entries, entry)) fingerprint.entries.emplace_back(entry, value);

@@ -1,4 +1,3 @@
-// Makes the fingerprint of a run.
 #pragma once
 
 #include <map>
@@ -10,9 +9,9 @@
 
 namespace instr {
 
-// From this side's findings, and from the worker's `hello` ("cpu_capability", "worker_hash", pinned
-// settings, ...; except for fields that the first two know better). Without a Valgrind nothing is
-// counted; "timed_..." fields are for times.
+// Makes the fingerprint of a run. `valgrind_version`: empty if nothing is counted. `worker`: fields
+// of the workers' `hello` ("cpu_capability", "worker_hash", pinned settings, ...), "timed_..." of the
+// native one; ignored where the tools have the same field.
 Fingerprint make_fingerprint(const LibTorch& libtorch, const Toolchain& toolchain,
                              const std::string& valgrind_version,
                              const std::map<std::string, std::string>& worker);

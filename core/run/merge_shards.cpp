@@ -13,8 +13,8 @@ namespace instr {
 
 namespace {
 
-// Each shard once: the benchmarks of a missing part would look removed. Returns whether all are
-// there.
+// Checks that each shard is given once: the benchmarks of a missing one would look removed. Returns
+// false if one is missing, and that is allowed.
 Expected<bool> check_shards(const std::vector<ResultSet>& parts, bool allow_missing) {
   std::map<int, std::string> seen;
   int count = 0;
@@ -76,23 +76,23 @@ Expected<ResultSet> merge(std::vector<ResultSet> parts, const GateOptions& gate)
     Results& part = parts[i].results;
     whole.results.is_complete = whole.results.is_complete && part.is_complete;
     if (whole.results.measurements.empty()) whole.results.header = part.header;
-    for (Measurement& one : part.measurements) {
-      auto [first, is_new] = part_of.emplace(one.variant.key, i);
+    for (Measurement& measurement : part.measurements) {
+      auto [first, is_new] = part_of.emplace(measurement.variant.key, i);
       if (!is_new) {
         return fail(fmt::format("{} and {} both have `{}`", parts[first->second].name,
-                                parts[i].name, printable(one.variant.key)),
+                                parts[i].name, printable(measurement.variant.key)),
                     "merge the parts of one run");
       }
-      whole.results.measurements.push_back(std::move(one));
+      whole.results.measurements.push_back(std::move(measurement));
     }
   }
   whole.results.header.shard.reset();
   const auto all = std::make_shared<const std::vector<ResultSet>>(std::move(parts));
   const auto from_parts = [&](auto ResultSet::*things) {
     return [all, part_of, things](const std::string& key) {
-      using Found = decltype((all->front().*things)(key));
-      auto found = part_of.find(key);
-      return found == part_of.end() ? Found{} : ((*all)[found->second].*things)(key);
+      using Result = decltype((all->front().*things)(key));
+      auto part = part_of.find(key);
+      return part == part_of.end() ? Result{} : ((*all)[part->second].*things)(key);
     };
   };
   whole.functions = from_parts(&ResultSet::functions);

@@ -1,4 +1,3 @@
-// Merges the results of the shards of one run.
 #pragma once
 
 #include <vector>
@@ -10,9 +9,9 @@
 
 namespace instr {
 
-// The measurements of all parts, in the order given. Errors: parts that were not measured alike,
-// two measurements of one key, a shard that is missing (unless `gate` allows that) or given twice.
-// The result is complete if all shards are there and complete themselves.
+// Merges the results of the shards of one run, in the order given. Errors: parts that were measured
+// differently, two measurements of one key, a shard that is missing (unless `gate` allows that) or
+// given twice. The result is complete if all shards are present and complete.
 Expected<ResultSet> merge(std::vector<ResultSet> parts, const GateOptions& gate);
 
 }  // namespace instr

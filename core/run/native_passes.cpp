@@ -23,7 +23,7 @@ Expected<NativeLanguage> NativePasses::start(Language language, std::stop_token 
       *worker};
 }
 
-// Runs one language after the other; stops at the first that has not finished.
+// Runs the languages one after the other, until one is interrupted.
 template <class Run>
 Expected<bool> NativePasses::by_language(const std::vector<Variant>& variants, std::stop_token stop,
                                          const Run& run) {
@@ -51,12 +51,9 @@ std::vector<TimedSide> NativePasses::timed_sides(std::vector<CompiledVariant> va
     if (auto language = start(known.language, stop)) {
       sides.push_back(
           {std::move(selected), language->worker, timer_options(), reporter_.native_events()});
-      continue;
     } else {
-      for (const CompiledVariant& compiled : selected) {
-        reporter_.done(
-            {compiled.variant, Failure{FailureKind::kWorkerLost, to_string(language.error())}, 0});
-      }
+      const Failure failure{FailureKind::kWorkerLost, to_string(language.error())};
+      for (const CompiledVariant& compiled : selected) reporter_.done({compiled.variant, failure, 0});
     }
   }
   return sides;
@@ -97,7 +94,7 @@ Expected<bool> NativePasses::experiment(const std::vector<Variant>& variants,
       });
 }
 
-// Inspects with an empty compiler cache, so that the compiler logs everything.
+// Uses an empty compiler cache, so that the compiler logs everything.
 tl::expected<wire::Message, std::string> NativePasses::inspect(const CompiledVariant& variant,
                                                                NativeWorker& worker) const {
   TimerOptions options = timer_options();

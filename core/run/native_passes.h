@@ -22,8 +22,8 @@ class NativePasses {
   // Starts the worker for a language, once.
   Expected<NativeLanguage> start(Language language, std::stop_token stop);
 
-  // Returns what remains to be timed of these variants, by language; a language whose worker cannot
-  // be started has its variants fail.
+  // Returns the variants to be timed, by language: those that have not failed. If the worker of a
+  // language cannot be started, its variants fail.
   std::vector<TimedSide> timed_sides(std::vector<CompiledVariant> variants, std::stop_token stop);
 
   // False if `stop` was requested first.
@@ -31,7 +31,7 @@ class NativePasses {
   Expected<bool> experiment(const std::vector<Variant>& variants, std::stop_token stop);
 
   // Writes the files of --dump. A variant that cannot be inspected is reported and counted in
-  // not_dumped(); one that failed has been reported.
+  // not_dumped().
   Expected<bool> dump(const std::vector<CompiledVariant>& variants, std::stop_token stop);
   std::size_t not_dumped() const { return not_dumped_; }
 

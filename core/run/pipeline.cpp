@@ -18,7 +18,7 @@ namespace instr {
 
 namespace {
 
-SessionEvents events_of(Progress& progress, Recorder& recorder) {
+SessionEvents recording_events(Progress& progress, Recorder& recorder) {
   SessionEvents events = progress_events(progress);
   events.on_done = [&](const Measurement& one) {
     progress.finished(one);
@@ -27,20 +27,21 @@ SessionEvents events_of(Progress& progress, Recorder& recorder) {
   return events;
 }
 
-// The usual ones, and further ones that are requested.
+// Returns the usual backends, and further ones that are requested.
 std::vector<Backend> backends_for(const Selection& selection) {
   std::vector<Backend> backends = kUsualBackends;
   for (Backend backend : selection.backends) {
-    bool is_there = std::find(backends.begin(), backends.end(), backend) != backends.end();
-    if (!is_there) backends.push_back(backend);
+    bool is_known = std::find(backends.begin(), backends.end(), backend) != backends.end();
+    if (!is_known) backends.push_back(backend);
   }
   return backends;
 }
 
-// What is done with each variant.
-std::vector<std::pair<std::string, Work>> works_of(const std::vector<Variant>& variants,
-                                                   const MeasureConfig& config) {
-  std::vector<std::pair<std::string, Work>> works;
+using Works = std::vector<std::pair<std::string, Work>>;  // by key
+
+// Lists the measurements to come.
+Works plan_works(const std::vector<Variant>& variants, const MeasureConfig& config) {
+  Works works;
   for (const Variant& variant : variants) {
     if (config.wants_counts) works.emplace_back(variant.key, Work::kCount);
     if (config.wants_times) works.emplace_back(variant.key, Work::kTime);
@@ -49,8 +50,8 @@ std::vector<std::pair<std::string, Work>> works_of(const std::vector<Variant>& v
   return works;
 }
 
-// Results claim a commit only if every definition and source that they are of is in it.
-ResultsHeader header_of(const RunConfig& config, const std::vector<Variant>& variants,
+// The header names a commit only if it contains every definition and source of the results.
+ResultsHeader make_header(const RunConfig& config, const std::vector<Variant>& variants,
                         Fingerprint fingerprint) {
   ResultsHeader header = make_results_header(std::move(fingerprint), config.command);
   header.shard = config.shard;
@@ -63,23 +64,14 @@ ResultsHeader header_of(const RunConfig& config, const std::vector<Variant>& var
   return header;
 }
 
-double total_cost(const Costs& costs, const std::vector<std::pair<std::string, Work>>& works) {
-  double total = 0;
-  for (const auto& [key, work] : works) total += costs.of(key, work);
-  return total;
-}
-
 }  // namespace
 
 Expected<void> make_folders(const MeasureConfig& config) {
-  Expected<void> made;
   if (config.keep_profiles) {
-    made = make_output_folder(*config.keep_profiles, "name another one with --keep-profiles");
+    TRY(make_output_folder(*config.keep_profiles, "name another one with --keep-profiles"));
   }
-  if (made && !config.dump.empty()) {
-    made = make_output_folder(config.dump_folder, "name another one with --dump-dir");
-  }
-  return made;
+  if (config.dump.empty()) return {};
+  return make_output_folder(config.dump_folder, "name another one with --dump-dir");
 }
 
 std::vector<std::filesystem::path> definition_paths(const PlanConfig& config) {
@@ -121,16 +113,18 @@ Expected<Session> count_all(const RunConfig& config, const std::vector<Variant>&
   TRY(make_folders(config.measure));
   std::stop_source abandon;
   std::stop_callback pass_on(stop, [&abandon] { abandon.request_stop(); });
-  auto session = Session::open(config.measure, events_of(progress, recorder), abandon.get_token());
+  auto session = Session::open(config.measure, recording_events(progress, recorder), abandon.get_token());
   if (!session) return session;
-  progress.weigh(session->costs(),
-                 total_cost(session->costs(), works_of(variants, config.measure)));
+  const Costs& costs = session->costs();
+  double total = 0;
+  for (const auto& [key, work] : plan_works(variants, config.measure)) total += costs.of(key, work);
+  progress.weigh(costs, total);
   const auto admitted = session->admit(variants);
   // Units compile while the zygotes start; the results file needs a zygote's description of itself.
   Expected<void> introduced;
   std::jthread introduction([&] {
-    introduced = session->fingerprint(abandon.get_token()).and_then([&](Fingerprint&& found) {
-      const ResultsHeader header = header_of(config, variants, std::move(found));
+    introduced = session->fingerprint(abandon.get_token()).and_then([&](Fingerprint&& fingerprint) {
+      const ResultsHeader header = make_header(config, variants, std::move(fingerprint));
       auto checked = check ? check(header) : Expected<void>{};
       if (checked) recorder.open(header);
       return checked;
@@ -147,10 +141,10 @@ Expected<Session> count_all(const RunConfig& config, const std::vector<Variant>&
 Expected<MeasureEnd> measure_all(const RunConfig& config, const std::vector<Variant>& variants,
                                  Progress& progress, Recorder& recorder, std::stop_token stop,
                                  const HeaderCheck& check) {
-  progress.expect(works_of(variants, config.measure).size());
+  progress.expect(plan_works(variants, config.measure).size());
   if (variants.empty()) {
-    // A shard may be empty: nothing is started for it, so the tools are not known.
-    recorder.open(header_of(config, variants, {}));
+    // Nothing is started for an empty shard, so the tools are not known.
+    recorder.open(make_header(config, variants, {}));
     return MeasureEnd{true, 0};
   }
   TRY_ASSIGN(auto session, count_all(config, variants, progress, recorder, stop, check));

@@ -22,16 +22,15 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds kBetweenDraws{100};
-// A shorter piece of a key says nothing.
-constexpr std::size_t kMinText = 8;
-constexpr std::size_t kLineWidth = 100;  // of a pipe
+constexpr std::size_t kMinText = 8;      // a shorter piece of a key is useless
+constexpr std::size_t kLineWidth = 100;  // in a pipe
 constexpr const char* kErase = "\r\x1b[K";
 
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-// A run sent to the background must not draw over the shell's output.
+// A background run must not draw over the shell's output.
 bool in_foreground(int fd) {
   pid_t group = tcgetpgrp(fd);
   return group < 0 || group == getpgrp();
@@ -42,13 +41,13 @@ std::string eta_text(double left) {
   return "eta " + format_duration(left);
 }
 
-std::string head_of(const ProgressView& view) {
+std::string make_head(const ProgressView& view) {
   std::string head;
   if (view.total > 0) {
     head = fmt::format("[{}/{}] ", view.done, view.total);
     if (view.failed > 0) head += fmt::format("{} failed, ", view.failed);
   }
-  // One decimal from the start, so that the text does not jump.
+  // Always one decimal, so that the text does not jump.
   head +=
       view.elapsed < 59.95 ? fmt::format("{:.1f} s", view.elapsed) : format_duration(view.elapsed);
   if (view.left) head += ", " + eta_text(*view.left);
@@ -58,7 +57,7 @@ std::string head_of(const ProgressView& view) {
 }  // namespace
 
 std::string progress_line(const ProgressView& view, std::size_t width, bool color) {
-  std::string head = shorten_end(head_of(view), width);
+  std::string head = shorten_end(make_head(view), width);
   std::string more =
       view.running.size() > 1 ? fmt::format(" +{}", view.running.size() - 1) : std::string();
   std::string what = printable(view.running.empty() ? view.phase : view.running[0]);
@@ -108,13 +107,12 @@ struct Progress::State {
   Costs costs;
   double cost_of_all = 0;  // 0: unknown
   double cost_of_done = 0;
-  // What the time is spent on.
-  std::string work = "counting";  // once something is measured
-  std::string stage;              // the current one; empty: nothing in particular
+  std::string work = "counting";  // the stage while something is measured
+  std::string stage;              // what the time is spent on; empty: unknown
   Clock::time_point stage_since = begun;
   TimeSpent spent;
-  std::string said;  // the phase that was reported in a pipe
-  Clock::time_point said_at = begun;
+  std::string reported;  // the last phase in a pipe
+  Clock::time_point reported_at = begun;
   bool drawn = false;
   bool over = false;
   std::condition_variable_any wake;
@@ -122,7 +120,7 @@ struct Progress::State {
 
   bool is_live() const { return options.terminal.live && options.verbosity != Verbosity::kQuiet; }
 
-  // All below: with the mutex held.
+  // The functions below, except for tick(), are called with the mutex held.
 
   void erase() {
     if (drawn) write_all(options.fd, kErase);
@@ -131,13 +129,12 @@ struct Progress::State {
 
   void draw() {
     if (over || !in_foreground(options.fd)) return;
-    if (!is_live()) return say();
-    // Between two passes of `watch` there is nothing to show.
+    if (!is_live()) return draw_in_pipe();
+    // Between two passes of `watch`.
     if (view.total == 0 && view.phase.empty() && view.running.empty()) return erase();
     view.elapsed = seconds_since(begun);
     estimate();
-    // Queried each time: the window may have been resized. The last column stays free, since some
-    // terminals wrap there.
+    // The window may have been resized. The last column stays free, since some terminals wrap there.
     int columns = isatty(options.fd) == 1 ? terminal_width(options.fd, variable_value)
                                           : options.terminal.width;
     auto width = static_cast<std::size_t>(std::max(columns - 1, 1));
@@ -145,7 +142,7 @@ struct Progress::State {
     drawn = true;
   }
 
-  // Assumes that the rest deviates from earlier runs by the same factor as the part already done.
+  // The rest is assumed to deviate from earlier runs by the same factor as the part that is done.
   void estimate() {
     view.left.reset();
     if (view.done == 0 || view.done >= view.total || !measuring_since) return;
@@ -158,19 +155,19 @@ struct Progress::State {
     }
   }
 
-  // In a pipe: phases that take a while, and the progress every now and then.
-  void say() {
+  // Writes long phases, and the progress at intervals.
+  void draw_in_pipe() {
     const auto now = Clock::now();
-    const bool is_phase = !view.phase.empty() && view.phase != said;
-    const bool is_due = now - said_at >= options.line_every;
+    const bool is_phase = !view.phase.empty() && view.phase != reported;
+    const bool is_due = now - reported_at >= options.line_every;
     if (is_phase ? now - stage_since < options.phase_after : !is_due) return;
     if (view.phase.empty() && view.running.empty()) return;
     view.elapsed = seconds_since(begun);
     estimate();
     note(is_phase && view.done == 0 ? printable(view.phase)
                                     : progress_line(view, kLineWidth, false));
-    said = view.phase;
-    said_at = now;
+    reported = view.phase;
+    reported_at = now;
   }
 
   void enter(const std::string& next) {
@@ -178,7 +175,7 @@ struct Progress::State {
     const auto now = Clock::now();
     if (!stage.empty()) {
       auto known = std::find_if(spent.begin(), spent.end(),
-                                [this](const auto& one) { return one.first == stage; });
+                                [this](const auto& part) { return part.first == stage; });
       if (known == spent.end()) known = spent.insert(spent.end(), {stage, 0});
       known->second += std::chrono::duration<double>(now - stage_since).count();
     }
@@ -243,7 +240,6 @@ void Progress::expect(std::size_t total) {
 void Progress::started(const std::string& key) {
   std::lock_guard lock(state_->mutex);
   if (!state_->measuring_since) state_->measuring_since = Clock::now();
-  // The phases before measuring are over.
   state_->enter(state_->work);
   state_->view.phase.clear();
   state_->view.running.push_back(key);
@@ -253,8 +249,8 @@ void Progress::finished(const Measurement& measurement) {
   std::lock_guard lock(state_->mutex);
   ProgressView& view = state_->view;
   auto& running = view.running;
-  auto found = std::find(running.begin(), running.end(), measurement.variant.key);
-  if (found != running.end()) running.erase(found);
+  auto it = std::find(running.begin(), running.end(), measurement.variant.key);
+  if (it != running.end()) running.erase(it);
   if (std::holds_alternative<Skipped>(measurement.outcome) && view.total > 0) {
     --view.total;  // there is nothing to wait for
   } else {

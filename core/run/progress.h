@@ -1,5 +1,5 @@
-// The live line on a terminal's standard error: the progress of the run, when it will end, what
-// runs now. The one place that writes to standard error while measuring.
+// The live line on a terminal's standard error: the progress of the run, its estimated end, and the
+// variants that run. Nothing else writes to standard error while measuring.
 #pragma once
 
 #include <chrono>
@@ -20,17 +20,17 @@ enum class Verbosity { kQuiet, kNormal, kVerbose };
 
 struct ProgressOptions {
   int fd = 2;
-  Terminal terminal;  // of that descriptor; no live line if it is not `live`
+  Terminal terminal;  // of that descriptor; without `live` there is no live line
   Verbosity verbosity = Verbosity::kNormal;
-  // In a pipe: shorter phases are not worth a line.
+  // In a pipe: when a phase gets a line, the interval of lines, and when the time is summed up.
   std::chrono::milliseconds phase_after{1000};
   std::chrono::milliseconds line_every{15'000};
   std::chrono::milliseconds sum_after{5000};
 };
 
 // On a terminal: one line, redrawn at most ten times a second. In a pipe: the current phase, the
-// progress every 15 s and, at the end, where the time went; with --verbose a line for each finished
-// measurement. With --quiet: nothing. All may be called from any thread.
+// progress every 15 s and, at the end, the time spent on each phase. With --verbose also a line for
+// each measurement; with --quiet nothing. Its functions may be called from any thread.
 class Progress {
  public:
   explicit Progress(ProgressOptions options);
@@ -39,30 +39,30 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  // The phase while nothing is measured ("building the worker"), until the next call or the next
-  // started(); empty: nothing in particular.
+  // Sets the phase while nothing is measured ("building the worker"), until the next call or the
+  // next started(); empty: none.
   void phase(std::string what);
 
-  // The kind of measurement from here on ("counting", the initial one; "timing").
+  // Sets the kind of measurement from here on ("timing"; initially "counting").
   void measuring(std::string what);
 
-  // How many measurements there will be; starts counting from 0.
+  // Sets the number of measurements to come; starts counting from 0.
   void expect(std::size_t total);
 
-  // The cost of each of them, and the total, in earlier runs, for the estimate.
+  // Sets the cost of each of them, and the total, in earlier runs, for the estimate.
   void weigh(Costs costs, double total);
 
   void started(const std::string& key);
   void finished(const Measurement& measurement);
 
-  // A line of its own on standard error, above the live line; not with --quiet.
+  // Writes a line to standard error, above the live line; not with --quiet.
   void note(std::string_view text);
 
-  // Writes `text` unchanged to `fd`, even with --quiet, around the live line. False if it could not
-  // be written.
+  // Writes `text` to `fd`, even with --quiet, without the live line. Returns false if it could not be
+  // written.
   bool print(int fd, std::string_view text);
 
-  // Erases the live line; nothing is drawn from here on.
+  // Erases the live line and draws nothing from here on.
   void finish();
 
  private:
@@ -70,9 +70,8 @@ class Progress {
   std::unique_ptr<State> state_;
 };
 
-// The content of a live line.
 struct ProgressView {
-  std::size_t total = 0;  // 0: not yet known, only the phase is shown
+  std::size_t total = 0;  // 0: not yet known; only the phase is shown
   std::size_t done = 0;
   std::size_t failed = 0;
   double elapsed = 0;          // seconds since the beginning
@@ -81,17 +80,17 @@ struct ProgressView {
   std::vector<std::string> running;  // keys, the longest running first
 };
 
-// Time by what it was spent on, in chronological order.
+// Seconds of each phase, in chronological order.
 using TimeSpent = std::vector<std::pair<std::string, double>>;
 
-// "took 47.7 s: 12.1 s starting LibTorch under Valgrind; 30.6 s counting": without parts of less
-// than a hundredth.
+// Returns "took 47.7 s: 12.1 s starting LibTorch under Valgrind; 30.6 s counting", without phases of
+// less than a hundredth.
 std::string time_spent_line(double seconds, const TimeSpent& spent);
 
-// "[37/95] 12.3 s, eta 20 s  matmul/mm/... +1", at most `width` columns.
+// Returns "[37/95] 12.3 s, eta 20 s  matmul/mm/... +1", in at most `width` columns.
 std::string progress_line(const ProgressView& view, std::size_t width, bool color);
 
-// "matmul/mm/...  112,313 instructions, 0.04 s": what --verbose reports about a finished one.
+// Returns the line of --verbose: "matmul/mm/...  112,313 instructions, 0.04 s".
 std::string finished_line(const Measurement& measurement);
 
 }  // namespace instr

@@ -23,7 +23,7 @@ void Recorder::open(const ResultsHeader& header) {
   auto writer = ResultsWriter::create(*std::exchange(output_, std::nullopt), header);
   if (!writer) return fail_to_write(writer.error());
   writer_ = std::move(*writer);
-  for (const auto& one : measurements_.all()) write(one);
+  for (const Measurement& measurement : measurements_.all()) write(measurement);
 }
 
 void Recorder::finish(bool is_complete) {

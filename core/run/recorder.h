@@ -1,4 +1,4 @@
-// Keeps the measurements of a run as they end, in memory and, if asked, in a results file.
+// Keeps the measurements of a run as they end, in memory and, if there is one, in a results file.
 #pragma once
 
 #include <functional>
@@ -12,10 +12,10 @@
 
 namespace instr {
 
-// All may be called from any thread.
+// Its functions may be called from any thread.
 class Recorder {
  public:
-  // `on_error` is called, once, if the file cannot be written; the run goes on without it.
+  // `on_error` is called once if the file cannot be written; the run goes on without it.
   Recorder(std::optional<ResultsTarget> output, std::function<void(const Error&)> on_error);
 
   void take(const Measurement& measurement);
@@ -23,17 +23,18 @@ class Recorder {
   // Writes the measurements so far, and from here on each as it arrives.
   void open(const ResultsHeader& header);
 
-  // Nothing is written from here on. `is_complete`: everything to be measured was added.
+  // Ends the file. `is_complete`: it has all measurements.
   void finish(bool is_complete);
 
-  // In the order of the variants, whatever the order they were measured in.
+  // Returns the measurements in the order of the variants.
   std::vector<Measurement> in_order_of(const std::vector<Variant>& variants) const;
 
   std::optional<ResultsHeader> header() const;  // nothing before open()
   bool could_write() const;
 
  private:
-  void write(const Measurement& measurement);  // with the mutex held, as the next
+  // With the mutex held:
+  void write(const Measurement& measurement);
   void fail_to_write(const Error& error);
 
   std::optional<ResultsTarget> output_;  // until open()

@@ -25,13 +25,6 @@ constexpr const char* kNoAvx2 =
     "this machine has no AVX2: LibTorch's plain code is counted, and cannot be compared with "
     "counts of machines that have it";
 
-// What the first pass leaves for the others.
-struct Remaining {
-  std::vector<CompiledVariant> to_time;
-  std::vector<CompiledVariant> to_dump;
-  std::vector<Variant> to_verify;
-};
-
 }  // namespace
 
 struct Session::State {
@@ -49,11 +42,16 @@ struct Session::State {
   Reporter reporter;
   std::unique_ptr<Tools> tools;
   std::string valgrind;  // its version; empty: nothing is counted
-  Remaining remaining;
+  // Work that count() leaves for the other passes.
+  struct Remaining {
+    std::vector<CompiledVariant> to_time;
+    std::vector<CompiledVariant> to_dump;
+    std::vector<Variant> to_verify;
+  } remaining;
   std::stop_source building;
-  // Last: destroyed first, before the members they use.
+  // Last: destroyed before the members they use.
   std::unique_ptr<NativePasses> native;
-  std::unique_ptr<Scheduler> scheduler;  // if something is to be counted
+  std::unique_ptr<Scheduler> scheduler;  // null: nothing is to be counted
 };
 
 Session::Session(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -160,7 +158,7 @@ Expected<Fingerprint> Session::fingerprint(std::stop_token stop) {
   return make_fingerprint(libtorch(), toolchain(), state.valgrind, fields);
 }
 
-// Passes a unit on: to the scheduler, and to what remains for the other passes.
+// Passes a unit on to the scheduler, and keeps it for the other passes.
 void Session::State::take(UnitResult unit, const Selected& selected) {
   for (const Measurement& failed : unit.failed) reporter.done(failed);
   if (selected) std::erase_if(unit.compiled, std::not_fn(selected));
@@ -235,21 +233,19 @@ Expected<bool> Session::experiment(const std::vector<Variant>& variants, std::st
   return finished;
 }
 
-// Keeps the costs, and the cache within its size.
+// Writes the costs, and keeps the cache within its size.
 void Session::State::tidy() {
   reporter.costs.write(tools->cache.folder() / kCostsName);
   tools->cache.trim(kMaxCacheBytes);
 }
 
-Expected<Fingerprint> Session::measure_builtin(std::vector<CompiledVariant> variants,
+Expected<Fingerprint> Session::measure_builtin(const CompiledVariant& snippet,
                                                std::stop_token stop) {
-  std::vector<Variant> plain;
-  for (const CompiledVariant& compiled : variants) plain.push_back(compiled.variant);
-  state_->scheduler->prepare(plain);
-  TRY_ASSIGN(auto found, fingerprint(stop));
-  state_->scheduler->add(std::move(variants));
+  state_->scheduler->prepare({snippet.variant});
+  TRY_ASSIGN(auto run, fingerprint(stop));
+  state_->scheduler->add({snippet});
   if (!state_->scheduler->wait(stop)) return fail("interrupted");
-  return found;
+  return run;
 }
 
 }  // namespace instr

@@ -20,7 +20,7 @@ namespace instr {
 
 class Session {
  public:
-  // Finds the tools. Errors are those of a setup that cannot measure anything.
+  // Finds the tools. An error is one of the setup: nothing can be measured.
   static Expected<Session> open(const MeasureConfig& config, SessionEvents events,
                                 std::stop_token stop);
   Session(Session&&) noexcept;
@@ -30,11 +30,11 @@ class Session {
   // workers that they need, and returns at once.
   std::vector<Variant> admit(const std::vector<Variant>& variants);
 
-  // Returns everything that may legitimately change a count. Waits for a worker.
+  // Returns everything that may change a count. Waits for a worker.
   Expected<Fingerprint> fingerprint(std::stop_token stop);
 
   // The next functions take admitted variants. Each variant ends in one call of on_done, except for
-  // those that `selected` rejects once compiled. False if `stop` came first.
+  // those that `selected` rejects once compiled. They return false if `stop` was requested first.
   using Selected = std::function<bool(const CompiledVariant&)>;
 
   // Compiles and counts; variants to time, verify and dump are kept for time() and inspect().
@@ -44,22 +44,20 @@ class Session {
   static bool time(const std::vector<Session*>& sessions, std::stop_token stop);
   // Verifies, and dumps.
   Expected<bool> inspect(std::stop_token stop);
-  // All three.
+  // Calls count(), time() and inspect().
   Expected<bool> measure(const std::vector<Variant>& variants, std::stop_token stop,
                          const Selected& selected = {});
   // Instead of these: verifies each variant and measures it in fresh processes.
   Expected<bool> experiment(const std::vector<Variant>& variants, std::stop_token stop);
 
-  // The number of variants that could not be inspected; each was reported.
+  // Returns the number of variants that could not be inspected; each was reported.
   std::size_t not_dumped() const;
 
   // Measures the worker's own snippet (the canary), and returns the fingerprint.
-  Expected<Fingerprint> measure_builtin(std::vector<CompiledVariant> variants,
-                                        std::stop_token stop);
+  Expected<Fingerprint> measure_builtin(const CompiledVariant& snippet, std::stop_token stop);
 
   const LibTorch& libtorch() const;
   const Toolchain& toolchain() const;
-  // The cost of measuring, as known from earlier runs.
   const Costs& costs() const;
   // Returns the worker that counts in C++, which is built if the cache lacks it.
   Expected<WorkerProgram> worker(std::stop_token stop) const;

@@ -1,4 +1,4 @@
-// A session's reports while it works.
+// Reports of a session while it works.
 #pragma once
 
 #include <functional>
@@ -12,7 +12,7 @@
 
 namespace instr {
 
-// Callbacks, called from any thread, one at a time.
+// Callbacks, from any thread, one at a time.
 struct SessionEvents {
   std::function<void(const std::string& what)> on_phase;      // "building the worker"
   std::function<void(const std::string& what)> on_measuring;  // "counting", "timing"
@@ -32,7 +32,7 @@ class Reporter {
   void started(const std::string& key) { report(events_.on_start, key); }
   void done(const Measurement& measurement);
 
-  // Whether a measurement of this key failed or was skipped.
+  // Returns true if a measurement of this key failed or was skipped.
   bool has_failed(const std::string& key) const;
   bool was_skipped(const std::string& key) const;
 
@@ -41,7 +41,7 @@ class Reporter {
             [this](const Measurement& measurement) { done(measurement); }};
   }
 
-  Costs costs;  // those of earlier runs and of measurements since then
+  Costs costs;  // of earlier runs, and of measurements since then
 
  private:
   template <class Value>

@@ -1,5 +1,5 @@
-// What a run works with, found before anything is measured: LibTorch, the compiler, Valgrind, the
-// cache, and the languages of snippets.
+// The tools of a run, found before anything is measured: LibTorch, the compiler, Valgrind, the cache,
+// and the languages of snippets.
 #pragma once
 
 #include <functional>
@@ -42,7 +42,7 @@ struct Tools {
   Languages languages;
 };
 
-// Returns the Variants or CompiledVariants that are in this language.
+// Selects the Variants or CompiledVariants in this language.
 template <class T>
 std::vector<T> in_language(const std::vector<T>& all, Language language) {
   std::vector<T> selected;
