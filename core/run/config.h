@@ -45,11 +45,11 @@ struct MeasureConfig {
   bool wants_times = false;
   std::vector<std::string> events = {};  // counted while timing (kEventMetrics)
   bool wants_start = false;              // how long a fresh process takes to its first result
-  bool wants_functions = false;  // their self costs, for results that are kept or compared
-  bool follows_calls = false;  // of an interpreter
-  bool call_paths = false;     // a cost for each path of calls, in call trees and kept profiles
-  bool wants_lines = false;    // the costs of source lines, too
-  bool verify = false;         // compare results of the other backends with eager's
+  bool wants_functions = false;          // their self costs, for results that are kept or compared
+  bool follows_calls = false;            // of an interpreter
+  bool call_paths = false;   // a cost for each path of calls, in call trees and kept profiles
+  bool wants_lines = false;  // the costs of source lines, too
+  bool verify = false;       // compare results of the other backends with eager's
   Simulation simulation = {};
   // CPU seconds per variant; absent: the definition's, or the default.
   std::optional<double> timeout = {};
@@ -66,8 +66,8 @@ struct MeasureConfig {
   std::optional<std::filesystem::path> keep_profiles = {};
 };
 
-// Sets the counting, simulation and timing that these metrics (none: the usual ones) and the limited
-// ones need.
+// Sets the counting, simulation and timing that these metrics (none: the usual ones) and the
+// limited ones need.
 void set_needs(MeasureConfig& config, const std::vector<std::string>& metrics,
                const std::vector<std::string>& limited = {});
 

@@ -183,8 +183,7 @@ Expected<Comparison> compare_with(const Reference& before, const ResultSet& afte
     expected = after;
     keep_expected_metrics(expected, before.set);
   }
-  TRY_ASSIGN(auto comparison,
-             compare(before.set, before.is_expected ? expected : after, options));
+  TRY_ASSIGN(auto comparison, compare(before.set, before.is_expected ? expected : after, options));
   for (const Error& error : patterns.unmatched) {
     comparison.problems.push_back(to_string(error));
     comparison.verdict = std::max(comparison.verdict, Verdict::kWarns);

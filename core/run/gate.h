@@ -1,5 +1,5 @@
-// The reference of a comparison, a baseline or expected counts: read before a run, and compared with
-// its results.
+// The reference of a comparison, a baseline or expected counts: read before a run, and compared
+// with its results.
 #pragma once
 
 #include <filesystem>
@@ -53,8 +53,8 @@ tl::expected<std::optional<Reference>, Errors> find_reference(const GateOptions&
                                                               const Selection& selection,
                                                               const std::vector<Variant>& variants);
 
-// Refuses results of one shard if `after` is not that shard, unless incomplete ones are allowed: the
-// benchmarks of the other shards would all be new.
+// Refuses results of one shard if `after` is not that shard, unless incomplete ones are allowed:
+// the benchmarks of the other shards would all be new.
 Expected<void> check_shard(const Reference& before, const std::optional<Shard>& after,
                            Incomplete incomplete);
 

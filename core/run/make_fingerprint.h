@@ -10,8 +10,8 @@
 namespace instr {
 
 // Makes the fingerprint of a run. `valgrind_version`: empty if nothing is counted. `worker`: fields
-// of the workers' `hello` ("cpu_capability", "worker_hash", pinned settings, ...), "timed_..." of the
-// native one; ignored where the tools have the same field.
+// of the workers' `hello` ("cpu_capability", "worker_hash", pinned settings, ...), "timed_..." of
+// the native one; ignored where the tools have the same field.
 Fingerprint make_fingerprint(const LibTorch& libtorch, const Toolchain& toolchain,
                              const std::string& valgrind_version,
                              const std::map<std::string, std::string>& worker);

@@ -53,7 +53,8 @@ std::vector<TimedSide> NativePasses::timed_sides(std::vector<CompiledVariant> va
           {std::move(selected), language->worker, timer_options(), reporter_.native_events()});
     } else {
       const Failure failure{FailureKind::kWorkerLost, to_string(language.error())};
-      for (const CompiledVariant& compiled : selected) reporter_.done({compiled.variant, failure, 0});
+      for (const CompiledVariant& compiled : selected)
+        reporter_.done({compiled.variant, failure, 0});
     }
   }
   return sides;

@@ -52,7 +52,7 @@ Works plan_works(const std::vector<Variant>& variants, const MeasureConfig& conf
 
 // The header names a commit only if it contains every definition and source of the results.
 ResultsHeader make_header(const RunConfig& config, const std::vector<Variant>& variants,
-                        Fingerprint fingerprint) {
+                          Fingerprint fingerprint) {
   ResultsHeader header = make_results_header(std::move(fingerprint), config.command);
   header.shard = config.shard;
   if (config.definitions.empty()) return header;
@@ -113,7 +113,8 @@ Expected<Session> count_all(const RunConfig& config, const std::vector<Variant>&
   TRY(make_folders(config.measure));
   std::stop_source abandon;
   std::stop_callback pass_on(stop, [&abandon] { abandon.request_stop(); });
-  auto session = Session::open(config.measure, recording_events(progress, recorder), abandon.get_token());
+  auto session =
+      Session::open(config.measure, recording_events(progress, recorder), abandon.get_token());
   if (!session) return session;
   const Costs& costs = session->costs();
   double total = 0;

@@ -134,7 +134,8 @@ struct Progress::State {
     if (view.total == 0 && view.phase.empty() && view.running.empty()) return erase();
     view.elapsed = seconds_since(begun);
     estimate();
-    // The window may have been resized. The last column stays free, since some terminals wrap there.
+    // The window may have been resized. The last column stays free, since some terminals wrap
+    // there.
     int columns = isatty(options.fd) == 1 ? terminal_width(options.fd, variable_value)
                                           : options.terminal.width;
     auto width = static_cast<std::size_t>(std::max(columns - 1, 1));

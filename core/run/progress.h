@@ -58,8 +58,8 @@ class Progress {
   // Writes a line to standard error, above the live line; not with --quiet.
   void note(std::string_view text);
 
-  // Writes `text` to `fd`, even with --quiet, without the live line. Returns false if it could not be
-  // written.
+  // Writes `text` to `fd`, even with --quiet, without the live line. Returns false if it could not
+  // be written.
   bool print(int fd, std::string_view text);
 
   // Erases the live line and draws nothing from here on.
@@ -83,8 +83,8 @@ struct ProgressView {
 // Seconds of each phase, in chronological order.
 using TimeSpent = std::vector<std::pair<std::string, double>>;
 
-// Returns "took 47.7 s: 12.1 s starting LibTorch under Valgrind; 30.6 s counting", without phases of
-// less than a hundredth.
+// Returns "took 47.7 s: 12.1 s starting LibTorch under Valgrind; 30.6 s counting", without phases
+// of less than a hundredth.
 std::string time_spent_line(double seconds, const TimeSpent& spent);
 
 // Returns "[37/95] 12.3 s, eta 20 s  matmul/mm/... +1", in at most `width` columns.

@@ -1,5 +1,5 @@
-// The tools of a run, found before anything is measured: LibTorch, the compiler, Valgrind, the cache,
-// and the languages of snippets.
+// The tools of a run, found before anything is measured: LibTorch, the compiler, Valgrind, the
+// cache, and the languages of snippets.
 #pragma once
 
 #include <functional>
