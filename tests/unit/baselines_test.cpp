@@ -15,7 +15,7 @@ namespace {
 
 using namespace testing;
 
-// In a project of its own, without the caller's settings.
+// Runs in a new project, without the caller's settings.
 class Baselines : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -66,7 +66,7 @@ TEST_F(Baselines, AreMadeListedFoundAndRemoved) {
   EXPECT_FALSE(remove_baseline("main"));
 }
 
-TEST_F(Baselines, FromAnotherFileAreACopyWithItsFunctions) {
+TEST_F(Baselines, CopyAnotherFileWithItsFunctions) {
   keep("old.jsonl", "old", "old functions");
   ASSERT_TRUE(BaselineDraft::start("main")->publish("old.jsonl"));
   EXPECT_TRUE(fs::exists("old.jsonl"));
@@ -76,7 +76,6 @@ TEST_F(Baselines, FromAnotherFileAreACopyWithItsFunctions) {
   EXPECT_FALSE(fs::exists(functions_path(made)));  // not those of other results
 }
 
-// Two runs that save the same name at the same time, in one container or in two.
 TEST_F(Baselines, ConcurrentSavesLeaveTheLastOne) {
   auto first = BaselineDraft::start("main");
   auto second = BaselineDraft::start("main");

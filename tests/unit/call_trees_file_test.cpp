@@ -52,7 +52,7 @@ CallTreesOf parsed(const std::vector<std::string>& texts) {
   return call_trees_in(side_file(packed(texts)), kHeader, Incomplete::kAllowed);
 }
 
-TEST(CallTreesFile, IsWhatItsHeaderSays) {
+TEST(CallTreesFile, HasTheDocumentedForm) {
   SideLines lines;
   EXPECT_EQ(next_call_tree(lines, "k", example()),
             "{\"first\":0,\"names\":[[\"the snippet\",\"unit\"],[\"f(int)\",\"liba.so\"],"
@@ -108,14 +108,13 @@ TEST(CallTreesFile, DamagedTreesAreErrors) {
   }
 }
 
-TEST(CallTreesFile, ErrorsComeWhenATreeIsNeeded) {
+TEST(CallTreesFile, ReportsErrorsAtTheFirstUse) {
   const CallTreesOf trees = call_trees_in(side_file("hello"), kHeader, Incomplete::kRefused);
   EXPECT_FALSE(trees("k"));
   EXPECT_FALSE(trees("k"));
 }
 
-// Writing one beside results, and results without any in its place.
-TEST(CallTreesFile, IsBesideResultsThatHaveThem) {
+TEST(CallTreesFile, IsRemovedWithReplacedResults) {
   const TemporaryFolder folder;
   const std::filesystem::path file = folder.path() / "r.jsonl";
   const ResultsHeader header = make_results_header({}, {"instr_bench"});

@@ -65,7 +65,7 @@ TEST(FingerprintCheck, AGroupFreesItsFieldsAndNoOthers) {
   }
 }
 
-TEST(FingerprintCheck, WhatCertainlyCannotVaryIsRefusedBeforeTheOtherSideIsKnown) {
+TEST(FingerprintCheck, CheckVaryRefusesUnknownNames) {
   const Fingerprint before = fingerprint();
   for (const char* name :
        {"libtorch", "valgrind", "link_flags", "libnew.so", "library libc.so.6"}) {
@@ -114,7 +114,7 @@ TEST(FingerprintCheck, FieldsOfTimesMatterIfBothHaveTimes) {
   EXPECT_TRUE(check_fingerprints(both, counts, {})->empty());
   EXPECT_FALSE(is_comparable(*check_fingerprints(times, both, {})));
   EXPECT_TRUE(is_comparable(*check_fingerprints(times, both, {"machine"})));
-  // A file without a fingerprint for either.
+  // Files without fingerprints.
   const Fingerprint cut{{{"libtorch_version", "2.13.0"}}, {}};
   EXPECT_FALSE(is_comparable(*check_fingerprints(cut, counts, {})));
   EXPECT_FALSE(is_comparable(*check_fingerprints(cut, times, {})));
@@ -139,7 +139,6 @@ TEST(FingerprintCheck, OnlyTheLibraryThatDiffersIsNamed) {
   EXPECT_TRUE(is_comparable(*check_fingerprints(before, after, {"library libblas.so.3"})));
 }
 
-// Its own, and those that only it requires.
 TEST(FingerprintCheck, AnotherLibTorchBringsLibraries) {
   const auto before = with_libraries({{"library libblas.so.3", "aa"},
                                       {"library libc.so.6", "cc"},
@@ -170,8 +169,7 @@ TEST(FingerprintCheck, MissingLibrariesAreReportedOnce) {
   EXPECT_TRUE(check_fingerprints(after, timed, {})->empty());
 }
 
-// Those of another release of a system, each of which differs.
-TEST(FingerprintCheck, OfManyLibrariesThoseThatMatterAreListed) {
+TEST(FingerprintCheck, ListsTheMostRelevantLibraries) {
   Fingerprint::Entries libraries{{"library libX11.so.6", "aa"},
                                  {"library libblas.so.3", "aa"},
                                  {"library libc.so.6", "aa"},
@@ -198,7 +196,7 @@ TEST(FingerprintCheck, OfManyLibrariesThoseThatMatterAreListed) {
   EXPECT_GOLDEN("gate/differences_of_many_libraries.txt", lines_for(FieldClass::kMustMatch));
 }
 
-TEST(FingerprintCheck, AnUnknownNameIsAnErrorWithANearOne) {
+TEST(FingerprintCheck, SuggestsANearNameForAnUnknownName) {
   auto differences = check_fingerprints(fingerprint(), fingerprint(), {"libtorhc"});
   ASSERT_FALSE(differences);
   EXPECT_EQ(differences.error().what, "`libtorhc` is not a fingerprint field that may vary");

@@ -13,7 +13,7 @@ namespace {
 
 using namespace testing;
 
-// As it is read from a results file.
+// Reads a fingerprint as from a results file.
 Expected<Fingerprint> read_back(const std::string& json) {
   return parse_results("{\"schema\":3,\"fingerprint\":" + json + "}\n", "r", Incomplete::kAllowed)
       .map([](const Results& results) { return results.header.fingerprint; });
@@ -30,7 +30,7 @@ Fingerprint example(std::map<std::string, std::string> worker) {
   return make_fingerprint(libtorch, toolchain, "valgrind-3.19.0", worker);
 }
 
-TEST(Fingerprint, HoldsWhatMayChangeACount) {
+TEST(Fingerprint, HasEverythingThatMayChangeACount) {
   Fingerprint fingerprint =
       example({{"cpu_capability", "AVX2"}, {"version", "1"}, {"machine", "77"}});
   Fingerprint::Entries expected{
@@ -48,7 +48,6 @@ TEST(Fingerprint, HoldsWhatMayChangeACount) {
   EXPECT_EQ(fingerprint.get("nothing"), "");
 }
 
-// This side's findings are not overwritten by the worker's.
 TEST(Fingerprint, NamesAreUnique) {
   Fingerprint fingerprint = example({{"valgrind", "other"}, {"libtorch_version", "2.13.0+cpu"}});
   EXPECT_EQ(fingerprint.get("valgrind"), "valgrind-3.19.0");

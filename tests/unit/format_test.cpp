@@ -61,7 +61,7 @@ TEST(DisplayWidth, CountsColumns) {
   EXPECT_EQ(display_width("🔥"), 2u);
 }
 
-TEST(DisplayWidth, TakesBytesThatAreNotUtf8) {
+TEST(DisplayWidth, CountsAColumnForAnInvalidByte) {
   EXPECT_EQ(display_width("\xFF\xFE"), 2u);
   EXPECT_EQ(display_width("a\xC3"), 2u);             // truncated
   EXPECT_EQ(display_width("\xC0\x80"), 2u);          // overlong
@@ -69,7 +69,7 @@ TEST(DisplayWidth, TakesBytesThatAreNotUtf8) {
   EXPECT_EQ(display_width("\xF4\x90\x80\x80"), 4u);  // beyond Unicode
 }
 
-TEST(Printable, DisarmsControlCharacters) {
+TEST(Printable, ReplacesControlCharacters) {
   EXPECT_EQ(printable("\x1b[31mred"), "\uFFFD[31mred");
   EXPECT_EQ(printable(std::string("a\0b", 3)), "a\uFFFDb");
   EXPECT_EQ(printable("\x7F\xC2\x9B"), "\uFFFD\uFFFD");

@@ -32,14 +32,14 @@ Expected<FunctionsOf> parsed(const std::string& bytes) {
   return parse_functions(bytes, kHeader, "file", Incomplete::kAllowed);
 }
 
-// Without the file's name and the advice.
+// Removes the file's name and the advice.
 std::string shown(const Error& error) {
   EXPECT_EQ(error.where.file, "file");
   EXPECT_FALSE(error.advice.empty());
   return std::to_string(error.where.line) + ": " + error.what;
 }
 
-// The error for a file of these texts, each a gzip member.
+// Returns the error for a file of these texts, each a gzip member.
 std::string error_of(const std::vector<std::string>& texts) {
   auto functions = parsed(packed(texts));
   return functions ? "no error" : shown(functions.error());
@@ -55,7 +55,7 @@ std::string errors_of(const std::vector<std::vector<std::string>>& files) {
   return all;
 }
 
-// The error of reading "k", whose line is `line`.
+// Returns the error of reading "k" from `line`.
 std::string error_of_asking(const std::string& line) {
   auto functions = parsed(packed({kStart, kNames + line + "\n"}));
   if (!functions) return "not parsed: " + shown(functions.error());
@@ -63,7 +63,7 @@ std::string error_of_asking(const std::string& line) {
   return costs ? "no error" : shown(costs.error());
 }
 
-TEST(FunctionsFile, IsWhatItsHeaderSays) {
+TEST(FunctionsFile, HasTheDocumentedForm) {
   SideLines lines;
   EXPECT_EQ(SideLines::start(kFunctionsFile, kHeader), kStart);
   EXPECT_EQ(next_functions(lines, "a", {{"f", "a.so", 1200.5, 2}, {"g", "b.so", 40, 0.25}}),
@@ -76,7 +76,7 @@ TEST(FunctionsFile, IsWhatItsHeaderSays) {
             kNames + "{\"key\":\"k\",\"functions\":[[0,5,1],[1,40,2]],\"calls\":[[0,1,2,40.5]]}\n");
   EXPECT_EQ(value_of(value_of(parsed(packed({kStart, line})))("k")),
             (Costs{caller, {"g", "b.so", 40, 2}}));
-  // Known names are not written again; the same function of another library is a different one.
+  // Known names are not written again; a function of another library has another number.
   EXPECT_EQ(next_functions(lines, "b", {{"g", "b.so", 41, 1}}),
             "{\"key\":\"b\",\"functions\":[[1,41,1]]}\n");
   EXPECT_EQ(next_functions(lines, "c", {{"g", "a.so", 41, 1}, {"f", "a.so", -3, 0}}),
@@ -118,14 +118,14 @@ TEST(FunctionsFile, HoldsSimulatedEvents) {
   }
 }
 
-TEST(FunctionsFile, KnowsWhetherACountIsTheSumOfItsFunctions) {
+TEST(FunctionsFile, ChecksThatACountIsTheSumOfItsFunctions) {
   FunctionsSum sum;
   EXPECT_TRUE(sum.is_empty());
   for (double ir : {1000.1, 0.2, -0.3}) sum.add(ir);
   EXPECT_FALSE(sum.is_empty());
   EXPECT_TRUE(sum.is(1000));
   EXPECT_FALSE(sum.is(1000.5));
-  // An instruction of a billion.
+  // One instruction in a billion.
   FunctionsSum billion;
   billion.add(1e9);
   EXPECT_FALSE(billion.is(1e9 + 1));
@@ -138,8 +138,8 @@ TEST(FunctionsFile, InvalidUtf8IsReplaced) {
   EXPECT_EQ(functions("k\uFFFD").value(), (Costs{{"f\uFFFD", "\uFFFD", 1, 1}}));
 }
 
-// After a kill: what was finished before is there, and nothing else.
-TEST(FunctionsFile, TruncatedAnywhereItHasTheCompleteMembers) {
+// As after a kill.
+TEST(FunctionsFile, ATruncatedFileHasTheCompleteMembers) {
   SideLines lines;
   std::string start = gzip_member(kStart).value();
   std::string first =
@@ -147,7 +147,7 @@ TEST(FunctionsFile, TruncatedAnywhereItHasTheCompleteMembers) {
   std::string whole =
       first +
       gzip_member(next_functions(lines, "b", {{"f", "a.so", 2, 1}, {"g", "a.so", 3, 1}})).value();
-  // Bytes at a member's end that its text does not need: a mark and a checksum.
+  // The bytes at a member's end that its text does not need: a mark and a checksum.
   constexpr std::size_t kEnd = 12;
   for (std::size_t size = 0; size < whole.size(); ++size) {
     auto functions = parsed(whole.substr(0, size));
@@ -167,12 +167,12 @@ TEST(FunctionsFile, TruncatedAnywhereItHasTheCompleteMembers) {
   }
 }
 
-TEST(FunctionsFile, TruncatedAnywhereItIsIncomplete) {
+TEST(FunctionsFile, ATruncatedFileIsIncomplete) {
   SideLines lines;
   const std::string whole =
       packed({kStart, next_functions(lines, "a", {{"f", "a.so", 1, 1}}), lines.end()});
   EXPECT_TRUE(parse_functions(whole, kHeader, "file"));
-  // A member's text is there before the checksum at its end.
+  // The text of a member precedes its checksum.
   constexpr std::size_t kEnd = 12;
   for (std::size_t size = 0; size + kEnd < whole.size(); ++size) {
     auto functions = parse_functions(whole.substr(0, size), kHeader, "file");
@@ -181,7 +181,7 @@ TEST(FunctionsFile, TruncatedAnywhereItIsIncomplete) {
   }
 }
 
-TEST(FunctionsFile, DamageNamesItsLine) {
+TEST(FunctionsFile, AnErrorNamesTheDamagedLine) {
   const std::string key = R"({"key":"k","functions":[[0,1,1]]})"
                           "\n";
   const auto end = [](int count) {
@@ -237,7 +237,7 @@ TEST(FunctionsFile, MeasurementsAreParsedOnDemand) {
   }
 }
 
-TEST(FunctionsFile, MoreThanIsSensibleIsRefused) {
+TEST(FunctionsFile, RefusesMoreThanTheLimits) {
   const SideLimits limits{.member = 200, .text = 1000, .line = 150, .names = 10};
   const auto refused = [&limits](const std::vector<std::string>& texts) {
     auto functions = parse_functions(packed(texts), kHeader, "file", Incomplete::kAllowed, limits);
@@ -251,7 +251,7 @@ TEST(FunctionsFile, MoreThanIsSensibleIsRefused) {
   };
   EXPECT_EQ(refused({kStart, line_of(150)}), "no error");
   EXPECT_EQ(refused({kStart, line_of(151)}), "3: this line is unreasonably long");
-  // Members that are small enough each.
+  // Each member is within its limit.
   std::vector<std::string> blank(1 + (1000 - kStart.size()) / 100, std::string(100, '\n'));
   blank.front() = kStart;
   EXPECT_EQ(refused(blank), "no error");
@@ -309,7 +309,7 @@ TEST_F(FunctionsBeside, AreThoseThatWereWritten) {
   EXPECT_EQ((*functions)("k")->size(), 1U);
 }
 
-TEST_F(FunctionsBeside, OfReplacedResultsAreRefused) {
+TEST_F(FunctionsBeside, AreRefusedIfTheResultsWereReplaced) {
   write();
   auto functions = open_functions(file_, "{\"schema\":3}");
   ASSERT_FALSE(functions);
@@ -319,7 +319,7 @@ TEST_F(FunctionsBeside, OfReplacedResultsAreRefused) {
                 "measure again, or remove the file to go without functions");
 }
 
-TEST_F(FunctionsBeside, TellTheirSums) {
+TEST_F(FunctionsBeside, HaveTheSumsOfTheirCosts) {
   write();
   std::vector<std::string> keys;
   const auto opened_with = [&](const OnSum& on_sum) {
@@ -345,7 +345,6 @@ TEST_F(FunctionsBeside, AreEmptyWithoutAFile) {
   EXPECT_FALSE(opened(file_));
 }
 
-// The file as read by another program.
 TEST_F(FunctionsBeside, ZcatReadsThem) {
   write();
   std::string command = "zcat '" + functions_path(file_).string() + "'";

@@ -13,7 +13,7 @@ using namespace testing;
 
 std::string member(const std::string& text) { return value_of(gzip_member(text)); }
 
-// The text of the only member; nothing if it cannot be read.
+// Returns the text of the only member; nothing if it cannot be read.
 std::optional<std::string> text_of(const std::string& bytes) {
   auto taken = gunzip_member(bytes, 0);
   if (!taken || !taken->is_whole) return std::nullopt;
@@ -24,7 +24,7 @@ std::optional<std::string> text_of(const std::string& bytes) {
 TEST(Gzip, RoundTrip) {
   std::string long_text;
   for (int i = 0; i < 50000; ++i) long_text += "line " + std::to_string(i) + "\n";
-  // The last ones end exactly at the end of a decompressed piece.
+  // The last texts end exactly at the end of a decompressed piece.
   for (const std::string& text : {std::string(), std::string("a"), std::string(3, '\0'), long_text,
                                   std::string(65536, 'x'), std::string(131072, 'x')}) {
     EXPECT_EQ(text_of(member(text)), text);

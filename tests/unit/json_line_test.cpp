@@ -12,7 +12,7 @@ namespace {
 
 using namespace testing;
 
-TEST(ParseJson, GivesTheValueInItsOrder) {
+TEST(ParseJson, KeepsTheOrderOfMembers) {
   const auto json = value_of(parse_json(R"({"b":[1,"x"],"a":{"c":null}})"));
   EXPECT_EQ(json.dump(), R"({"b":[1,"x"],"a":{"c":null}})");
   EXPECT_EQ(parse_json("\"größe\"")->get<std::string>(), "größe");

@@ -9,7 +9,7 @@
 namespace instr::last_resort_test {
 namespace {
 
-TEST(LastResort, AnExceptionIsALineAndAStatus) {
+TEST(LastResort, ReportsAnExceptionInALineAndAStatus) {
   ::testing::internal::CaptureStderr();
   EXPECT_EQ(with_last_resort(2, [] { return 3; }), 3);
   EXPECT_EQ(with_last_resort(2, []() -> int { throw std::bad_alloc(); }), 2);
@@ -21,7 +21,7 @@ TEST(LastResort, AnExceptionIsALineAndAStatus) {
             "error: internal error: please report it\n");
 }
 
-TEST(LastResort, SoIsOneInAnotherThread) {
+TEST(LastResort, ReportsAnExceptionInAnotherThread) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   EXPECT_EXIT(with_last_resort(2,
                                [] {

@@ -52,7 +52,7 @@ TEST(ParseLimits, ReadsMetricsOfACommandLine) {
             (Limits{{"instructions", {}}, {"allocs", {std::nullopt, 0}}}));
 }
 
-TEST(ParseLimits, RefusesUnknownMetricsAndTheirLack) {
+TEST(ParseLimits, RefusesUnknownAndMissingMetrics) {
   EXPECT_EQ(parse_limits("allocz=1%").error().advice, "did you mean `allocs`?");
   EXPECT_EQ(parse_limits("1%").error().what, "the limit `1%` names no metric");
   EXPECT_FALSE(parse_limits("instructions=1%|instructions=2%"));

@@ -21,7 +21,7 @@ LinesOf parsed(const std::vector<std::string>& texts) {
   return line_costs_in(file, kHeader, Incomplete::kAllowed);
 }
 
-TEST(LinesFile, IsWhatItsHeaderSays) {
+TEST(LinesFile, HasTheDocumentedForm) {
   SideLines lines;
   EXPECT_EQ(next_lines(lines, "k", example()),
             "{\"first\":0,\"names\":[[\"a b.cpp\",\"\"]]}\n"
@@ -73,8 +73,7 @@ TEST(LinesFile, DamagedLinesAreErrors) {
   }
 }
 
-// Results without any take the place of some that had them.
-TEST(LinesFile, IsBesideResultsThatHaveThem) {
+TEST(LinesFile, IsRemovedWithReplacedResults) {
   const TemporaryFolder folder;
   const std::filesystem::path file = folder.path() / "r.jsonl";
   for (const bool has_lines : {true, false}) {

@@ -29,7 +29,7 @@ std::string error_of(std::vector<ResultSet> parts) {
   return error_text(merge(std::move(parts), {}));
 }
 
-TEST(Merge, HoldsTheMeasurementsOfAllWithTheirFunctions) {
+TEST(Merge, HasTheMeasurementsAndFunctionsOfAllShards) {
   auto merged =
       value_of(merge({part("a", Shard{1, 3}, {counted("x", 1)}), part("b", Shard{2, 3}, {}),
                       part("c", Shard{3, 3}, {counted("y", 2), counted("z", 3)})},

@@ -1,4 +1,4 @@
-// The table of metrics, and what is derived from it.
+// The table of metrics.
 #include "core/definitions/metrics.h"
 
 #include <gtest/gtest.h>

@@ -18,7 +18,7 @@ TEST(EditDistance, CountsEditsAndSwapsAsOne) {
 
 const std::vector<std::string> kKeys{"label", "stmt", "stmts", "setup", "use", "global_setup"};
 
-TEST(Nearest, FindsWhatWasMeant) {
+TEST(Nearest, FindsTheNearestWord) {
   EXPECT_EQ(nearest("lable", kKeys), "label");
   EXPECT_EQ(nearest("LABEL", kKeys), "label");
   EXPECT_EQ(nearest("stmtss", kKeys), "stmts");
@@ -44,12 +44,12 @@ TEST(NearMatches, SortsByDistanceAndLooksAtParts) {
   EXPECT_TRUE(near_matches("softmax", labels, 5).empty());
 }
 
-TEST(DidYouMean, NamesTheNearestOrAll) {
+TEST(DidYouMean, SuggestsTheNearestOrListsAll) {
   EXPECT_EQ(did_you_mean("cpy", {"cpu", "cuda"}), "did you mean `cpu`?");
   EXPECT_EQ(did_you_mean("tpu0", {"cpu", "cuda"}), "known: `cpu`, `cuda`");
 }
 
-TEST(DidYouMean, OfManyWordsNamesSome) {
+TEST(DidYouMean, CutsALongList) {
   std::vector<std::string> known;
   for (int i = 0; i < 500; ++i) known.push_back("matmul/mm/n=" + std::to_string(i) + "/eager");
   std::string advice = did_you_mean("nosuch", known);

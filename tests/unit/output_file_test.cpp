@@ -32,7 +32,7 @@ class OutputFileTest : public ::testing::Test {
   TemporaryFolder folder_;
 };
 
-TEST_F(OutputFileTest, MayBeNewEmptyOrOfItsKind) {
+TEST_F(OutputFileTest, AcceptsNewEmptyAndMatchingFiles) {
   EXPECT_EQ(error_of(path("new")), "no error");
   EXPECT_EQ(entries(), 0u);  // checking creates nothing
   folder_.write("empty");
@@ -74,8 +74,7 @@ TEST_F(OutputFileTest, RefusesUnwritableFiles) {
   EXPECT_EQ(error_of("/dev/null"), "no error");
 }
 
-// Not the file again, from its start.
-TEST_F(OutputFileTest, ADescriptorOfThisProcessIsItself) {
+TEST_F(OutputFileTest, WritesToADescriptorOfThisProcess) {
   const Fd fd(::open(path("file").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
   ASSERT_EQ(::write(fd.get(), "table\n", 6), 6);
   auto opened = value_of(OutputFile::open("/proc/self/fd/" + std::to_string(fd.get()), kNotes));

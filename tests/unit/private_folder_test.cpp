@@ -79,8 +79,7 @@ TEST_F(LeftBehind, IsRemovedByTheNextRun) {
   EXPECT_TRUE(folders().empty());
 }
 
-// Their locks may not be visible here.
-TEST_F(LeftBehind, OfAnotherMachineIsRemovedAfterADay) {
+TEST_F(LeftBehind, IsRemovedAfterADayIfFromAnotherMachine) {
   auto lives = folder("instr_bench.tmp.another0.abcdef", std::chrono::hours(1));
   auto died = folder("instr_bench.tmp.another0.ghijkl", std::chrono::hours(25));
   ASSERT_TRUE(PrivateFolder::make(parent_->path()));
@@ -88,7 +87,7 @@ TEST_F(LeftBehind, OfAnotherMachineIsRemovedAfterADay) {
   EXPECT_FALSE(fs::exists(died));
 }
 
-TEST_F(LeftBehind, AmongAUsersFilesToo) {
+TEST_F(LeftBehind, IsRemovedAmongAUsersFiles) {
   auto left = folder(".instr_bench.tmp.another0.abcdef", std::chrono::hours(25));
   auto made = PrivateFolder::make_in(parent_->path());
   ASSERT_TRUE(made);
@@ -97,14 +96,14 @@ TEST_F(LeftBehind, AmongAUsersFilesToo) {
   EXPECT_EQ(PrivateFolder::make_in("/no/such/folder").error(), ENOENT);
 }
 
-TEST_F(LeftBehind, IsNotAnotherUsers) {
+TEST_F(LeftBehind, StaysIfItBelongsToAnotherUser) {
   auto other = folder("something.else", std::chrono::hours(1000));
   fs::create_directory_symlink(other, parent_->path() / "instr_bench.tmp.link00");
   ASSERT_TRUE(PrivateFolder::make(parent_->path()));
   EXPECT_TRUE(fs::exists(other / "worker.log"));
 }
 
-TEST_F(LeftBehind, IsNotALiveRuns) {
+TEST_F(LeftBehind, StaysWhileItsOwnerLives) {
   auto live = PrivateFolder::make(parent_->path());
   ASSERT_TRUE(live);
   age(live->path());

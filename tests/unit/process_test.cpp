@@ -65,7 +65,7 @@ TEST(RunCommand, PassesArgumentsUnchanged) {
   EXPECT_EQ(result.output, "a b|$HOME||'\"\n|");
 }
 
-TEST(RunCommand, TakesBigOutputsOnBothStreams) {
+TEST(RunCommand, CapturesLargeOutputsOfBothStreams) {
   auto result = value_of(run_command(
       shell("i=0; while [ $i -lt 64 ]; do head -c 65536 /dev/zero; head -c 65536 /dev/zero >&2; "
             "i=$((i+1)); done")));
@@ -73,7 +73,7 @@ TEST(RunCommand, TakesBigOutputsOnBothStreams) {
   EXPECT_EQ(result.errors.size(), 64U * 65536U);
 }
 
-TEST(RunCommand, StopTokenEndsOneThatNeverStopsPrinting) {
+TEST(RunCommand, StopTokenEndsACommandThatPrintsForever) {
   std::stop_source source;
   std::jthread stopper([&] {
     std::this_thread::sleep_for(50ms);
@@ -110,7 +110,7 @@ TEST(RunCommand, UnknownWorkingDirectoryIsAnError) {
   EXPECT_HAS(result.error().what, "/no/such/folder");
 }
 
-TEST(RunCommand, EnvironmentAndWorkingDirectoryAreAsGiven) {
+TEST(RunCommand, UsesTheGivenEnvironmentAndWorkingDirectory) {
   SpawnOptions options;
   options.argv = {"env"};
   options.environment = {{"ONE=1", "TWO=2"}};
@@ -124,14 +124,14 @@ TEST(RunCommand, EnvironmentAndWorkingDirectoryAreAsGiven) {
   EXPECT_EQ(result->output, "/usr\n");
 }
 
-TEST(RunCommand, AProgramLeftBehindIsKilledAndNotWaitedFor) {
+TEST(RunCommand, KillsAProcessLeftBehindWithoutWaiting) {
   auto result = value_of(run_command(shell("sleep 1000 & echo $!")));
   EXPECT_EQ(result.exit_code, 0);
   pid_t left = std::stoi(result.output);
   EXPECT_TRUE(ends_soon(left));
 }
 
-TEST(RunCommand, StopTokenEndsOneThatIgnoresTheRequest) {
+TEST(RunCommand, StopTokenKillsACommandThatIgnoresSigterm) {
   std::stop_source source;
   std::jthread stopper([&] {
     std::this_thread::sleep_for(100ms);
@@ -143,7 +143,7 @@ TEST(RunCommand, StopTokenEndsOneThatIgnoresTheRequest) {
   EXPECT_HAS(result.error().what, "interrupted");
 }
 
-TEST(RunCommand, ManyAtOnceDoNotMixUp) {
+TEST(RunCommand, ConcurrentCommandsKeepTheirOutputs) {
   std::vector<std::string> outputs(16);
   {
     std::vector<std::jthread> threads;
@@ -166,7 +166,7 @@ TEST(RunCommand, LeavesNoDescriptorsOpenHere) {
   EXPECT_EQ(open_descriptors(), before);
 }
 
-TEST(Spawn, ChildSeesOnlyTheDescriptorsItWasGiven) {
+TEST(Spawn, ChildHasOnlyTheGivenDescriptors) {
   // Deliberately not close-on-exec, as inherited from careless parents.
   Fd leaky(::open("/dev/null", O_RDONLY));
   Fd file(::open("/dev/zero", O_RDONLY | O_CLOEXEC));
@@ -178,7 +178,7 @@ TEST(Spawn, ChildSeesOnlyTheDescriptorsItWasGiven) {
             (std::vector<std::string>{"0", "1", "2", "3", "5", "/dev/zero"}));
 }
 
-TEST(Spawn, DescriptorsMayTradePlaces) {
+TEST(Spawn, DescriptorsMaySwapNumbers) {
   Fd one(::open("/dev/zero", O_RDONLY | O_CLOEXEC));
   Fd two(::open("/dev/full", O_RDONLY | O_CLOEXEC));
   auto options = shell("readlink /proc/self/fd/" + std::to_string(one.get()) + " /proc/self/fd/" +
@@ -213,7 +213,7 @@ TEST(Spawn, SignalsOfTheCallerAreNotInherited) {
   EXPECT_EQ(result->output, "SigBlk:\t0000000000000000\nSigIgn:\t0000000000000000\n");
 }
 
-TEST(Process, InTheCallersGroupItIsStoppedWithWhatItStarted) {
+TEST(Process, StopsDescendantsInTheCallersGroup) {
   auto options = shell("sleep 1000 & echo $!; wait");
   options.own_group = false;
   int ends[2];
@@ -227,7 +227,7 @@ TEST(Process, InTheCallersGroupItIsStoppedWithWhatItStarted) {
   EXPECT_TRUE(ends_soon(std::atoi(text)));
 }
 
-TEST(Process, WaitForSaysNothingWhileItRuns) {
+TEST(Process, WaitForReturnsNothingWhileItRuns) {
   auto process = value_of(Process::spawn(shell("sleep 1000")));
   EXPECT_FALSE(process.wait_for(1ms));
   ::kill(process.pid(), SIGKILL);
@@ -237,7 +237,7 @@ TEST(Process, WaitForSaysNothingWhileItRuns) {
   EXPECT_EQ(process.wait_for(1ms), status);  // may be called again
 }
 
-TEST(Process, WaitEndsWithAStopRequestAndLeavesItRunning) {
+TEST(Process, WaitEndsAtAStopRequest) {
   auto process = value_of(Process::spawn(shell("sleep 1000")));
   std::stop_source source;
   source.request_stop();
@@ -245,7 +245,7 @@ TEST(Process, WaitEndsWithAStopRequestAndLeavesItRunning) {
   EXPECT_TRUE(is_running(process.pid()));
 }
 
-TEST(Process, StopAsksFirst) {
+TEST(Process, StopSendsSigtermFirst) {
   int ends[2];
   ASSERT_EQ(::pipe2(ends, O_CLOEXEC), 0);
   Fd from(ends[0]), to(ends[1]);
@@ -259,7 +259,7 @@ TEST(Process, StopAsksFirst) {
   EXPECT_EQ(to_exit_code(wait_status), 3);
 }
 
-TEST(Process, KillTreeTakesThoseInOtherGroupsToo) {
+TEST(Process, KillTreeKillsDescendantsInOtherGroups) {
   int ends[2];
   ASSERT_EQ(::pipe2(ends, O_CLOEXEC), 0);
   Fd from(ends[0]), to(ends[1]);

@@ -31,17 +31,17 @@ std::string what_of(const fs::path& path, std::size_t max = 10, ReadFrom from = 
   return bytes.error().what;
 }
 
-TEST_F(ReadFile, GivesAllBytesUpToItsBound) {
+TEST_F(ReadFile, ReadsAllBytesUpToTheLimit) {
   EXPECT_EQ(read_file(file(""), 10), "");
   EXPECT_EQ(read_file(file(std::string("a\0\n\xff", 4)), 4), std::string("a\0\n\xff", 4));
   const std::string long_text(300'000, 'x');
   EXPECT_EQ(read_file(file(long_text), 300'000), long_text);
   EXPECT_EQ(what_of(file(std::string((2 << 20) + 1, 'x')), 2 << 20), "is larger than 2 MiB");
-  // A file that reports a size of 0, like all in /proc.
+  // Files in /proc report a size of 0.
   EXPECT_FALSE(read_file("/proc/self/maps", std::size_t{1} << 20)->empty());
 }
 
-TEST_F(ReadFile, RefusesWhatIsNotAFile) {
+TEST_F(ReadFile, RefusesOtherThanRegularFiles) {
   EXPECT_EQ(what_of(folder_.path() / "none"), "cannot be read: No such file or directory");
   EXPECT_EQ(what_of(file("") / "none"), "cannot be read: Not a directory");
   EXPECT_EQ(what_of(folder_.path()), "is a folder");
@@ -53,7 +53,7 @@ TEST_F(ReadFile, RefusesWhatIsNotAFile) {
   EXPECT_EQ(what_of(pipe), "is not a regular file");
 }
 
-// As from a shell's <(...): a name of a descriptor, with a slow writer.
+// A descriptor's name with a slow writer, as from a shell's <(...).
 TEST_F(ReadFile, ReadsAPipeToItsEnd) {
   int ends[2];
   ASSERT_EQ(::pipe2(ends, O_CLOEXEC), 0);
@@ -71,7 +71,7 @@ TEST_F(ReadFile, ReadsAPipeToItsEnd) {
   EXPECT_EQ(read_file(name, 1 << 20, ReadFrom::kFilesAndPipes), "");  // nobody writes any more
 }
 
-TEST_F(ReadFile, ReadsNoMoreOfAPipeThanItsBound) {
+TEST_F(ReadFile, ReadsAPipeUpToTheLimit) {
   int ends[2];
   ASSERT_EQ(::pipe2(ends, O_CLOEXEC), 0);
   const Fd reader(ends[0]);

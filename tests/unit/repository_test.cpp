@@ -1,4 +1,4 @@
-// What real git says of a repository made for this.
+// Tests on a real git repository.
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -29,7 +29,7 @@ class RepositoryTest : public ::testing::Test {
     auto ended = value_of(run_command(std::move(spawn)));
     ASSERT_EQ(ended.exit_code, 0) << ended.errors;
   }
-  // Clocks differ: each date is before the last.
+  // Each date is before the previous one, as with wrong clocks.
   void commit(const std::string& subject) {
     folder_.write("file", subject);
     git({"add", "file"});
@@ -56,7 +56,7 @@ TEST_F(RepositoryTest, FindsCommitsWithTheirPlaces) {
   EXPECT_EQ(repository_.branch(), "main");
 }
 
-TEST_F(RepositoryTest, RefusesWhatIsNoCommit) {
+TEST_F(RepositoryTest, RefusesUnknownCommits) {
   for (const char* name : {"gone", "--all", "", "HEAD:file", "HEAD~5"}) {
     auto refused = repository_.find(name);
     ASSERT_FALSE(refused) << name;
@@ -65,7 +65,7 @@ TEST_F(RepositoryTest, RefusesWhatIsNoCommit) {
   EXPECT_FALSE(Repository("/").find("HEAD"));
 }
 
-TEST_F(RepositoryTest, KnowsWhatIsOnABranchByFirstParents) {
+TEST_F(RepositoryTest, FollowsFirstParentsOfABranch) {
   git({"checkout", "--quiet", "-b", "side"});
   commit("on the side");
   auto side = repository_.find("side");
@@ -83,7 +83,7 @@ TEST_F(RepositoryTest, KnowsWhatIsOnABranchByFirstParents) {
   EXPECT_FALSE(repository_.check_is_on("side", *merged));
 }
 
-TEST_F(RepositoryTest, ListsARangeWithItsBegin) {
+TEST_F(RepositoryTest, ListsARangeWithItsFirstCommit) {
   commit("third");
   const auto hash = [this](const char* name) { return repository_.find(name)->hash; };
   EXPECT_EQ(repository_.list_commits("main~2..main"),
@@ -124,7 +124,7 @@ TEST_F(RepositoryTest, KnowsWhereCommitsPartedAndWhatTheyContain) {
   EXPECT_EQ(repository_.summary(main), main.substr(0, 7) + " second");
 }
 
-TEST_F(RepositoryTest, SaysWhatIsNotCommitted) {
+TEST_F(RepositoryTest, ReportsUncommittedChanges) {
   EXPECT_TRUE(repository_.check_is_clean());
   folder_.write("new", "not known to git");
   EXPECT_TRUE(repository_.check_is_clean());

@@ -94,7 +94,7 @@ class SizeLimit {
   rlimit before_{};
 };
 
-TEST(ResultsLine, HasTheNamesOfTheContract) {
+TEST(ResultsLine, HasTheDocumentedNames) {
   auto json = to_json(counted("k", 1234));
   EXPECT_EQ(
       json.dump(),

@@ -5,9 +5,9 @@
 namespace instr {
 namespace {
 
-TEST(SealedLine, EveryChangedCharacterIsNoticed) {
+TEST(SealedLine, DetectsEachChangedCharacter) {
   const std::string line = sealed(R"({"key":"a","metrics":{"allocs":3,"instructions":100}})");
-  // The CRC-32 of that text, from Python's zlib.crc32().
+  // The CRC-32 from Python's zlib.crc32().
   EXPECT_TRUE(line.ends_with(R"(,"check":"6650b6e2"})")) << line;
   EXPECT_TRUE(is_as_sealed(line));
   for (std::size_t i = 0; i + 22 < line.size(); ++i) {
@@ -17,7 +17,7 @@ TEST(SealedLine, EveryChangedCharacterIsNoticed) {
   }
 }
 
-TEST(SealedLine, ALineWithoutAChecksumIsTakenAsItIs) {
+TEST(SealedLine, AcceptsALineWithoutAChecksum) {
   EXPECT_TRUE(is_as_sealed(R"({"key":"a"})"));
   EXPECT_TRUE(is_as_sealed(""));
 }

@@ -12,13 +12,13 @@ namespace {
 
 using Names = std::vector<std::string>;
 
-TEST(ShortenApart, NamesLoseTheirMiddleWhereTheyStayDifferent) {
+TEST(ShortenApart, DifferentNamesLoseTheirMiddle) {
   EXPECT_EQ(shorten_apart({"matmul", "matmul/mm n=64"}, 9), (Names{"matmul", "matm…n=64"}));
   EXPECT_EQ(shorten_apart({"matmul/mm n=64", "matmul/mm n=64"}, 9),
             (Names{"matm…n=64", "matm…n=64"}));
 }
 
-TEST(ShortenApart, EqualOnesLoseWhatTheyHaveInCommon) {
+TEST(ShortenApart, EqualNamesLoseTheirCommonParts) {
   const Names keys{"layers/attention/heads=2/n=64/eager/forward/t1/cpu",
                    "layers/attention/heads=4/n=64/eager/forward/t1/cpu",
                    "layers/attention/heads=16/n=64/eager/forward/t1/cpu"};
@@ -28,7 +28,7 @@ TEST(ShortenApart, EqualOnesLoseWhatTheyHaveInCommon) {
   EXPECT_EQ(shorten_apart(keys, 10), (Names{"l…heads=2…", "l…heads=4…", "…heads=16…"}));
 }
 
-TEST(ShortenApart, NeverTakesMoreColumnsThanThereAre) {
+TEST(ShortenApart, NeverExceedsTheWidth) {
   const Names names{"α/βγδ/same/one/εζ", "α/βγδ/same/two/εζ", "α/βγδ/same/three/εζ", "x", ""};
   for (std::size_t width = 0; width < 20; ++width) {
     const Names cut = shorten_apart(names, width);

@@ -34,8 +34,6 @@ TEST(Significance, TooFewTimesGiveNoPValue) {
   EXPECT_EQ(t_test({2, 2}, {3, 3}), 0);
 }
 
-// By the test that scipy confirms: a side scaled by what lies just inside passes it at 5%, and by
-// what lies just outside does not.
 // With two values on each side the rank test's smallest p-value is 0.245.
 TEST(Significance, TooFewTimesCannotDiffer) {
   EXPECT_FALSE(can_differ(1, 100));
@@ -45,6 +43,8 @@ TEST(Significance, TooFewTimesCannotDiffer) {
   EXPECT_EQ(min_repetitions(), 3u);
 }
 
+// A side scaled by a ratio just inside the interval passes the rank test at 5%, and by a ratio just
+// outside does not.
 TEST(Significance, TheIntervalHoldsTheRatiosThatTheRankTestDoesNotReject) {
   const Values before{10.13, 10.41, 9.82, 10.04, 10.26, 10.37, 9.95, 10.18, 10.09, 10.52};
   const Values after{5.11, 5.23, 4.94, 5.02, 5.17, 4.81, 5.31};
@@ -63,13 +63,13 @@ TEST(Significance, TheIntervalHoldsTheRatiosThatTheRankTestDoesNotReject) {
   EXPECT_FALSE(ratio_interval({}, {1, 2, 3, 4, 5, 6, 7, 8}));
 }
 
-TEST(Significance, IsSaidInWords) {
+TEST(Significance, IsShownAsText) {
   EXPECT_EQ(to_string(Speedup{1.425, 0.0312, {{1.40, 1.45}}}), "1.43x ±2% (p=0.03)");
   EXPECT_EQ(to_string(Speedup{2, 0.004, {{1.999, 2.001}}}), "2.00x ±<1% (p<0.01)");
   EXPECT_EQ(to_string(Speedup{2, 0.2, {}}), "2.00x (p=0.20)");
 }
 
-TEST(Significance, SpeedupIsOfMediansAndSameWhereChanceExplainsIt) {
+TEST(Significance, SpeedupIsTheRatioOfMedians) {
   auto slower = value_of(speedup(kBefore, kSlower));
   EXPECT_NEAR(slower.ratio, 10.1 / 10.65, 1e-12);
   EXPECT_FALSE(slower.is_same());

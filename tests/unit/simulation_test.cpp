@@ -10,7 +10,7 @@ namespace {
 
 using Words = std::vector<std::string>;
 
-TEST(Simulation, IsOfWhatTheMetricsNeed) {
+TEST(Simulation, IsChosenByTheMetrics) {
   EXPECT_FALSE(simulation_for({}).any());
   EXPECT_FALSE(simulation_for({"instructions", "allocs"}).any());
   EXPECT_EQ(simulation_for({"instructions", "estimated_cycles"}), (Simulation{true, false}));
@@ -25,7 +25,7 @@ TEST(Simulation, RequestsOnlyWhatIsNeeded) {
             (Words{"--cache-sim=yes", "--I1=32768,8,64", "--D1=32768,8,64", "--LL=8388608,16,64"}));
 }
 
-TEST(Simulation, AddsTheMetricsOfTheEventsThereAre) {
+TEST(Simulation, AddsTheMetricsOfTheEvents) {
   std::map<std::string, double> metrics{{"instructions", 7}};
   add_simulated(metrics, {});
   add_simulated(metrics, {{"Ir", 7}});

@@ -26,7 +26,7 @@ TEST(Table, AlignsItsColumnsAndLeavesNoSpacesAtTheEnd) {
   EXPECT_GOLDEN("table/aligned.txt", *table_text(fruit(), 0, false));
 }
 
-TEST(Table, FillsTheTerminalButNotMore) {
+TEST(Table, FitsTheTerminal) {
   EXPECT_EQ(make_layout(fruit()).total(), 22u);
   EXPECT_EQ(make_layout(fruit()).beside_first(), 14u);
   EXPECT_EQ(table_text(fruit(), 22, false), table_text(fruit(), 0, false));
@@ -48,7 +48,7 @@ TEST(Table, HasHeadingsAsRequested) {
   EXPECT_EQ(*table_text(table, 0, false), "  a  b\n──────\n  1  2\n");
 }
 
-TEST(Table, NeighboursShareATitleAndWidenForIt) {
+TEST(Table, NeighboursShareATitle) {
   Table table{.columns = {{.align = Align::kLeft},
                           {.heading = "x", .span = "instructions"},
                           {.heading = "y", .span = "instructions"},
@@ -60,7 +60,7 @@ TEST(Table, NeighboursShareATitleAndWidenForIt) {
       << *table_text(table, 0, false);
 }
 
-TEST(Table, ColoursCellsAndNotTheSpaceAroundThem) {
+TEST(Table, ColoursTextWithoutPadding) {
   Table table{.columns = {{.align = Align::kLeft, .min = 5}, {.min = 3}},
               .lines = {{.cells = {{"a", Tone::kGood}, {"b", Tone::kWarning}}}},
               .headings = Headings::kNone};

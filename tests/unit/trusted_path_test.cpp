@@ -12,7 +12,7 @@ using namespace testing;
 
 class TrustedPath : public ::testing::Test {
  protected:
-  // A folder in ours with one of our own in it.
+  // A folder that contains another folder.
   fs::path inside(const std::string& name, fs::perms permissions) {
     fs::path folder = ours_.path() / name;
     fs::create_directories(folder / "mine");
@@ -27,14 +27,14 @@ class TrustedPath : public ::testing::Test {
 
 constexpr fs::perms kAll = fs::perms::all;
 
-TEST_F(TrustedPath, OursAndMissingOnesAreFine) {
+TEST_F(TrustedPath, AcceptsOwnAndMissingFolders) {
   EXPECT_EQ(problem_of("/"), "no error");
   EXPECT_EQ(problem_of(ours_.path()), "no error");
   EXPECT_EQ(problem_of(ours_.path() / "not" / "there"), "no error");
   EXPECT_EQ(problem_of(inside("readable", fs::perms(0755))), "no error");
 }
 
-TEST_F(TrustedPath, OthersMayNotWriteAboveIt) {
+TEST_F(TrustedPath, RefusesAFolderThatOthersMayWrite) {
   fs::path mine = inside("shared", kAll);
   EXPECT_EQ(problem_of(mine), "others may write to '" + mine.parent_path().string() +
                                   "': run: chmod go-w '" + mine.parent_path().string() + "'");
@@ -43,7 +43,7 @@ TEST_F(TrustedPath, OthersMayNotWriteAboveIt) {
   EXPECT_EQ(problem_of(inside("sticky", kAll | fs::perms::sticky_bit)), "no error");
 }
 
-TEST_F(TrustedPath, LinksAreFollowed) {
+TEST_F(TrustedPath, FollowsLinks) {
   fs::path mine = inside("shared", kAll), safe = inside("safe", fs::perms(0700));
   fs::create_directory_symlink(mine, ours_.path() / "to_shared");
   fs::create_directory_symlink(safe, mine.parent_path() / "link");
@@ -55,7 +55,7 @@ TEST_F(TrustedPath, LinksAreFollowed) {
   EXPECT_NE(problem_of(ours_.path() / "loop"), "no error");
 }
 
-TEST_F(TrustedPath, NobodyElseOwnsAFolderAboveIt) {
+TEST_F(TrustedPath, RefusesAFolderOfAnotherUser) {
   if (::geteuid() != 0) GTEST_SKIP() << "only root can give a folder away";
   fs::path mine = inside("theirs", fs::perms(0755));
   ASSERT_EQ(::chown(mine.parent_path().c_str(), 12345, 12345), 0);

@@ -50,9 +50,9 @@ class UsedFilesTest : public ::testing::Test {
   std::optional<Process> process_;
 };
 
-TEST_F(UsedFilesTest, StayAsTheyAre) { EXPECT_EQ(used().changed(), std::nullopt); }
+TEST_F(UsedFilesTest, AreUnchanged) { EXPECT_EQ(used().changed(), std::nullopt); }
 
-TEST_F(UsedFilesTest, OneThatIsReplacedHasChanged) {
+TEST_F(UsedFilesTest, ReportAReplacedFile) {
   const UsedFiles before = used();
   fs::remove(program_);
   EXPECT_EQ(before.changed(), program_);
@@ -60,7 +60,7 @@ TEST_F(UsedFilesTest, OneThatIsReplacedHasChanged) {
   EXPECT_EQ(before.changed(), program_);
 }
 
-TEST_F(UsedFilesTest, OneThatIsReplacedBeforeItIsLookedAtHasChanged) {
+TEST_F(UsedFilesTest, ReportAFileReplacedBeforeTheFirstLook) {
   fs::rename(program_, folder_.path() / "old");
   fs::copy_file(*find_program("cat"), program_);
   EXPECT_NE(used().changed(), std::nullopt);
@@ -68,7 +68,7 @@ TEST_F(UsedFilesTest, OneThatIsReplacedBeforeItIsLookedAtHasChanged) {
   EXPECT_EQ(used().changed(), program_);
 }
 
-TEST_F(UsedFilesTest, ModulesOfPythonAreAmongThem) {
+TEST_F(UsedFilesTest, ContainPythonModules) {
   const fs::path worker = folder_.path() / "worker.so";
   const fs::path code = folder_.path() / "pycache/proc/self/fd/5/path/0/torch/jit";
   const fs::path module = folder_.path() / "path/0/torch/jit/_script.py";
