@@ -12,9 +12,9 @@ bool set_default_type(const std::string& name) {
                                                              {"float64", c10::kDouble},
                                                              {"float16", c10::kHalf},
                                                              {"bfloat16", c10::kBFloat16}};
-  auto found = kTypes.find(name);
-  if (found == kTypes.end()) return false;
-  c10::set_default_dtype(c10::scalarTypeToTypeMeta(found->second));
+  const auto type = kTypes.find(name);
+  if (type == kTypes.end()) return false;
+  c10::set_default_dtype(c10::scalarTypeToTypeMeta(type->second));
   return true;
 }
 

@@ -1,11 +1,11 @@
-// The data type of tensors that a snippet makes without naming one.
+// The default data type of a snippet's tensors.
 #pragma once
 
 #include <string>
 
 namespace instr {
 
-// "float32", "float64", "float16", "bfloat16". False for another name.
+// Sets it to "float32", "float64", "float16" or "bfloat16"; false for another name.
 bool set_default_type(const std::string& name);
 
 }  // namespace instr

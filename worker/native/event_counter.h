@@ -1,5 +1,5 @@
-// Counters of the processor and the kernel (perf_event_open) of what a process does in user mode,
-// in all threads that it starts from then on. Shared by both sides, depends only on the standard
+// Counters of the processor and the kernel (perf_event_open) for a process's user mode, in all
+// threads that it starts later. Shared by worker and coordinator, depends only on the standard
 // library and the kernel's headers.
 #pragma once
 
@@ -16,7 +16,6 @@
 
 namespace instr {
 
-// What is counted, under the name of the metric.
 struct CountedEvent {
   const char* metric;
   std::uint32_t type;
@@ -64,8 +63,8 @@ class EventCounter {
 
   const char* metric() const { return event_->metric; }
 
-  // Since it was opened. Nothing if it cannot count, or did not count all the time: the processor
-  // has only a few counters, which several users then take turns with.
+  // The count since the counter was opened. Nothing if it cannot count, or did not count all the
+  // time: several users share the processor's few counters.
   std::optional<std::uint64_t> value() const {
     struct {
       std::uint64_t value, enabled, running;
@@ -75,7 +74,7 @@ class EventCounter {
     return now.value;
   }
 
-  // Why it cannot count, and what to do about it.
+  // The reason why it cannot count.
   struct Problem {
     std::string what;
     std::string advice;

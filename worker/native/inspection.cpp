@@ -28,8 +28,8 @@ using TotalBytes = std::int64_t;
 
 namespace observation = torch::profiler::impl;
 
-// A profiler's state, as which LibTorch takes whatever is where it reports memory: the functions
-// that torch.compile() has made ask it for its configuration.
+// LibTorch reports memory to a profiler's state. It has to be a complete one: functions made by
+// torch.compile() read its configuration.
 class TensorMemory : public observation::ProfilerStateBase {
  public:
   TensorMemory()
@@ -86,7 +86,7 @@ void count_nodes(const jit::Block* block, ScriptState& state) {
   }
 }
 
-// Differentiable parts of a graph have executors of their own, with plans of their own.
+// Differentiable parts of a graph have their own executors, with their own plans.
 void add_plans(jit::GraphExecutor& executor, ScriptState& state) {
   for (auto [inputs, plan] : executor.getDebugState().execution_plans) {
     ++state.graphs;
@@ -155,7 +155,7 @@ ScriptState script_state(const void* module) {
   ScriptState state;
   auto* forward = forward_of(module);
   if (forward == nullptr) return state;
-  // It has another executor under autocast; what it was not run under has no plans.
+  // Under autocast it has another executor, which has plans only if it has run.
   add_plans_of(*forward, state);
   for (c10::DeviceType device : {c10::kCPU, c10::kCUDA}) {
     set_autocast(device, true);

@@ -1,5 +1,5 @@
-// What LibTorch reports about a run: the memory of its tensors, the time of each operator, and
-// TorchScript's compilation of a module. Behind plain types.
+// LibTorch's reports about a run, as plain types: the memory of tensors, the time of each operator,
+// and TorchScript's compilation of a module.
 #pragma once
 
 #include <cstdint>
@@ -9,10 +9,10 @@
 
 namespace instr {
 
-// The peak bytes of CPU tensors created during `run`.
+// Returns the peak bytes of CPU tensors created during `run`.
 std::uint64_t tensor_peak(const std::function<void()>& run);
 
-// One call of an operator, or one kernel of a device.
+// A call of an operator, or a kernel of a device.
 struct OperatorEvent {
   std::string name;
   std::uint64_t start_ns = 0;  // on LibTorch's clock
@@ -21,18 +21,18 @@ struct OperatorEvent {
   bool is_on_device = false;
 };
 
-// The events of `run` from LibTorch's own profiler, ordered by start.
+// Runs `run` under LibTorch's profiler; returns the events ordered by start.
 std::vector<OperatorEvent> profile(const std::string& device, const std::function<void()>& run);
 
-// The graph of a torch::jit::Module's forward, as loaded.
+// Returns the graph of a torch::jit::Module's forward(), as loaded.
 std::string graph_of(const void* module);
 
-// What TorchScript now runs instead of the graph: its plans, one for each kind of inputs so far.
+// The plans that TorchScript now runs instead of the graph, a plan for each kind of inputs so far.
 struct ScriptState {
   std::string optimized;        // the plans' graphs, in some order
   std::uint64_t graphs = 0;     // plans, including those of differentiable parts
   std::uint64_t fused = 0;      // groups of operators merged by a fuser
-  std::uint64_t fallbacks = 0;  // graphs to fall back to if the inputs turn out different
+  std::uint64_t fallbacks = 0;  // graphs for inputs of another kind
   std::uint64_t bailouts = 0;   // places where such a check may fail
 };
 ScriptState script_state(const void* module);

@@ -16,8 +16,7 @@ double seconds_of(clockid_t clock) {
   return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
 }
 
-// /proc/stat's first line: user, nice, system, idle, waiting for a disk, interrupts (two), stolen.
-// Guests, which follow, are counted as users already.
+// Reads the first line of /proc/stat. Guests, which follow, are included in users already.
 std::optional<double> machine_seconds() {
   std::ifstream stat("/proc/stat");
   std::string name;

@@ -19,12 +19,12 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t kGuardSize = 1 << 20;
-constexpr std::size_t kStackSize = 8 << 20;  // what a program's main thread usually has
+constexpr std::size_t kStackSize = 8 << 20;  // as of a program's main thread
 
 std::vector<char*> guards;  // below the stacks of snippets
 
-// A stack overflow looks like any other wrong address, unless it is said. Then the process ends as
-// it does without a handler.
+// Reports a stack overflow, which would look like any other wrong address. Then the process ends as
+// without a handler.
 void on_fault(int, siginfo_t* info, void*) {
   const char* at = static_cast<const char*>(info->si_addr);
   for (const char* guard : guards) {
@@ -51,7 +51,7 @@ void watch_stack(char* guard) {
 
 }  // namespace
 
-// On a stack of its own.
+// Runs the snippet on its own stack.
 class SuspendedCode::Implementation : instr_context {
  public:
   Implementation(instr_snippet snippet, int threads, Listener listener)
@@ -85,7 +85,7 @@ class SuspendedCode::Implementation : instr_context {
                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (stack == MAP_FAILED || mprotect(stack, kGuardSize, PROT_NONE) != 0) {
       caught_.any = true;
-      caught_.text = "its stack could not be mapped";
+      caught_.text = "the snippet's stack could not be mapped";
       return false;
     }
     stack_ = stack;
@@ -99,7 +99,7 @@ class SuspendedCode::Implementation : instr_context {
     return true;
   }
 
-  // The clock is read next to the loop: changing stacks is not part of a block.
+  // Reads the clock next to the loop: changing stacks is not part of a block.
   static std::uint64_t next_block(instr_context* context) {
     auto& self = *static_cast<Implementation*>(context);
     if (getpid() != self.pid_) end_process();  // a process that the snippet forked came here
@@ -156,7 +156,7 @@ const torch_side::Caught& SuspendedCode::caught() const { return implementation_
 
 void watch_compiler(const CompilerWatch&) {}
 std::map<std::string, std::string> compiler_report() { return {}; }
-std::string said_by_compiler(const std::string&) { return ""; }
+std::string compiler_log(const std::string&) { return ""; }
 
 void call_verifier(const void* code, instr_verification* verification) {
   reinterpret_cast<instr_verifier>(const_cast<void*>(code))(verification);

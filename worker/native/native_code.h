@@ -1,5 +1,5 @@
-// How code of a unit is run natively, for each language in its own way (native/code.cpp,
-// python/native/code.cpp). `code` is a find_code() (worker/unit.h).
+// Runs code of a unit natively, for C++ in native_code.cpp, for Python in python/native/code.cpp.
+// `code` is the result of find_code() (worker/unit.h).
 #pragma once
 
 #include <cstdint>
@@ -13,11 +13,10 @@
 
 namespace instr {
 
-// A snippet that is suspended between blocks, so that its setup runs once and the caller decides
-// how many iterations each block has.
+// A snippet that is suspended between blocks: the setup runs once, and the caller decides the
+// iterations of each block.
 class SuspendedCode {
  public:
-  // What it reports while it runs.
   struct Listener {
     std::function<void(instr_mark)> on_mark;
     std::function<void(const void* module)> on_module;
@@ -28,13 +27,13 @@ class SuspendedCode {
   SuspendedCode(const SuspendedCode&) = delete;
   SuspendedCode& operator=(const SuspendedCode&) = delete;
 
-  // Runs the setup and then, each time, a block of so many iterations; 0: leaves the loop. False
-  // once it has ended.
+  // Runs the setup at the first call, later a block of so many iterations, or leaves the loop (0).
+  // False once the snippet has ended.
   bool resume(std::uint64_t iterations);
 
-  // Seconds of the last block.
+  // The time of the last block.
   double seconds() const;
-  // How it ended.
+  // The exception that ended it, if any.
   const torch_side::Caught& caught() const;
 
  private:
@@ -42,20 +41,19 @@ class SuspendedCode {
   std::unique_ptr<Implementation> implementation_;
 };
 
-// A compiler of whole functions, to be watched while it works in this process.
 struct CompilerWatch {
-  std::string cache;  // the folder in which it keeps what it made; empty: the usual one
-  std::string logs;   // of it, to keep what they say; words
+  std::string cache;  // the folder of the compiler's cache; empty: the usual one
+  std::string logs;   // names of logs to keep, separated by spaces
 };
-// Also loads it, so that the first function that it compiles does not pay for that.
+// Loads the compiler of whole functions and watches it in this process. Loading it here keeps that
+// out of the time of the first function.
 void watch_compiler(const CompilerWatch& watch);
 
-// What it has made of the code that ran here, as fields of a reply (worker/wire.h); none if it has
-// not run.
+// Returns the compiler's results as fields of a reply (worker/wire.h); empty if it has not run.
 std::map<std::string, std::string> compiler_report();
 
-// All that one of these logs said.
-std::string said_by_compiler(const std::string& log);
+// Returns the messages of a log of CompilerWatch.
+std::string compiler_log(const std::string& log);
 
 void call_verifier(const void* code, instr_verification* verification);
 

@@ -36,22 +36,21 @@ std::string read_start(int fd) {
   return text;
 }
 
-// A child's reply, in memory shared with its host, so that it survives whatever a snippet does to
-// the child's descriptors. The text is always complete: its size is stored last, since the child
-// may be killed at any moment.
+// A child's reply in memory that it shares with its host, since a snippet may close descriptors.
+// The text is always complete: its size is stored last, since the child may be killed at any time.
 class SharedText {
  public:
   SharedText()
       : page_(static_cast<Page*>(mmap(nullptr, sizeof(Page), PROT_READ | PROT_WRITE,
                                       MAP_SHARED | MAP_ANONYMOUS, -1, 0))) {}
   ~SharedText() {
-    if (is_there()) munmap(page_, sizeof(Page));
+    if (is_mapped()) munmap(page_, sizeof(Page));
   }
   SharedText(const SharedText&) = delete;
   SharedText& operator=(const SharedText&) = delete;
 
-  bool is_there() const { return page_ != MAP_FAILED; }
-  // False if it is too long: then there is no text.
+  bool is_mapped() const { return page_ != MAP_FAILED; }
+  // False if the text is too long; then it becomes empty.
   bool set(const std::string& text) {
     page_->size.store(0);
     if (text.size() > sizeof page_->text) return false;
@@ -59,7 +58,7 @@ class SharedText {
     page_->size.store(text.size());
     return true;
   }
-  // Empty: none was set. The snippet can also write here: the text may not be a message.
+  // The text, at first empty. A snippet can write here, too: it may not be a message.
   std::string get() const {
     return std::string(page_->text, std::min(page_->size.load(), sizeof page_->text));
   }
@@ -67,12 +66,13 @@ class SharedText {
  private:
   struct Page {
     std::atomic<std::size_t> size;
-    char text[15 << 20];  // the coordinator's limit, less what the host adds
+    char text[15 << 20];  // less than the coordinator's limit: the host adds fields
   };
   Page* page_;
 };
 
-// Beyond the limit the child's allocations fail. Devices reserve address space that they never use.
+// Makes the child's allocations fail beyond the limit. Not on devices, which reserve address space
+// that they never use.
 void limit_memory(std::uint64_t bytes, const std::string& device) {
   if (bytes == 0 || device != "cpu") return;
   rlimit limit{bytes, bytes};
@@ -80,15 +80,15 @@ void limit_memory(std::uint64_t bytes, const std::string& device) {
 }
 
 template <class T>
-std::vector<T> words_of(const std::string& text) {
+std::vector<T> split_words(const std::string& text) {
   std::istringstream stream(text);
   std::vector<T> words;
   for (T word; stream >> word;) words.push_back(word);
   return words;
 }
 
-// This process runs only on these cores; empty: on all it has.
-void keep_to(const std::vector<int>& cores) {
+// Pins this process to these cores, unless empty.
+void pin_to(const std::vector<int>& cores) {
   if (cores.empty()) return;
   cpu_set_t set;
   CPU_ZERO(&set);
@@ -100,16 +100,16 @@ double number(const wire::Message& request, const char* name, const char* usual)
   return strtod(request.get(name, usual).c_str(), nullptr);
 }
 
-wire::Message no_such(const std::string& symbol) {
+wire::Message missing(const std::string& symbol) {
   return failed("definition_error", "no unit has '" + symbol + "'");
 }
 
 // A child's report of its stage.
 constexpr const char* kStage = "stage";
 
-// One reply that holds several, each under its number.
+// Times all snippets; the reply contains theirs by their numbers.
 wire::Message time_all(const TimingRequest& request) {
-  const std::vector<wire::Message> messages = time_in_turns(request);
+  const std::vector<wire::Message> messages = time_alternately(request);
   wire::Message reply{"all", {}};
   for (std::size_t i = 0; i < messages.size(); ++i) {
     reply.fields[std::to_string(i)] = wire::encode(messages[i]);
@@ -117,7 +117,7 @@ wire::Message time_all(const TimingRequest& request) {
   return reply;
 }
 
-// Requests that run snippets as they are measured.
+// Requests that run snippets.
 const std::map<std::string, wire::Message (*)(const TimingRequest&)> kTimed{
     {"time", time_all},
     {"start", time_start},
@@ -153,7 +153,7 @@ wire::Message NativeHost::answer(const wire::Message& request) {
 
 wire::Message NativeHost::load(const std::string& path) {
   channel_.move_out_of_reach();
-  // A unit's constructors are also its author's code.
+  // A unit's constructors are its author's code, too.
   if (auto problem = enter_snippet_folder(); !problem.empty()) {
     return failed("worker_lost", problem);
   }
@@ -163,25 +163,24 @@ wire::Message NativeHost::load(const std::string& path) {
 
 wire::Message NativeHost::time(const wire::Message& request) {
   TimingRequest timing;
-  for (const std::string& symbol : words_of<std::string>(request.get("symbols"))) {
+  for (const std::string& symbol : split_words<std::string>(request.get("symbols"))) {
     const void* code = find_code(symbol);
-    if (code == nullptr) return no_such(symbol);
+    if (code == nullptr) return missing(symbol);
     timing.snippets.push_back(code);
   }
   timing.device = request.get("device", "cpu");
   timing.threads = static_cast<int>(number(request, "threads", "1"));
   timing.repetitions = static_cast<int>(number(request, "repetitions", "10"));
-  timing.events = words_of<std::string>(request.get("events"));
+  timing.events = split_words<std::string>(request.get("events"));
   timing.min_time_s = number(request, "min_time", "0.05");
   timing.warm_up_s = number(request, "warm_up", "0.02");
   timing.iterations = static_cast<std::uint64_t>(number(request, "iterations", "0"));
-  timing.memory_limit = static_cast<std::uint64_t>(number(request, "memory_limit", "0"));
   timing.wants_events = request.get("wants_events") == "1";
-  timing.logs = words_of<std::string>(request.get("compiler_logs"));
-  auto cores = words_of<int>(request.get("cores"));
+  timing.logs = split_words<std::string>(request.get("compiler_logs"));
+  auto cores = split_words<int>(request.get("cores"));
   return in_child(request, [&](const auto& on_stage) {
     timing.on_part = on_stage;
-    keep_to(cores);
+    pin_to(cores);
     return kTimed.at(request.verb)(timing);
   });
 }
@@ -190,8 +189,8 @@ wire::Message NativeHost::verify(const wire::Message& request) {
   VerificationRequest asked;
   asked.eager = find_code(request.get("eager"));
   asked.candidate = find_code(request.get("candidate"));
-  if (asked.eager == nullptr) return no_such(request.get("eager"));
-  if (asked.candidate == nullptr) return no_such(request.get("candidate"));
+  if (asked.eager == nullptr) return missing(request.get("eager"));
+  if (asked.candidate == nullptr) return missing(request.get("candidate"));
   asked.threads = static_cast<int>(number(request, "threads", "1"));
   std::istringstream allowed(request.get("allowed"));
   Allowed limit;
@@ -207,7 +206,7 @@ wire::Message NativeHost::in_child(const wire::Message& request, const Work& wor
     return failed("worker_lost", problem);
   }
   SharedText answer;
-  int output = answer.is_there() ? memfd_create("snippet-output", MFD_CLOEXEC) : -1;
+  int output = answer.is_mapped() ? memfd_create("snippet-output", MFD_CLOEXEC) : -1;
   if (output < 0)
     return failed("worker_lost", std::string("no memory for the reply: ") + strerror(errno));
   auto on_stage = [&answer](const std::string& stage) {
@@ -216,7 +215,7 @@ wire::Message NativeHost::in_child(const wire::Message& request, const Work& wor
   auto body = [&] {
     close(channel_.fd());
     limit_memory(static_cast<std::uint64_t>(number(request, "memory_limit", "0")), device);
-    // Only checked in the child, which then owns the device: a fork would share it.
+    // Checked only in the child, since a device cannot be shared with a fork.
     auto reason = unusable_reason(device);
     if (!set_default_type(request.get("dtype", "float32"))) {
       reason = "the data type '" + request.get("dtype") + "' is not known";

@@ -1,5 +1,5 @@
 // Answers requests on a control socket, as worker/counted/host.h does under Callgrind: forks hosts,
-// loads units, and times or verifies their variants in a forked child.
+// loads units, and times or verifies their variants in forked children.
 #pragma once
 
 #include <functional>
@@ -16,7 +16,7 @@ class NativeHost {
 
   Channel& channel() { return channel_; }
 
-  // Serves until `quit` or the other side's end. Never returns: the process ends.
+  // Serves until `quit` or until the other end is closed, then ends the process.
   [[noreturn]] void serve();
 
  private:
@@ -24,8 +24,8 @@ class NativeHost {
   wire::Message load(const std::string& path);
   wire::Message time(const wire::Message& request);
   wire::Message verify(const wire::Message& request);
-  // Does `work` in a child, under the request's device, memory_limit and timeout_ms. If it fails,
-  // the stage that it reported is the failure's field `stage`.
+  // Does `work` in a child, with the request's device, memory_limit and timeout_ms. A failure has
+  // the stage that was reported last.
   using Work =
       std::function<wire::Message(const std::function<void(const std::string&)>& on_stage)>;
   wire::Message in_child(const wire::Message& request, const Work& work);

@@ -20,7 +20,7 @@ namespace {
 struct Entry {
   TimedSnippet* snippet = nullptr;
   std::uint64_t iterations = 0;               // of each repetition
-  std::map<std::string, std::string> values;  // of each metric per iteration, one per repetition
+  std::map<std::string, std::string> values;  // by metric: per iteration, for each repetition
   std::optional<std::uint64_t> peak;
 };
 
@@ -37,16 +37,16 @@ void add(std::string& list, double value) {
 
 using Values = std::vector<std::optional<std::uint64_t>>;
 
-Values values_of(const std::vector<EventCounter>& counters) {
+Values read_values(const std::vector<EventCounter>& counters) {
   Values values;
   for (const EventCounter& counter : counters) values.push_back(counter.value());
   return values;
 }
 
-// Google Benchmark divides them by the iterations.
+// Passes the counts to Google Benchmark, which divides them by the iterations.
 void report_events(benchmark::State& state, const std::vector<EventCounter>& counters,
                    const Values& before) {
-  const Values after = values_of(counters);
+  const Values after = read_values(counters);
   for (std::size_t i = 0; i < counters.size(); ++i) {
     if (!before[i] || !after[i]) continue;
     state.counters[counters[i].metric()] = benchmark::Counter(
@@ -54,12 +54,12 @@ void report_events(benchmark::State& state, const std::vector<EventCounter>& cou
   }
 }
 
-// All of Google Benchmark's runs of one entry: it requests batches, the snippet runs them.
+// Runs an entry: Google Benchmark requests batches, the snippet runs them.
 void run_batches(benchmark::State& state, Entry& entry, const std::string& device,
                  const std::vector<EventCounter>& counters) {
   auto batch = static_cast<std::uint64_t>(state.max_iterations);
   reset_peak(device);
-  const Values before = values_of(counters);
+  const Values before = read_values(counters);
   while (state.KeepRunningBatch(state.max_iterations)) {
     auto seconds = entry.snippet->run(batch);
     if (!seconds) {
@@ -72,7 +72,7 @@ void run_batches(benchmark::State& state, Entry& entry, const std::string& devic
   entry.peak = peak_bytes(device);
 }
 
-// Takes each repetition's figures instead of printing them.
+// Keeps each repetition's figures instead of printing them.
 class Collector : public benchmark::BenchmarkReporter {
  public:
   explicit Collector(std::vector<Entry>& entries) : entries_(entries) {}
@@ -110,22 +110,53 @@ void register_entry(std::size_t index, Entry& entry, const TimingRequest& reques
   }
 }
 
-wire::Message uncounted(const EventCounter& counter) {
+wire::Message event_failure(const EventCounter& counter) {
   const auto problem = counter.problem();
   const std::string why = problem ? problem->what : "others use the processor's counters, too";
   return failed("unsupported", std::string(counter.metric()) + ": " + why);
 }
 
-wire::Message message_of(const Entry& entry, const std::vector<EventCounter>& counters) {
+wire::Message make_message(const Entry& entry, const std::vector<EventCounter>& counters) {
   if (!entry.snippet->failure().empty()) return entry.snippet->failure_message();
   if (entry.values.empty()) return failed("worker_lost", "Google Benchmark reported no times");
   for (const EventCounter& counter : counters) {
-    if (!entry.values.contains(counter.metric())) return uncounted(counter);
+    if (!entry.values.contains(counter.metric())) return event_failure(counter);
   }
   wire::Message message{"timed", entry.values};
   message.fields["iterations"] = std::to_string(entry.iterations);
   if (entry.peak) message.fields["device_peak_bytes"] = std::to_string(*entry.peak);
   return message;
+}
+
+// To be called before any snippet starts a thread.
+std::vector<EventCounter> open_counters(const TimingRequest& request) {
+  std::vector<EventCounter> counters;
+  for (const std::string& metric : request.events) {
+    if (const CountedEvent* event = find_event(metric)) counters.emplace_back(*event);
+  }
+  return counters;
+}
+
+std::vector<wire::Message> time_entries(const TimingRequest& request, std::vector<Entry>& entries,
+                                        const std::vector<EventCounter>& counters) {
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    if (entries[i].snippet->failure().empty()) register_entry(i, entries[i], request, counters);
+  }
+  std::string program = "worker";
+  std::string alternately = "--benchmark_enable_random_interleaving=true";
+  char* arguments[] = {program.data(), alternately.data(), nullptr};
+  int count = 2;
+  benchmark::Initialize(&count, arguments);
+  Collector collector(entries);
+  const MachineUse use;
+  benchmark::RunSpecifiedBenchmarks(&collector);
+  const std::optional<double> others = use.others();
+  std::vector<wire::Message> messages;
+  for (const Entry& entry : entries) {
+    messages.push_back(make_message(entry, counters));
+    if (others) messages.back().fields["others"] = number(*others);
+  }
+  return messages;
 }
 
 }  // namespace
@@ -147,43 +178,8 @@ wire::Message time_start(TimedSnippet& snippet) {
   return message;
 }
 
-namespace {
-
-// To be made before any snippet starts a thread.
-std::vector<EventCounter> counters_for(const TimingRequest& request) {
-  std::vector<EventCounter> counters;
-  for (const std::string& metric : request.events) {
-    if (const CountedEvent* event = find_event(metric)) counters.emplace_back(*event);
-  }
-  return counters;
-}
-
-std::vector<wire::Message> time_entries(const TimingRequest& request, std::vector<Entry>& entries,
-                                        const std::vector<EventCounter>& counters) {
-  for (std::size_t i = 0; i < entries.size(); ++i) {
-    if (entries[i].snippet->failure().empty()) register_entry(i, entries[i], request, counters);
-  }
-  std::string program = "worker";
-  std::string in_turns = "--benchmark_enable_random_interleaving=true";
-  char* arguments[] = {program.data(), in_turns.data(), nullptr};
-  int count = 2;
-  benchmark::Initialize(&count, arguments);
-  Collector collector(entries);
-  const MachineUse use;
-  benchmark::RunSpecifiedBenchmarks(&collector);
-  const std::optional<double> others = use.others();
-  std::vector<wire::Message> messages;
-  for (const Entry& entry : entries) {
-    messages.push_back(message_of(entry, counters));
-    if (others) messages.back().fields["others"] = number(*others);
-  }
-  return messages;
-}
-
-}  // namespace
-
-std::vector<wire::Message> time_in_turns(const TimingRequest& request) {
-  const std::vector<EventCounter> counters = counters_for(request);
+std::vector<wire::Message> time_alternately(const TimingRequest& request) {
+  const std::vector<EventCounter> counters = open_counters(request);
   std::vector<std::unique_ptr<TimedSnippet>> snippets;
   std::vector<Entry> entries;
   for (const void* code : request.snippets) {
@@ -199,7 +195,7 @@ std::vector<wire::Message> time_in_turns(const TimingRequest& request) {
 wire::Message time_repetitions(const TimingRequest& request, TimedSnippet& snippet) {
   std::vector<Entry> entries(1);
   entries.front().snippet = &snippet;
-  return time_entries(request, entries, counters_for(request)).front();
+  return time_entries(request, entries, open_counters(request)).front();
 }
 
 }  // namespace instr

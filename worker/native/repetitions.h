@@ -1,5 +1,5 @@
-// Times snippets with Google Benchmark, alternately: after a repetition of one comes one of
-// another, so that any drift of the machine affects all of them.
+// Times snippets with Google Benchmark. Repetitions of different snippets alternate, so that any
+// drift of the machine affects all of them.
 #pragma once
 
 #include <cstdint>
@@ -19,28 +19,26 @@ struct TimingRequest {
   int threads = 1;
   std::vector<std::string> events = {};  // metrics of kCountedEvents
   int repetitions = 10;
-  double min_time_s = 0.05;            // of one repetition
-  double warm_up_s = 0.02;             // before the first one, at least one iteration
+  double min_time_s = 0.05;            // of a repetition
+  double warm_up_s = 0.02;             // before the first repetition; at least one iteration
   std::uint64_t iterations = 0;        // of a repetition; 0: as many as min_time_s needs
-  std::uint64_t memory_limit = 0;      // bytes; 0: no limit
-  bool wants_events = false;           // an experiment's reply has its profiler's
-  std::vector<std::string> logs = {};  // of a compiler, that inspect() hands over
-  // Called before a part of a snippet runs, "setup" or "statement": where it may crash.
+  bool wants_events = false;           // run_experiment() replies the profiler's events
+  std::vector<std::string> logs = {};  // of a compiler; inspect() replies them
+  // Called before "setup" or "statement" runs, which may crash.
   std::function<void(const std::string& part)> on_part = [](const std::string&) {};
 };
 
-// Times the start of each, in a process that has run none of them: `started` or `failed`
+// Times the start of the first snippet, in a process that has not run it yet: `started` or `failed`
 // (worker/wire.h).
 wire::Message time_start(const TimingRequest& request);
 
-// The same of one that has not been set up: that can go on afterwards.
+// Times the start of a snippet that has not been set up, and can continue afterwards.
 wire::Message time_start(TimedSnippet& snippet);
 
-// The result of each snippet, in their order: `timed` or `failed` (worker/wire.h). For one
-// process: it leaves the snippets' stacks as they are.
-std::vector<wire::Message> time_in_turns(const TimingRequest& request);
+// Times the snippets; replies `timed` or `failed` for each, in their order (worker/wire.h).
+std::vector<wire::Message> time_alternately(const TimingRequest& request);
 
-// The same of one that is set up, and can go on afterwards.
+// Times a snippet that is set up, and can continue afterwards.
 wire::Message time_repetitions(const TimingRequest& request, TimedSnippet& snippet);
 
 }  // namespace instr

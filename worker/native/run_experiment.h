@@ -1,4 +1,4 @@
-// All measurements of an experiment on one snippet, in a process of its own.
+// The measurements of an experiment on a snippet, in a separate process.
 #pragma once
 
 #include "worker/native/repetitions.h"
@@ -6,11 +6,11 @@
 
 namespace instr {
 
-// Times the start and the request's repetitions, then one run for the memory and one under the
-// profiler: `experimented` or `failed` (worker/wire.h).
+// Times the start and the repetitions, and runs the snippet once to measure memory and once under
+// the profiler. Replies `experimented` or `failed` (worker/wire.h).
 wire::Message run_experiment(const TimingRequest& request);
 
-// TorchScript's graphs and counters, and the profiler's events: `inspected` or `failed`.
+// Replies TorchScript's graphs and counters, and the profiler's events: `inspected` or `failed`.
 wire::Message inspect(const TimingRequest& request);
 
 }  // namespace instr

@@ -1,9 +1,9 @@
+// The root of a native worker.
 #pragma once
 
 namespace instr {
 
-// Says hello, and answers requests until `quit` or the other side's end. Never returns: the process
-// ends.
+// Sends `hello` and serves requests (worker/wire.h), then ends the process.
 [[noreturn]] void serve_natively();
 
 }  // namespace instr

@@ -11,8 +11,8 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-// Real numbers, dense and on the CPU; complex ones are two each.
-at::Tensor plain(at::Tensor tensor) {
+// Converts to real numbers, dense and on the CPU; a complex number becomes two.
+at::Tensor to_plain(at::Tensor tensor) {
   if (tensor.layout() != at::kStrided) tensor = tensor.to_dense();
   if (tensor.is_quantized()) tensor = tensor.dequantize();
   tensor = tensor.detach().to(at::kCPU);
@@ -34,20 +34,18 @@ at::Tensor differences(const at::Tensor& one, const at::Tensor& other, const at:
   return difference.masked_fill_(equal, 0.0);
 }
 
-std::string place_of(std::int64_t index, const at::Tensor& tensor) {
+std::string format_index(std::int64_t index, const at::Tensor& tensor) {
   auto sizes = tensor.sizes().vec();
-  std::vector<std::int64_t> place(sizes.size());
+  std::string text;
   for (std::size_t i = sizes.size(); i-- > 0;) {
-    place[i] = index % sizes[i];
+    text = std::to_string(index % sizes[i]) + (text.empty() ? "" : ", ") + text;
     index /= sizes[i];
   }
-  std::string text;
-  for (auto one : place) text += (text.empty() ? "" : ", ") + std::to_string(one);
   return "[" + text + "]";
 }
 
 double cosine_of(at::Tensor one, at::Tensor other, const at::Tensor& equal) {
-  // A value that is infinite or NaN in both counts as alike.
+  // Values that are infinite or NaN in both count as equal.
   at::Tensor is_alike = equal.logical_and(one.isfinite().logical_not());
   one = one.masked_fill(is_alike, 0.0);
   other = other.masked_fill(is_alike, 0.0);
@@ -60,39 +58,39 @@ double cosine_of(at::Tensor one, at::Tensor other, const at::Tensor& equal) {
 
 Difference difference_of(const at::Tensor& eager, const at::Tensor& other, double relative,
                          double absolute) {
-  Difference found;
-  at::Tensor first = plain(eager);
-  at::Tensor second = plain(other);
-  if (first.numel() == 0) return found;
+  Difference difference;
+  at::Tensor first = to_plain(eager);
+  at::Tensor second = to_plain(other);
+  if (first.numel() == 0) return difference;
   at::Tensor equal = is_equal(first, second);
   const at::Tensor nan = first.isnan();
   const at::Tensor other_nan = second.isnan();
-  found.is_nan_in_one = nan.ne(other_nan).any().item<bool>();
-  found.is_all_nan = nan.logical_and(other_nan).all().item<bool>();
-  at::Tensor difference = differences(first, second, equal).reshape({-1});
+  difference.is_nan_in_one = nan.ne(other_nan).any().item<bool>();
+  difference.is_all_nan = nan.logical_and(other_nan).all().item<bool>();
+  at::Tensor distance = differences(first, second, equal).reshape({-1});
   first = first.to(at::kDouble);
   second = second.to(at::kDouble);
   // Infinite values are either equal or not.
   at::Tensor magnitude = first.abs();
   magnitude = magnitude.masked_fill(magnitude.isfinite().logical_not(), 0.0).reshape({-1});
   at::Tensor allowed = magnitude * relative + absolute;
-  at::Tensor excess = difference - allowed;
-  found.exceeds = excess.max().item<double>() > 0;
-  std::int64_t worst = (found.exceeds ? excess : difference).argmax().item<std::int64_t>();
-  found.largest = difference[worst].item<double>();
-  found.allowed = allowed[worst].item<double>();
-  found.value = second.reshape({-1})[worst].item<double>();
-  found.eager_value = first.reshape({-1})[worst].item<double>();
-  found.at = place_of(eager.is_complex() ? worst / 2 : worst, eager);
-  found.cosine = cosine_of(first, second, equal);
-  return found;
+  at::Tensor excess = distance - allowed;
+  difference.exceeds = excess.max().item<double>() > 0;
+  std::int64_t worst = (difference.exceeds ? excess : distance).argmax().item<std::int64_t>();
+  difference.largest = distance[worst].item<double>();
+  difference.allowed = allowed[worst].item<double>();
+  difference.value = second.reshape({-1})[worst].item<double>();
+  difference.eager_value = first.reshape({-1})[worst].item<double>();
+  difference.at = format_index(eager.is_complex() ? worst / 2 : worst, eager);
+  difference.cosine = cosine_of(first, second, equal);
+  return difference;
 }
 
 ReferenceErrors errors_against(const at::Tensor& exact, const at::Tensor& eager,
                                const at::Tensor& other) {
-  at::Tensor values = plain(exact).reshape({-1});
-  at::Tensor first = plain(eager).to(at::kDouble).reshape({-1});
-  at::Tensor second = plain(other).to(at::kDouble).reshape({-1});
+  at::Tensor values = to_plain(exact).reshape({-1});
+  at::Tensor first = to_plain(eager).to(at::kDouble).reshape({-1});
+  at::Tensor second = to_plain(other).to(at::kDouble).reshape({-1});
   const at::Tensor known =
       values.isnan().logical_or(first.isnan()).logical_or(second.isnan()).logical_not();
   values = values.masked_select(known);
@@ -112,8 +110,8 @@ ReferenceErrors errors_against(const at::Tensor& exact, const at::Tensor& eager,
 }
 
 bool has_same_bits(const at::Tensor& one, const at::Tensor& other) {
-  at::Tensor first = plain(one);
-  at::Tensor second = plain(other);
+  at::Tensor first = to_plain(one);
+  at::Tensor second = to_plain(other);
   at::Tensor same = is_equal(first, second);
   if (first.is_floating_point()) {
     same = same.logical_and(first.signbit().eq(second.signbit()).logical_or(first.isnan()));

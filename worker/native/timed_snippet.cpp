@@ -9,14 +9,14 @@
 namespace instr {
 namespace {
 
-// The standard library's, LibTorch's and the interpreter's messages for lack of memory.
+// Recognises the messages of the standard library, LibTorch and the interpreter.
 bool is_out_of_memory(const std::string& text) {
   return text.find("bad_alloc") != std::string::npos ||
          text.find("can't allocate memory") != std::string::npos ||
          text.find("out of memory") != std::string::npos || text.starts_with("MemoryError");
 }
 
-// Dynamo's message for a backend that this version of it does not have.
+// Recognises Dynamo's message about a backend that this version does not have.
 bool is_unsupported(const std::string& text) { return text.starts_with("InvalidBackend: "); }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// A snippet that is timed: what came of its setup, of its start and of each block.
+// A snippet that is timed: runs its setup and blocks, and keeps how it failed.
 #pragma once
 
 #include <chrono>
@@ -17,36 +17,35 @@ struct TimingRequest;
 
 class TimedSnippet {
  public:
-  // `code`: one of the request's.
+  // `code` is in the request.
   TimedSnippet(const void* code, const TimingRequest& request);
 
-  // Runs the setup, up to the loop. False if that failed.
+  // Runs the setup, up to the loop; false if it failed.
   bool set_up();
 
-  // Seconds that so many iterations took, including the work that they left to the device; nothing
-  // if the snippet failed meanwhile.
+  // Runs so many iterations and returns their seconds, including their work on the device; nothing
+  // if the snippet failed.
   std::optional<double> run(std::uint64_t iterations);
 
   // The time to start, in seconds.
   struct Start {
-    double first_result = 0;  // until the statement, unprepared, has run once
+    double first_result = 0;  // until the end of the first run
     double ready = 0;         // until the preparation in the first runs is finished
   };
-  // Sets it up and runs it until it is ready; nothing if that failed. Instead of set_up(), in a
-  // process that has not run it yet.
+  // Sets the snippet up and runs it until it is ready; nothing if that failed. To be called instead
+  // of set_up(), in a process that has not run the snippet yet.
   std::optional<Start> start();
 
   // Leaves the loop, so that the setup's objects are destroyed as usual.
   void finish();
 
-  // The TorchScript module that it runs, from the end of its setup to finish(); null: none.
+  // The snippet's TorchScript module, from the end of the setup to finish(), or null.
   const void* module() const { return module_; }
-  // Called with the module as loaded; to be set before the setup.
+  // Called with the module as loaded. To be set before the setup.
   std::function<void(const void* module)> on_module;
 
-  // Why it failed: an exception's text, for instance. Empty: it did not.
+  // The reason of the failure, such as an exception's text; empty if it has not failed.
   const std::string& failure() const { return failure_; }
-  // The same as a reply.
   wire::Message failure_message() const;
 
  private:

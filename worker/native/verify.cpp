@@ -19,14 +19,14 @@
 namespace instr {
 namespace {
 
-// One of the tensors that a run computed. If undefined, `otherwise` describes it.
+// An output or gradient that a run computed.
 struct Value {
-  std::string name;  // "" is the output
+  std::string name;  // "": the output
   at::Tensor tensor;
-  std::string otherwise;
+  std::string otherwise;  // describes the value if `tensor` is undefined
 };
 
-// A run of the statement from a setup of its own.
+// A run of the statement from its own setup.
 class Run : instr_verification {
  public:
   Run(const void* verifier, int threads, bool wants_reference)
@@ -81,7 +81,7 @@ wire::Message raised(const char* by, const torch_side::Caught& caught) {
       {{"by", by}, {"message", caught.text.empty() ? "an exception without a text" : caught.text}}};
 }
 
-// The comparison itself failed: the snippet is not to blame.
+// The comparison itself failed, not the snippet.
 wire::Message incomparable(const torch_side::Caught& caught) {
   return failed("unsupported", "the values cannot be compared: " + caught.text);
 }
@@ -100,29 +100,29 @@ std::string shape_of(const at::Tensor& tensor) {
   return text.str();
 }
 
-// A tensor's properties besides its values.
+// Returns a tensor's properties other than its values.
 std::string kind_of(const at::Tensor& tensor) {
   return type_of(tensor) + " " + shape_of(tensor) + " " + tensor.device().str();
 }
 
-// The name of the first value whose bits differ between the two runs.
-std::optional<std::string> first_difference(const Run& first, const Run& second) {
-  for (const Value& one : first.values()) {
-    const Value* other = second.find(one.name);
-    if (other == nullptr || one.tensor.defined() != other->tensor.defined()) return one.name;
-    if (!one.tensor.defined()) continue;
-    if (kind_of(one.tensor) != kind_of(other->tensor)) return one.name;
-    if (!has_same_bits(one.tensor, other->tensor)) return one.name;
+// Returns the name of the first value whose bits differ between the two runs.
+std::optional<std::string> find_difference(const Run& first, const Run& second) {
+  for (const Value& value : first.values()) {
+    const Value* other = second.find(value.name);
+    if (other == nullptr || value.tensor.defined() != other->tensor.defined()) return value.name;
+    if (!value.tensor.defined()) continue;
+    if (kind_of(value.tensor) != kind_of(other->tensor)) return value.name;
+    if (!has_same_bits(value.tensor, other->tensor)) return value.name;
   }
   return std::nullopt;
 }
 
 Allowed allowed_for(const VerificationRequest& request, const at::Tensor& tensor) {
-  auto found = request.allowed.find(type_of(tensor));
-  return found == request.allowed.end() ? Allowed{} : found->second;
+  const auto it = request.allowed.find(type_of(tensor));
+  return it == request.allowed.end() ? Allowed{} : it->second;
 }
 
-// Describes a value. A gradient that was not computed is 0.
+// Adds the fields that describe a value.
 void describe(wire::Message& item, const Value& eager, const Value* candidate) {
   item.fields["name"] = eager.name;
   item.fields["eager_type"] = type_of(eager.tensor);
@@ -139,19 +139,19 @@ void describe(wire::Message& item, const Value& eager, const Value* candidate) {
   }
 }
 
-void tell(wire::Message& item, const Difference& found) {
-  item.fields["exceeds"] = found.exceeds ? "1" : "0";
-  item.fields["difference"] = number(found.largest);
-  item.fields["allowed"] = number(found.allowed);
-  item.fields["at"] = found.at;
-  item.fields["value"] = number(found.value);
-  item.fields["eager_value"] = number(found.eager_value);
-  item.fields["cosine"] = number(found.cosine);
-  if (found.is_all_nan) item.fields["all_nan"] = "1";
+void add_difference(wire::Message& item, const Difference& difference) {
+  item.fields["exceeds"] = difference.exceeds ? "1" : "0";
+  item.fields["difference"] = number(difference.largest);
+  item.fields["allowed"] = number(difference.allowed);
+  item.fields["at"] = difference.at;
+  item.fields["value"] = number(difference.value);
+  item.fields["eager_value"] = number(difference.eager_value);
+  item.fields["cosine"] = number(difference.cosine);
+  if (difference.is_all_nan) item.fields["all_nan"] = "1";
 }
 
-// A single-precision or lower result can be inaccurate in eager as well: a run in double precision
-// shows the error of each.
+// True for single or lower precision, in which eager can be inaccurate as well: a run in double
+// precision shows the error of each.
 bool may_have_reference(const at::Tensor& tensor) {
   switch (tensor.scalar_type()) {
     case at::kFloat:
@@ -173,34 +173,35 @@ class Comparison {
     wire::Message all{"compared", {}};
     std::size_t count = 0;
     for (const Value& value : eager_.values()) {
-      all.fields[std::to_string(count++)] = wire::encode(item_of(value));
+      all.fields[std::to_string(count++)] = wire::encode(compare(value));
     }
     return all;
   }
 
  private:
-  wire::Message item_of(Value eager) {
+  wire::Message compare(Value eager) {
     wire::Message item{"item", {}};
-    const Value* found = candidate_.find(eager.name);
-    Value candidate = found == nullptr ? Value{} : *found;
-    if (!eager.name.empty()) make_zeros(eager.tensor, candidate.tensor);
+    const Value* original = candidate_.find(eager.name);
+    Value candidate = original == nullptr ? Value{} : *original;
+    if (!eager.name.empty()) fill_with_zeros(eager.tensor, candidate.tensor);
     if (!eager.tensor.defined()) return {"item", {{"name", eager.name}}};
-    describe(item, eager, found == nullptr ? nullptr : &candidate);
-    bool is_alike =
+    describe(item, eager, original == nullptr ? nullptr : &candidate);
+    const bool is_comparable =
         candidate.tensor.defined() && kind_of(eager.tensor) == kind_of(candidate.tensor);
-    if (!is_alike) return item;
+    if (!is_comparable) return item;
     Allowed allowed = allowed_for(request_, eager.tensor);
     Difference difference =
         difference_of(eager.tensor, candidate.tensor, allowed.relative, allowed.absolute);
-    tell(item, difference);
-    // Where only one is NaN, no reference makes it right.
+    add_difference(item, difference);
+    // No reference excuses a NaN in only one of them.
     if (difference.exceeds && !difference.is_nan_in_one && may_have_reference(eager.tensor)) {
       add_reference(item, eager, candidate, allowed);
     }
     return item;
   }
 
-  static void make_zeros(at::Tensor& one, at::Tensor& other) {
+  // A gradient that was not computed is 0.
+  static void fill_with_zeros(at::Tensor& one, at::Tensor& other) {
     if (one.defined() && !other.defined()) other = at::zeros_like(one);
     if (other.defined() && !one.defined()) one = at::zeros_like(other);
   }
@@ -246,8 +247,7 @@ wire::Message verify(const VerificationRequest& request,
   Run again(request.eager, request.threads, /*wants_reference=*/false);
   if (again.caught().any) return raised("eager", again.caught());
   std::optional<std::string> differing;
-  const auto compared =
-      torch_side::run_guarded([&] { differing = first_difference(eager, again); });
+  const auto compared = torch_side::run_guarded([&] { differing = find_difference(eager, again); });
   if (compared.any) return incomparable(compared);
   if (differing) return {"nondeterministic", {{"name", *differing}}};
   on_stage("candidate");

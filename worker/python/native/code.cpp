@@ -114,7 +114,7 @@ std::map<std::string, std::string> compiler_report() {
   return fields;
 }
 
-std::string said_by_compiler(const std::string& log) {
+std::string compiler_log(const std::string& log) {
   return is_watching ? text_of(call(compiler_attribute("said"), text(log))) : "";
 }
 
