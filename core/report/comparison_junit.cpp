@@ -35,7 +35,7 @@ std::string value_text(const std::optional<double>& value) {
 
 // "instructions 5,357 -> 10,714 (+5,357, +100%)"
 std::string change_text(const MetricChange& metric) {
-  std::string text = fmt::format("{} {} -> {}", heading_of(metric.metric),
+  std::string text = fmt::format("{} {} -> {}", printable(metric.metric),
                                  value_text(metric.before), value_text(metric.after));
   auto change = metric.change();
   if (!change || *change == 0) return text;
@@ -51,7 +51,7 @@ std::string changes_text(const ComparedRow& row) {
 
 std::string attribution_text(const ComparedRow& row) {
   if (!row.attribution) return "";
-  std::string text = "where the " + heading_of(row.attribution->metric) + " changed:\n";
+  std::string text = "where the " + printable(row.attribution->metric) + " changed:\n";
   for (const CallLine& line : call_lines(*row.attribution, 0)) {
     text += "  " + line.change + "  " + line.text + "\n";
   }

@@ -1,11 +1,11 @@
-// The comparison as Markdown (GitHub's, which GitLab reads too), for a comment on a merge request.
+// A comparison as GitHub's Markdown, which GitLab reads too, for a comment on a merge request.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <string_view>
 
 #include "core/base/format.h"
-#include "core/report/comparison_table.h"
+#include "core/report/comparison_report.h"
 #include "core/report/comparison_text.h"
 
 namespace instr {
@@ -13,15 +13,14 @@ namespace instr {
 namespace {
 
 constexpr std::size_t kMinBytes = 2000;
-// For the notes at the end on what was left out.
-constexpr std::size_t kReserve = 700;
+constexpr std::size_t kReserve = 700;  // bytes for the note about omissions
 constexpr std::size_t kKeyWidth = 160;  // columns; longer keys lose their middle
 constexpr std::size_t kFunctionWidth = 100;
 constexpr std::size_t kCallWidth = 160;
 constexpr std::size_t kReasonWidth = 300;
 
-// Printable text that renders literally, whatever it holds: characters special to Markdown, HTML or
-// a table become character references.
+// Printable text with the characters that Markdown, HTML or a table would interpret as character
+// references.
 std::string literal(std::string_view text) {
   static constexpr std::string_view kSpecial = "&<>|`*_~[]\\#@!$:";
   std::string out;
@@ -35,7 +34,7 @@ std::string literal(std::string_view text) {
   return out;
 }
 
-// Text that never grows beyond a number of bytes; whole pieces are taken or left out.
+// Text of a limited number of bytes: each piece is added whole, or left out.
 class Budget {
  public:
   explicit Budget(std::size_t bytes) : left_(bytes) {}
@@ -47,8 +46,8 @@ class Budget {
     return true;
   }
 
-  // A block of pieces between `head` and `tail`, in at most `most` bytes. Returns how many of the
-  // pieces did not fit; one that is too large does not keep others out.
+  // Adds pieces between `head` and `tail`, at most `max` bytes. Returns how many of the pieces did
+  // not fit; a piece that is too large does not keep out the others.
   std::size_t add_block(const std::string& head, const std::vector<std::string>& pieces,
                         const std::string& tail, std::size_t max) {
     std::size_t space = std::min(left_, max);
@@ -65,7 +64,6 @@ class Budget {
     return left_out;
   }
 
-  // Nothing more is added.
   void close() { left_ = 0; }
 
   std::size_t left() const { return left_; }
@@ -88,7 +86,6 @@ std::string result_text(const CompareLine& line) {
   return line.tone == Tone::kBad ? "**" + line.result + "**" : line.result;
 }
 
-// The table lines of a row: all of them are shown, or none.
 std::string table_piece(const ComparedRow& row) {
   std::string out;
   for (const CompareLine& line : compare_lines(row)) {
@@ -108,14 +105,10 @@ std::string reason_piece(const ComparedRow& row) {
                      to_string(row.state), reason);
 }
 
-}  // namespace
-
-namespace {
-
 // "+80 instructions", the calls and the functions.
 std::string places_markdown(const Attribution& attribution) {
   std::string out = fmt::format("{} {}\n\n", format_change(attribution.difference),
-                                literal(heading_of(attribution.metric)));
+                                literal(printable(attribution.metric)));
   for (const CallLine& line : call_lines(attribution, kCallWidth)) {
     out += fmt::format("- {}: {}\n", line.change, markdown_code(line.text, kCallWidth));
   }
@@ -144,7 +137,6 @@ std::string attribution_markdown(const std::vector<std::string>& keys,
 
 namespace {
 
-// The content of each part of the comment.
 struct Pieces {
   std::vector<std::string> failures;
   std::vector<std::string> attention;  // warns or gained
@@ -158,12 +150,15 @@ Pieces pieces_of(const Comparison& comparison, const CompareMarkdownOptions& opt
   Pieces pieces;
   pieces.attributions_left_out = comparison.not_attributed;
   for (const ComparedRow& row : comparison.rows) {
-    bool attention = needs_attention(row);
-    bool fails = row.verdict == Verdict::kFails;
-    if (attention) (fails ? pieces.failures : pieces.attention).push_back(table_piece(row));
-    bool changed = row.state == RowState::kSlower || row.state == RowState::kFaster;
-    if (changed && !attention) pieces.changes.push_back(table_piece(row));
-    bool is_explained = changed || row.state == RowState::kSame;
+    const bool has_changed = row.state == RowState::kSlower || row.state == RowState::kFaster;
+    if (row.verdict == Verdict::kFails) {
+      pieces.failures.push_back(table_piece(row));
+    } else if (row.verdict != Verdict::kPasses) {
+      pieces.attention.push_back(table_piece(row));
+    } else if (has_changed) {
+      pieces.changes.push_back(table_piece(row));
+    }
+    const bool is_explained = has_changed || row.state == RowState::kSame;
     if (!is_explained || !row.reason.empty()) pieces.reasons.push_back(reason_piece(row));
   }
   const auto changes = same_changes(

@@ -1,5 +1,4 @@
-#include "core/report/comparison_table.h"
-
+// A comparison as a table for a terminal.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,8 +9,8 @@
 #include "core/base/format.h"
 #include "core/base/table.h"
 #include "core/base/terminal.h"
+#include "core/report/comparison_report.h"
 #include "core/report/comparison_text.h"
-#include "core/report/report_tables.h"
 
 namespace instr {
 
@@ -19,11 +18,10 @@ namespace {
 
 constexpr std::size_t kGap = 2;
 constexpr std::size_t kIndent = 2;
-// Names shortened to less than this say too little: each value gets its own line instead.
-constexpr std::size_t kMinKeyWidth = 24;
+constexpr std::size_t kMinKeyWidth = 24;  // else each value has a line for itself
 constexpr std::size_t kReasonLines = 3;
 
-// `text` as lines of at most `width` columns: longer words are cut.
+// `text` in lines of at most `width` columns; longer words are cut.
 std::string indented(const std::string& text, std::size_t indent, std::size_t width,
                      std::size_t max_lines) {
   std::size_t space = width > indent ? width - indent : width;
@@ -56,7 +54,6 @@ std::string reason_text(const ComparedRow& row, std::size_t width) {
   return reason.empty() ? "" : indented(reason, kIndent, width, kReasonLines);
 }
 
-// `width`: of the terminal, for the reasons.
 Table columns_of(const std::vector<Shown>& rows, std::size_t width, bool show_keys) {
   Table table{.columns = {{.heading = "benchmark", .align = Align::kLeft},
                           {.heading = "before"},
@@ -80,7 +77,7 @@ Table columns_of(const std::vector<Shown>& rows, std::size_t width, bool show_ke
   return table;
 }
 
-// For narrow terminals: the key on a line, then its metrics, each on as many lines as needed.
+// The key on a line, then its metrics, each on as many lines as needed.
 std::string narrow_table(const std::vector<Shown>& rows, std::size_t width, bool color) {
   std::string out;
   for (const Shown& row : rows) {
@@ -100,54 +97,46 @@ std::string narrow_table(const std::vector<Shown>& rows, std::size_t width, bool
   return out;
 }
 
-// Columns that the parts of an attribution take.
-struct PartColumns {
-  std::size_t change = 0;
-  std::size_t function = 0;  // at most
-  std::size_t object = 0;
-  std::size_t calls = 0;  // 0: not shown
-};
-
 std::string calls_cell(const AttributionLine& line) {
   return line.calls.empty() ? "" : "calls " + line.calls;
-}
-
-PartColumns part_columns(const Attribution& attribution, std::size_t width) {
-  PartColumns columns;
-  for (const AttributionLine& line : attribution_lines(attribution, width)) {
-    columns.change = std::max(columns.change, display_width(line.change));
-    columns.object = std::max(columns.object, display_width(line.object));
-    columns.calls = std::max(columns.calls, display_width(calls_cell(line)));
-  }
-  columns.object = std::min(columns.object, width / 4);
-  auto with_gap = [](std::size_t column) { return column == 0 ? 0 : kGap + column; };
-  std::size_t taken = kIndent + columns.change + kGap + with_gap(columns.object);
-  if (taken + with_gap(columns.calls) + kMinKeyWidth > width) columns.calls = 0;
-  taken += with_gap(columns.calls);
-  columns.function = width > taken ? width - taken : 1;
-  return columns;
 }
 
 }  // namespace
 
 std::string functions_text(const Attribution& attribution, std::size_t width) {
   if (width == 0) width = kPipeWidth;
-  const PartColumns columns = part_columns(attribution, width);
+  std::size_t change = 0;
+  std::size_t object = 0;
+  std::size_t calls = 0;  // columns; 0: not shown
+  for (const AttributionLine& line : attribution_lines(attribution, width)) {
+    change = std::max(change, display_width(line.change));
+    object = std::max(object, display_width(line.object));
+    calls = std::max(calls, display_width(calls_cell(line)));
+  }
+  object = std::min(object, width / 4);
+  const auto with_gap = [](std::size_t columns) { return columns == 0 ? 0 : kGap + columns; };
+  std::size_t taken = kIndent + change + kGap + with_gap(object);
+  if (taken + with_gap(calls) + kMinKeyWidth > width) calls = 0;
+  taken += with_gap(calls);
+  const std::size_t function = width > taken ? width - taken : 1;
   Table table{.columns = {{},
                           {.align = Align::kLeft},
-                          {.align = Align::kLeft, .min = columns.object},
+                          {.align = Align::kLeft, .min = object},
                           {.align = Align::kLeft}},
               .headings = Headings::kNone};
-  for (const AttributionLine& line : attribution_lines(attribution, columns.function)) {
+  for (const AttributionLine& line : attribution_lines(attribution, function)) {
     table.lines.push_back({.cells = {{line.change},
-                                     {shorten_end(line.function, columns.function)},
-                                     {shorten_middle(line.object, columns.object)},
-                                     {columns.calls > 0 ? calls_cell(line) : ""}},
+                                     {shorten_end(line.function, function)},
+                                     {shorten_middle(line.object, object)},
+                                     {calls > 0 ? calls_cell(line) : ""}},
                            .indent = kIndent});
   }
   return *table_text(table, 0, /*color=*/false);
 }
 
+namespace {
+
+// The calls that changed, with a heading; empty if none are known.
 std::string calls_text(const Attribution& attribution, std::size_t width) {
   constexpr std::size_t kChangeWidth = 12;
   const std::size_t room = width == 0 ? kPipeWidth : std::max(width, 2 * kMinKeyWidth);
@@ -161,14 +150,12 @@ std::string calls_text(const Attribution& attribution, std::size_t width) {
          *table_text(table, 0, /*color=*/false);
 }
 
-namespace {
-
 // The calls and functions in which a row changed, and the lines if they are known.
 std::string places_text(const ComparedRow& row, std::size_t width) {
   const Attribution& attribution = *row.attribution;
   std::string text = calls_text(attribution, width);
   const std::string change =
-      format_change(attribution.difference) + " " + heading_of(attribution.metric);
+      format_change(attribution.difference) + " " + printable(attribution.metric);
   text += indented(change + ", by function:", kIndent, width, kReasonLines);
   text += functions_text(attribution, width);
   if (!row.lines) return text;
@@ -214,20 +201,13 @@ std::string compare_table(const Comparison& comparison, const CompareTableOption
     out += attributions_text(comparison, options, width) + "\n";
   }
   for (const std::string& problem : comparison.problems) {
-    for (const std::string& line : wrap(printable(problem), width)) {
-      out += styled(line, Style::kWarning, options.color) + "\n";
-    }
+    out += wrapped(printable(problem), width, Style::kWarning, options.color);
   }
-  for (const std::string& line : wrap(comparison_summary_line(comparison.summary), width)) {
-    out += line + "\n";
-  }
-  Style style = comparison.verdict == Verdict::kFails   ? Style::kBad
-                : comparison.verdict == Verdict::kWarns ? Style::kWarning
-                                                        : Style::kGood;
-  for (const std::string& line : wrap(verdict_line(comparison), width)) {
-    out += styled(line, style, options.color) + "\n";
-  }
-  return out;
+  out += wrapped(comparison_summary_line(comparison.summary), width, {}, options.color);
+  const Style style = comparison.verdict == Verdict::kFails   ? Style::kBad
+                      : comparison.verdict == Verdict::kWarns ? Style::kWarning
+                                                              : Style::kGood;
+  return out + wrapped(verdict_line(comparison), width, style, options.color);
 }
 
 namespace {
@@ -259,7 +239,7 @@ TableLine line_of(const LineChange& change, std::size_t width) {
 }
 
 // Returns the lines that changed most, in their original order.
-std::vector<const LineChange*> max_changed(const std::vector<LineChange>& lines) {
+std::vector<const LineChange*> find_max_changed(const std::vector<LineChange>& lines) {
   std::vector<const LineChange*> shown;
   for (const LineChange& one : lines) shown.push_back(&one);
   if (shown.size() <= kMaxShownLines) return shown;
@@ -285,7 +265,7 @@ std::string lines_text(const LineChanges& changes, std::size_t width) {
                           {.heading = "line", .align = Align::kLeft},
                           {.heading = "  source", .align = Align::kLeft}},
               .headings = Headings::kPlain};
-  const auto shown = max_changed(changes.lines);
+  const auto shown = find_max_changed(changes.lines);
   double others = 0;
   for (const LineChange& one : changes.lines) others += one.change();
   for (const LineChange* one : shown) {

@@ -13,8 +13,7 @@ namespace instr {
 
 namespace {
 
-// From here on one decimal is shown, below up to three.
-constexpr double kFewDecimals = 10;
+constexpr double kFewDecimals = 10;  // changes from here on have one decimal, others up to three
 
 std::string value_text(const std::string& metric, const std::optional<double>& value) {
   return value ? format_metric(metric, *value) : "";
@@ -39,7 +38,7 @@ std::string result_of(const ComparedRow& row) {
   return row.verdict == Verdict::kPasses ? state : state + ", " + to_string(row.verdict);
 }
 
-// How many times as fast.
+// "2.00x": how many times as fast.
 std::string time_change(const MetricChange& metric) {
   if (metric.change() == 0) return "same";
   if (*metric.after <= 0) return "to 0";
@@ -49,7 +48,7 @@ std::string time_change(const MetricChange& metric) {
 
 CompareLine line_of(const MetricChange& metric) {
   CompareLine line;
-  line.metric = heading_of(metric.metric);
+  line.metric = printable(metric.metric);
   line.before = value_text(metric.metric, metric.before);
   line.after = value_text(metric.metric, metric.after);
   if (auto change = metric.change()) {
@@ -59,9 +58,9 @@ CompareLine line_of(const MetricChange& metric) {
   return line;
 }
 
-// Whether a metric beside the first one says something: it changed, or one of two counts lacks it.
+// True if the metric changed, or is missing in one of two counts.
 bool is_shown(const ComparedRow& row, const MetricChange& metric) {
-  bool counted_twice = row.state == RowState::kSame || row.state == RowState::kSlower ||
+  const bool counted_twice = row.state == RowState::kSame || row.state == RowState::kSlower ||
                        row.state == RowState::kFaster || row.state == RowState::kNotComparable;
   if (!counted_twice) return false;
   return metric.before.has_value() != metric.after.has_value() || metric.change().value_or(0) != 0;
@@ -71,7 +70,7 @@ std::string count_of(std::size_t count, const char* singular, const char* plural
   return format_count(static_cast<double>(count)) + " " + (count == 1 ? singular : plural);
 }
 
-// How many decimals a change is shown with, and everything that has to add up to it.
+// The decimals of a change, and of all parts that have to add up to it.
 int decimals_of(double change) { return std::fabs(change) >= kFewDecimals ? 1 : 3; }
 
 double rounded(double value, int decimals) {
@@ -131,8 +130,6 @@ std::string call_text(const CallChange& change, const std::string& caller,
 
 }  // namespace
 
-std::string heading_of(const std::string& metric) { return printable(metric); }
-
 std::string format_change(double change) {
   int decimals = decimals_of(change);
   double value = rounded(change, decimals);
@@ -144,7 +141,7 @@ std::string format_relative(std::optional<double> relative) {
   if (!relative || *relative == 0 || std::isnan(*relative)) return "";
   if (std::isinf(*relative)) return "from 0";
   const char* sign = *relative < 0 ? "-" : "+";
-  double percent = std::fabs(*relative) * 100;
+  const double percent = std::fabs(*relative) * 100;
   if (percent < 0.005) return fmt::format("{}<0.01%", sign);
   if (percent < 9.995) return fmt::format("{}{:.2f}%", sign, percent);
   if (percent < 99.95) return fmt::format("{}{:.1f}%", sign, percent);
@@ -193,12 +190,12 @@ std::vector<AttributionLine> attribution_lines(const Attribution& attribution, s
     changes.push_back(change);
     lines.push_back({"", function_text(part, names[i]), object_text(part), calls_text(part)});
   }
-  // Nothing is said of others where rounding alone made them so.
+  // Without other functions, only parts that were rounded to 0 are left.
   if (attribution.others > 0 || (others > 0 && rounded(left, decimals) != 0)) {
     changes.push_back(left);
-    lines.push_back({"", count_of(others, "other function", "other functions"), "", ""});
+    lines.push_back({"", format_plural(others, "other function"), "", ""});
   } else if (!changes.empty() && unexplained == 0) {
-    // What rounding leaves over goes where it is noticed least.
+    // Adds the rounding remainder to the largest part.
     changes.front() += left;
   } else {
     unexplained += left;
@@ -284,7 +281,5 @@ std::string comparison_summary_line(const ComparisonSummary& summary) {
   return line + "; instructions on the geometric mean: " + (ratio.empty() ? "equal" : ratio) +
          " (" + format_plural(summary.ratio_rows, "benchmark") + ")";
 }
-
-bool needs_attention(const ComparedRow& row) { return row.verdict != Verdict::kPasses; }
 
 }  // namespace instr

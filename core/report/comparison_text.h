@@ -1,4 +1,4 @@
-// The words and numbers that the table and the Markdown of a comparison share.
+// Words and numbers that the formats of a comparison share.
 #pragma once
 
 #include <cstddef>
@@ -12,21 +12,16 @@
 
 namespace instr {
 
-// The metric's public name, printable: "instructions" for "instructions".
-std::string heading_of(const std::string& metric);
-
 // "+1,234", "-12.5", "+0.017", "0"; "-" if not finite.
 std::string format_change(double change);
 
 // 0.0031 -> "+0.31%"; "from 0" if it is infinite; "" if it is absent or 0.
 std::string format_relative(std::optional<double> relative);
 
-// One metric of a row; the first line of a row has its key.
+// A metric of a row.
 struct CompareLine {
-  // Printable: the key (with the metric's name if that is not instructions), or the metric's
-  // name.
-  std::string name;
-  bool is_key = true;
+  std::string name;    // printable: the metric; in a row's first line the key
+  bool is_key = true;  // the first line; a metric other than instructions is behind the key
   std::string metric;  // "instructions", "allocs", ...
   std::string before;  // "" if absent
   std::string after;
@@ -36,22 +31,22 @@ struct CompareLine {
   Tone tone = Tone::kPlain;
 };
 
-// A line for the instructions (or for the first metric that there is), and one for each other
-// metric that changed or is there on one side alone. At least one line.
+// A line for the instructions (or else the first metric), and one for each other metric that
+// changed or is missing on one side. At least one line.
 std::vector<CompareLine> compare_lines(const ComparedRow& row);
 
-// Where a change is. Figures are rounded so that those shown add up to the one of the row.
+// A function that changed, or the rest. Changes are rounded so that their sum is the row's.
 struct AttributionLine {
   std::string change;
   std::string function;  // short and printable, with "(new)" or "(gone)"; or a name for the rest
   std::string object;    // printable; "" if there is none
-  std::string calls;     // "12 -> 13"; "" if they did not move
+  std::string calls;     // "12 -> 13"; "" if they did not change
 };
 
 // Functions take at most `width` columns (0: no limit).
 std::vector<AttributionLine> attribution_lines(const Attribution& attribution, std::size_t width);
 
-// A line about a call that changed: "+5,400", "f now calls g".
+// A call that changed: "+5,400", "f now calls g".
 struct CallLine {
   std::string change;
   std::string text;  // printable
@@ -60,13 +55,13 @@ struct CallLine {
 // Texts take at most `width` columns (0: no limit).
 std::vector<CallLine> call_lines(const Attribution& attribution, std::size_t width);
 
-// Rows whose change is in the same places, shown once.
+// Rows whose changes have the same text.
 struct SameChange {
   std::string text;
   std::vector<const ComparedRow*> rows;  // at least one
 };
 
-// The rows with an attribution, in their order; `text_of` says what is shown of one.
+// The rows with an attribution, in their order. `text_of`: makes the text of a change.
 std::vector<SameChange> same_changes(const Comparison& comparison,
                                      const std::function<std::string(const ComparedRow&)>& text_of);
 
@@ -75,8 +70,5 @@ std::string verdict_line(const Comparison& comparison);
 
 // "90 same, 3 slower, 2 faster, 1 new; instructions on the geometric mean: +0.31% (95 benchmarks)".
 std::string comparison_summary_line(const ComparisonSummary& summary);
-
-// Rows that have something to be done about: they fail, warn or gained beyond their limit.
-bool needs_attention(const ComparedRow& row);
 
 }  // namespace instr

@@ -97,6 +97,10 @@ struct RenderOptions {
   bool color = false;
 };
 
+// The text in lines of at most `width` columns (0: any), each in that style.
+std::string wrapped(const std::string& text, std::size_t width, std::optional<Style> style,
+                    bool color);
+
 // The columns of a terminal that the table takes.
 std::size_t columns_width(const DocumentTable& table);
 

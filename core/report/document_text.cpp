@@ -129,15 +129,6 @@ std::string stacked_value(const std::string& heading, const DocumentCell& cell, 
          right_aligned(cell, width, color);
 }
 
-std::string wrapped(const std::string& text, std::size_t width, std::optional<Style> style,
-                    bool color) {
-  std::string out;
-  for (const std::string& line : wrap(text, width)) {
-    out += (style ? styled(line, *style, color) : line) + "\n";
-  }
-  return out;
-}
-
 std::string stacked_text(const DocumentTable& table, const ColumnNumbers& shown,
                          const RenderOptions& options) {
   std::string out = wrapped(table.stacked_title, options.width, Style::kDim, options.color);
@@ -203,6 +194,15 @@ std::string note_text(const DocumentNote& note, const RenderOptions& options) {
 }
 
 }  // namespace
+
+std::string wrapped(const std::string& text, std::size_t width, std::optional<Style> style,
+                    bool color) {
+  std::string out;
+  for (const std::string& line : wrap(text, width)) {
+    out += (style ? styled(line, *style, color) : line) + "\n";
+  }
+  return out;
+}
 
 std::string full_heading(const DocumentColumn& column) {
   const bool is_usual = column.span.empty() || column.span == find_metric(kInstructions)->heading;

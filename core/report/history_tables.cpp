@@ -42,7 +42,7 @@ DocumentCell subject_cell(const Commit& commit) {
 }
 
 DocumentCell metric_cell(const HistorySeries& series) {
-  return text_cell(series.metric, heading_of(series.metric));
+  return text_cell(series.metric);
 }
 
 DocumentCell change_cell(const RecordedStep& step) {
@@ -192,7 +192,7 @@ std::string change_text(const RecordedStep& step) {
   return fmt::format("{} {} in {}",
                      *step.before == 0 ? format_change(step.after)
                                        : format_relative(step.after / *step.before - 1),
-                     heading_of(step.series.metric), printable(step.series.key));
+                     printable(step.series.metric), printable(step.series.key));
 }
 
 std::vector<std::string> keys_of(const RecordedSteps& steps) {

@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "core/base/format.h"
-#include "core/report/comparison_table.h"
+#include "core/report/comparison_report.h"
 #include "core/report/comparison_text.h"
 #include "core/results/result_set.h"
 #include "tests/golden.h"

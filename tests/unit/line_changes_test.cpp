@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "core/report/comparison_table.h"
+#include "core/report/comparison_report.h"
 #include "tests/golden.h"
 
 namespace instr::line_changes_test {
