@@ -154,7 +154,7 @@ DocumentTable findings_of(const Kind& kind, const std::vector<AgainstEager>& all
     table.rows.push_back(row_of(*one.record, kind.cells(one)));
   }
   if (bad.size() > kMaxFindings) {
-    table.rows.back().lines = {fmt::format("and {} more", bad.size() - kMaxFindings)};
+    table.rows.back().lines = fmt::format("and {} more\n", bad.size() - kMaxFindings);
   }
   return table;
 }

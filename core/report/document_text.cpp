@@ -79,7 +79,7 @@ Table columns_of(const DocumentTable& table, const ColumnNumbers& shown,
     made.lines.push_back({.text = between});
     for (std::size_t i = begin; i < end; ++i) {
       made.lines.push_back(line_of(rows[i], shown, is_flat));
-      for (const std::string& text : rows[i].lines) made.lines.push_back({.text = text + "\n"});
+      if (!rows[i].lines.empty()) made.lines.push_back({.text = rows[i].lines});
     }
   }
   return made;

@@ -6,7 +6,6 @@
 #include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <sstream>
 
 #include "core/base/format.h"
 #include "core/base/json_line.h"
@@ -39,10 +38,6 @@ DocumentCell date_cell(const Commit& commit) { return text_cell(format_date(comm
 
 DocumentCell subject_cell(const Commit& commit) {
   return text_cell(commit.subject, shorten_end(printable(commit.subject), kMaxSubjectWidth));
-}
-
-DocumentCell metric_cell(const HistorySeries& series) {
-  return text_cell(series.metric);
 }
 
 DocumentCell change_cell(const RecordedStep& step) {
@@ -84,18 +79,11 @@ DocumentColumn hidden(const char* name) { return {.heading = "", .name = name, .
 
 DocumentRow row_of(const RecordedStep& step) {
   const HistorySeries& series = step.series;
-  return {.cells = {text_cell(series.key), metric_cell(series),
+  return {.cells = {text_cell(series.key), text_cell(series.metric),
                     value_cell(series.metric, step.before), value_cell(series.metric, step.after),
                     change_cell(step), percent_cell(step), chance_cell(step),
                     commit_cell(step.commit), date_cell(step.commit), text_cell(series.branch),
                     subject_cell(step.commit), id_cell(series.class_id)}};
-}
-
-std::vector<std::string> lines_of(const std::string& text) {
-  std::vector<std::string> lines;
-  std::istringstream stream(text);
-  for (std::string line; std::getline(stream, line);) lines.push_back(line);
-  return lines;
 }
 
 }  // namespace
@@ -107,7 +95,7 @@ DocumentTable series_table(const std::vector<SeriesSummary>& series) {
                                   spare("date", "of"), spare("branch", "branch"), hidden("class")}};
   for (const SeriesSummary& one : series) {
     table.rows.push_back(
-        {.cells = {text_cell(one.series.key), metric_cell(one.series), count_cell(one.measured),
+        {.cells = {text_cell(one.series.key), text_cell(one.series.metric), count_cell(one.measured),
                    one.series.is_exact ? count_cell(one.steps) : DocumentCell{},
                    value_cell(one.series.metric, one.value), commit_cell(one.last),
                    date_cell(one.last), text_cell(one.series.branch),
@@ -135,7 +123,7 @@ Expected<DocumentTable> steps_table(const SqlDatabase& database,
       const auto attribution = showing.with_functions ? functions.attribute(step) : std::nullopt;
       if (attribution) row.more = "\"attribution\":" + to_line(attribution_json(*attribution));
       if (attribution && ++shown <= showing.max_functions) {
-        row.lines = lines_of(functions_text(*attribution, showing.width));
+        row.lines = functions_text(*attribution, showing.width);
       }
       table.rows.push_back(std::move(row));
     }
@@ -154,7 +142,7 @@ DocumentTable points_table(const HistoryPoint& point) {
   const auto repetitions = parse_json(point.repetitions);
   table.rows.push_back(
       {.cells = {text_cell(point.series.key),
-                 metric_cell(point.series),
+                 text_cell(point.series.metric),
                  text_cell(point.series.branch),
                  id_cell(point.series.class_id),
                  commit_cell(point.commit),
@@ -181,7 +169,7 @@ std::vector<std::string> break_lines(const std::vector<SeriesBreak>& breaks) {
 
 namespace {
 
-constexpr std::size_t kMaxFunctions = 10;        // steps at a commit whose functions are listed
+constexpr std::size_t kMaxSteps = 10;            // at a commit whose functions are listed
 constexpr std::size_t kMaxSubjectColumns = 100;  // columns
 constexpr std::size_t kMaxNamed = 5;             // benchmarks in a command
 
@@ -238,7 +226,7 @@ std::string functions_of(const SqlDatabase& database, const RecordedSteps& steps
   std::string text;
   std::size_t listed = 0;
   for (const RecordedStep& step : steps) {
-    if (listed == kMaxFunctions) break;
+    if (listed == kMaxSteps) break;
     const auto attribution = functions.attribute(step);
     if (!attribution) continue;
     text += attribution_markdown({step.series.key}, *attribution);
@@ -247,7 +235,7 @@ std::string functions_of(const SqlDatabase& database, const RecordedSteps& steps
   return text;
 }
 
-// Indented, as code that no text can end.
+// The commands as indented code, which no text inside can end.
 std::string commands_of(const RecordedSteps& steps, const std::vector<std::string>& options) {
   const std::vector<std::string> keys = keys_of(steps);
   std::string words;

@@ -32,18 +32,19 @@ Expected<DocumentTable> steps_table(const SqlDatabase& database,
 DocumentTable points_table();
 DocumentTable points_table(const HistoryPoint& point);
 
-// "main, at 0123456789ab (2026-01-02): 12 series end and others begin: compiler: …", for each.
+// "main, at 0123456789ab (2026-01-02): measured differently from here, so 12 other series begin: …"
+// for each break.
 std::vector<std::string> break_lines(const std::vector<SeriesBreak>& breaks);
 
-// Steps that cost more and that no one accepted: of exact metrics, beyond the usual limit, and not
-// undone since; in the order of their commits.
+// The steps of exact metrics that cost more than the usual limit allows, were not accepted, and have
+// not been undone since; in the order of their commits.
 Expected<std::vector<RecordedStep>> unaccepted_growth(const SqlDatabase& database,
                                                       const SeriesChoice& choice,
                                                       const std::optional<Place>& since,
                                                       const Acceptances& accepted);
 
-// An issue's text in Markdown, whose first line is its title: the benchmarks by commit, with their
-// functions, and the commands that show it again and that accept it. `options`: those of the runs.
+// An issue in Markdown, whose first line is the title: the benchmarks by commit, with their
+// functions, and the commands that reproduce and that accept the growth. `options`: of the runs.
 Expected<std::string> growth_issue(const SqlDatabase& database,
                                    const std::vector<RecordedStep>& steps,
                                    const std::vector<std::string>& options);

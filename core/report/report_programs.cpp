@@ -1,7 +1,8 @@
-// A run for other programs: Google Benchmark's compare.py, Bencher, github-action-benchmark, and CI
-// servers, which read JUnit XML.
+// A run for Google Benchmark's compare.py, Bencher, github-action-benchmark, and CI servers, which
+// read JUnit XML.
 #include <fmt/format.h>
 
+#include <cctype>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -39,7 +40,7 @@ Json context_of(const ReportOptions& options) {
   return context;
 }
 
-// Why a measurement is no result; empty if it is one.
+// The reason why the measurement is not a result; empty if it is.
 std::string error_of(const Measurement& measurement) {
   if (const auto* failure = std::get_if<Failure>(&measurement.outcome)) {
     const std::string kind = to_string(failure->kind);
@@ -50,10 +51,9 @@ std::string error_of(const Measurement& measurement) {
   return printable(code + ": " + measurement.verification->reason, true);
 }
 
-// The times of a benchmark, with their unit, and the iterations. Google Benchmark's readers require
-// both times, so those that were not measured are 0. compare.py compares two benchmarks only if
-// their units are equal: without any time the unit is "s", so that it does not take 0 for a gain of
-// 100% over the nanoseconds of another run.
+// Google Benchmark's readers require both times, so a time that was not measured is 0. compare.py
+// compares two benchmarks only if their units are equal: without any time the unit is "s", so that 0
+// is not taken for a gain of 100% over the nanoseconds of another run.
 void add_time_fields(Json& out, const Json& json, bool is_error) {
   const Json metrics = json.value("metrics", Json::object());
   bool is_timed = false;
@@ -86,7 +86,7 @@ Json benchmark_of(const Measurement& measurement, const Json& json) {
   }
   add_time_fields(out, json, !error.empty());
   if (json.value("steady", true) == false) out["label"] = "not steady";
-  // User counters; none replaces one of the fields above, whatever its name.
+  // User counters; emplace() keeps the fields above.
   const Json metrics = json.value("metrics", Json::object());
   for (const auto& [metric, value] : metrics.items()) {
     const bool is_time = metric == kWall || metric == kCpu;
@@ -95,7 +95,7 @@ Json benchmark_of(const Measurement& measurement, const Json& json) {
   return out;
 }
 
-// A benchmark name that Bencher accepts; a shortened one ends in a hash, so that names stay
+// A benchmark name that Bencher accepts. A shortened name ends in a hash, so that names stay
 // distinct.
 std::string bencher_name(const std::string& key) {
   std::string name = printable(key);
@@ -110,10 +110,8 @@ std::string bencher_name(const std::string& key) {
 std::string bencher_slug(const std::string& metric) {
   std::string slug;
   for (char c : metric) {
-    bool is_capital = c >= 'A' && c <= 'Z';
-    bool is_plain = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
-    if (is_plain || is_capital) {
-      slug += is_capital ? static_cast<char>(c - 'A' + 'a') : c;
+    if (std::isalnum(static_cast<unsigned char>(c)) != 0) {
+      slug += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
     } else if (!slug.empty() && slug.back() != '-') {
       slug += '-';
     }
@@ -128,7 +126,7 @@ std::string unit_of(const std::string& metric) {
   return known == nullptr ? metric : to_string(known->unit);
 }
 
-// In one line, and safe in a cell of a Markdown table.
+// Escapes text for a cell of a Markdown table.
 std::string cell(const std::string& text) {
   std::string out;
   for (char c : printable(text)) {
@@ -161,6 +159,53 @@ Json entry_of(const std::string& key, const std::string& metric, double value,
   return entry;
 }
 
+// "instructions=5357", one per line, then further facts needed to read the figures.
+std::string figures_text(const Json& measured) {
+  std::string text;
+  const auto line = [&text](const std::string& name, const Json& value) {
+    text += (text.empty() ? "" : "\n") + name + "=";
+    text += value.is_string() ? value.get<std::string>() : to_line(value);
+  };
+  for (const auto& [name, value] : measured["metrics"].items()) line(name, value);
+  if (measured["outcome"] == "counted") {
+    line("iterations", measured["iterations"]);
+    line("steady", measured["steady"]);
+    if (measured["steady"] == false) {
+      line("first_block_instructions", measured["blocks"][0]);
+      line("second_block_instructions", measured["blocks"][1]);
+    }
+    if (measured["gated"] == false) line("gated", false);
+  }
+  if (measured.contains("verification")) line("verification", measured["verification"]["code"]);
+  return text;
+}
+
+JunitCase case_of(const Measurement& measurement) {
+  const Json json = to_json(measurement);
+  JunitCase made;
+  made.classname = measurement.variant.label;
+  made.name = measurement.variant.key;
+  made.seconds = measurement.seconds;
+  if (json["outcome"] == "failed") {
+    made.result = JunitResult::kError;
+    made.type = json["failure"]["kind"].get<std::string>();
+    made.text = json["failure"]["message"].get<std::string>();
+  } else if (json["outcome"] == "skipped") {
+    made.result = JunitResult::kSkipped;
+    made.message = json["reason"].get<std::string>();
+    return made;
+  } else {
+    made.output = figures_text(json);
+    if (measurement.verification && measurement.verification->is_wrong()) {
+      made.result = JunitResult::kFailure;
+      made.type = to_string(measurement.verification->code);
+      made.text = measurement.verification->reason;
+    }
+  }
+  made.message = made.text.substr(0, made.text.find('\n'));
+  return made;
+}
+
 }  // namespace
 
 std::string report_gbench(const std::vector<Measurement>& measurements,
@@ -169,14 +214,14 @@ std::string report_gbench(const std::vector<Measurement>& measurements,
   json["context"] = context_of(options);
   json["benchmarks"] = Json::array();
   for (const Measurement& measurement : measurements) {
-    const Json one = to_json(measurement);
-    if (one["outcome"] != "skipped") json["benchmarks"].push_back(benchmark_of(measurement, one));
+    const Json measured = to_json(measurement);
+    if (measured["outcome"] == "skipped") continue;
+    json["benchmarks"].push_back(benchmark_of(measurement, measured));
   }
   return document(json);
 }
 
 std::string report_bencher(const std::vector<Measurement>& measurements, const ReportOptions&) {
-  // Sorted, so that finding a key stays cheap.
   nlohmann::json json = nlohmann::json::object();
   for (const Measurement& measurement : measurements) {
     const auto* counted = std::get_if<Counted>(&measurement.outcome);
@@ -206,61 +251,6 @@ std::string report_smaller_is_better(const std::vector<Measurement>& measurement
   }
   return document(json);
 }
-
-namespace {
-
-using Json = nlohmann::ordered_json;
-
-// "instructions=5357", one per line, then further facts needed to read the figures.
-std::string figures_text(const Json& measured) {
-  std::string text;
-  auto line = [&text](const std::string& name, const Json& value) {
-    text += (text.empty() ? "" : "\n") + name + "=";
-    text += value.is_string() ? value.get<std::string>() : to_line(value);
-  };
-  for (const auto& [name, value] : measured["metrics"].items()) line(name, value);
-  if (measured["outcome"] == "counted") {
-    line("iterations", measured["iterations"]);
-    line("steady", measured["steady"]);
-    if (measured["steady"] == false) {
-      line("first_block_instructions", measured["blocks"][0]);
-      line("second_block_instructions", measured["blocks"][1]);
-    }
-    if (measured["gated"] == false) line("gated", false);
-  }
-  if (measured.contains("verification")) line("verification", measured["verification"]["code"]);
-  return text;
-}
-
-std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
-
-JunitCase case_of(const Measurement& measurement) {
-  const Json json = to_json(measurement);
-  JunitCase one;
-  one.classname = measurement.variant.label;
-  one.name = measurement.variant.key;
-  one.seconds = measurement.seconds;
-  if (json["outcome"] == "failed") {
-    one.result = JunitResult::kError;
-    one.type = json["failure"]["kind"].get<std::string>();
-    one.text = json["failure"]["message"].get<std::string>();
-  } else if (json["outcome"] == "skipped") {
-    one.result = JunitResult::kSkipped;
-    one.message = json["reason"].get<std::string>();
-    return one;
-  } else {
-    one.output = figures_text(json);
-    if (measurement.verification && measurement.verification->is_wrong()) {
-      one.result = JunitResult::kFailure;
-      one.type = to_string(measurement.verification->code);
-      one.text = measurement.verification->reason;
-    }
-  }
-  one.message = first_line(one.text);
-  return one;
-}
-
-}  // namespace
 
 std::string report_junit(const std::vector<Measurement>& measurements,
                          const ReportOptions& options) {

@@ -250,7 +250,7 @@ TEST(ExperimentFindings, AreTheWorstOfMany) {
   ASSERT_EQ(findings.size(), 1u);
   EXPECT_EQ(findings[0].rows.size(), kMaxFindings);
   EXPECT_EQ(findings[0].rows[0].cells[0].text, "m24, frozen");
-  EXPECT_EQ(findings[0].rows.back().lines, (std::vector<std::string>{"and 5 more"}));
+  EXPECT_EQ(findings[0].rows.back().lines, "and 5 more\n");
 }
 
 TEST(ExperimentFindings, NameTheOperatorsThatWereNotLowered) {
