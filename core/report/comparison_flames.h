@@ -1,5 +1,4 @@
-// --flame of comparisons: a folder with a page of what changed for each benchmark, and one of
-// links.
+// --flame of comparisons: a folder with a page of changes for each benchmark, and an index.
 #pragma once
 
 #include <filesystem>
@@ -11,12 +10,13 @@
 
 namespace instr {
 
-// To be called first. An error if the folder cannot be written, or if results that are there
-// already have counts but no call paths.
+// Makes the folder, before anything is measured. Fails if it cannot be written, or if given results
+// have counts but no call paths.
 Expected<void> prepare_flames(const std::optional<std::filesystem::path>& folder,
                               const std::vector<const ResultSet*>& results);
 
-// Of the benchmarks whose instructions changed, and says on standard error where they are.
+// Writes the pages of benchmarks whose instructions changed, and prints their place to standard
+// error.
 Expected<void> write_flames(const std::filesystem::path& folder, const Comparison& comparison,
                             const ResultSet& before, const ResultSet& after);
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <string_view>
 
@@ -14,8 +15,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// What the files of each format have in their first lines.
-constexpr char kTitle[] = "<title>Flame graph";
+constexpr char kTitle[] = "<title>Flame graph";  // near the start of each page
 
 template <const auto& kText>
 bool holds(std::string_view start) {
@@ -24,7 +24,7 @@ bool holds(std::string_view start) {
 
 constexpr std::size_t kMaxFrameName = 60;  // columns of a name in a frame
 
-// A kind of code: that of a function whose name has one of these parts, and of no kind before it.
+// A kind of code. A function has the first kind of which its name contains a part.
 struct CodeKind {
   const char* name;
   std::vector<std::string_view> parts;
@@ -65,7 +65,7 @@ Json function_objects(const CallTree& tree) {
   return objects;
 }
 
-// `before`: of the same nodes, or null.
+// `before`: costs of the same nodes, or null.
 Json nodes_of(const CallTree& tree, const CallTree* before) {
   Json nodes = Json::array();
   for (std::size_t i = 0; i < tree.nodes.size(); ++i) {
@@ -82,14 +82,12 @@ Json nodes_of(const CallTree& tree, const CallTree* before) {
   return nodes;
 }
 
-// From the root down to each node: "the snippet;at::mm".
+// The path from the root to each node: "the snippet;at::mm".
 std::vector<std::string> paths_of(const CallTree& tree) {
   std::vector<std::string> paths;
   for (std::size_t i = 0; i < tree.nodes.size(); ++i) {
     std::string name = printable(name_of(tree.code_of(tree.nodes[i])));
-    for (char& c : name) {
-      if (c == ';') c = ':';
-    }
+    std::replace(name.begin(), name.end(), ';', ':');
     paths.push_back(i == 0 ? name : paths[tree.nodes[i].parent] + ";" + name);
   }
   return paths;

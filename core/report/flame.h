@@ -1,4 +1,5 @@
-// Flame graphs: a call tree as a page to look at, or for other programs. Pure.
+// Flame graphs: a call tree as a page for a browser, or for other programs. Pure; costs are
+// instructions per iteration.
 #pragma once
 
 #include <filesystem>
@@ -12,49 +13,48 @@
 
 namespace instr {
 
-// A format, by how the names of its files end.
 struct FlameFormat {
-  const char* ending;
+  const char* ending;  // of file names
   const char* what;
   FileKind kind;
   std::string (*write)(const CallTree& tree, const std::string& title);
 };
 
-// All of them.
 const std::vector<FlameFormat>& flame_formats();
 
 // ".html (a page for a browser), ...".
 std::string flame_endings();
 
-// The one for this file. An error, with all endings, if there is none.
+// The format of this file name. An error that lists all endings if there is none.
 Expected<const FlameFormat*> flame_format_of(const std::filesystem::path& file);
 
-// One page, for a browser without a network: nothing of what it shows is ever run.
+// A page that needs no network, and never runs what it shows.
 std::string flame_page(const CallTree& tree, const std::string& title);
 
-// The same of what changed: as wide as the greater of both, so that what is gone can be seen.
+// A page of the changes. A frame is as wide as the greater of both costs, so that removed calls can be
+// seen.
 std::string flame_page(const AlignedTrees& trees, const std::string& title);
 
-// What flame.js draws of it.
+// The data of that page, which flame.js draws.
 nlohmann::ordered_json flame_json(const AlignedTrees& trees, const std::string& title);
 
-// The page with links to several of these.
 struct FlamePage {
   std::string key;
-  std::string file;  // name, beside that page
+  std::string file;  // name, beside the index
   double before = 0;
   double after = 0;
 };
+
+// A page with links to all pages.
 std::string flame_index(const std::vector<FlamePage>& pages, const std::string& title);
 
-// A line for each path that has a cost of its own: "callee;callee of that 12". In instructions per
-// iteration, as all of these.
+// A line for each path with its self cost: "function;callee;callee of the callee 12".
 std::string folded_stacks(const CallTree& tree, const std::string& title);
 
-// What a function is called there.
+// The name of a function in these graphs.
 std::string name_of(const CodeName& code);
 
-// What kind of code a function is: "allocator", "dispatcher", "autograd", "kernel", "interpreter",
+// The kind of code of a function: "allocator", "dispatcher", "autograd", "kernel", "interpreter",
 // "memory", "the snippet" or "other".
 std::string kind_of_code(const CodeName& code);
 

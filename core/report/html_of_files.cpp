@@ -105,7 +105,7 @@ class FilesReportBuilder {
     return *files_[series.values.back().column];
   }
 
-  // Between this column and that of the value before.
+  // The functions that changed between the last value's column and this one.
   Expected<std::optional<Attribution>> attribution_of(const ReportSeries& series, double before,
                                                       double after) {
     const FunctionsOf& old = file_before(series).functions;
@@ -116,7 +116,7 @@ class FilesReportBuilder {
     return attributor_.attribute(functions_before, functions_after, after - before);
   }
 
-  // The same of its call paths.
+  // The call paths of both columns, if they are known.
   Expected<std::shared_ptr<const AlignedTrees>> trees_of(const ReportSeries& series) {
     const CallTreesOf& old = file_before(series).call_trees;
     if (series.metric != kInstructions || !old || !files_.back()->call_trees) return nullptr;

@@ -67,7 +67,7 @@ class HistoryReportBuilder {
     return {};
   }
 
-  // `steps` are in the order of commits. Only the newest have theirs, as a page cannot hold many.
+  // `steps` are in the order of commits. Only the newest get trees, as a page cannot hold many.
   void add_trees(StepFunctions& functions, const std::vector<RecordedStep>& steps) {
     for (auto step = steps.rbegin(); step != steps.rend() && trees_.size() < kMaxTrees; ++step) {
       auto trees = functions.align_trees(*step);

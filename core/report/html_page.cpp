@@ -23,10 +23,9 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kMaxRowName = 60;  // columns of a function's name
-// Of flame graphs in a page, the newest first: it has to be there at once.
-constexpr std::size_t kMaxFlames = std::size_t{8} << 20;
+constexpr std::size_t kMaxFlameBytes = std::size_t{8} << 20;  // of flame graphs, the newest first
 
-// What tables are filtered and grouped by.
+// A property by which tables are filtered and grouped.
 struct Facet {
   const char* name;
   std::string (*of)(const Variant& variant);
@@ -81,7 +80,7 @@ class Writer {
   }
 
  private:
-  // Each as a text, so that none is parsed before it is shown.
+  // Writes each graph as a text, which the page parses when it is shown.
   void write_flames() {
     std::vector<std::pair<const ReportSeries*, const ReportChange*>> all;
     for (const ReportSeries& series : data_.series) {
@@ -96,7 +95,7 @@ class Writer {
     for (const auto& [series, change] : all) {
       const std::string text = to_line(flame_json(*change->trees, series->key));
       bytes += text.size();
-      if (bytes > kMaxFlames) return;
+      if (bytes > kMaxFlameBytes) return;
       flame_numbers_[change] = flames_.size();
       flames_.push_back(text);
     }
@@ -136,7 +135,7 @@ class Writer {
     return list;
   }
 
-  // column, before, after, p, its functions, its acceptance, its flame graph
+  // The column, before, after, p, and the numbers of functions, acceptance and flame graph.
   Json change_json(const ReportChange& change) {
     Json json{change.column, json_number(change.before), json_number(change.after)};
     json.push_back(change.p ? Json(*change.p) : Json());
@@ -203,7 +202,7 @@ class Writer {
     return {{"name", printable(data_.since->name)}, {"columns", std::move(columns)}};
   }
 
-  // Those that occur, in the order of reports.
+  // The metrics of the series, with their place in kMetrics.
   Json metrics() const {
     Json list = Json::array();
     for (const std::string& name : metrics_.all()) {

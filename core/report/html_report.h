@@ -1,5 +1,5 @@
-// What an HTML report shows, as values: benchmarks in columns, one for each commit of a history or
-// each file of results. Whatever a report is made from becomes this.
+// The values of an HTML report: benchmarks, and a column for each commit of a history or for each file
+// of results.
 #pragma once
 
 #include <cstddef>
@@ -23,13 +23,13 @@
 namespace instr {
 
 struct ReportColumn {
-  std::string branch;         // "" of a file
+  std::string branch;         // "" for a file
   std::string id;             // the whole hash; the file
   std::string name;           // as shown
-  std::int64_t position = 0;  // a commit's, a file's
+  std::int64_t position = 0;  // of the commit or file
   std::int64_t time = 0;      // seconds since 1970; 0: unknown
   std::string subject;
-  std::vector<std::shared_ptr<const SeriesSet>> measured;  // which exact series, by their ids
+  std::vector<std::shared_ptr<const SeriesSet>> measured;  // exact series, by their ids
 };
 
 struct ReportValue {
@@ -41,23 +41,22 @@ struct ReportChange {
   std::size_t column = 0;
   double before = 0;
   double after = 0;
-  std::optional<double> p;  // of times: how likely chance does it
+  std::optional<double> p;  // of times: the probability of such a change by chance
   std::optional<Attribution> attribution;
   std::optional<Acceptance> accepted;
-  std::shared_ptr<const AlignedTrees> trees = {};  // where the call paths of both are known
+  std::shared_ptr<const AlignedTrees> trees = {};  // if the call paths of both are known
 };
 
-// Those of files have numbers of their own.
 struct ReportSeries : HistorySeries {
-  // Of an exact one its first value and each that differs; else one for each measurement.
+  // Exact series: the first value and each that differs; others: one for each measurement.
   std::vector<ReportValue> values;
   std::vector<ReportChange> changes;
 };
 
-// A key that is measured otherwise from a column on.
+// Series that are measured differently from a column on.
 struct ReportBreak {
   std::size_t column = 0;
-  std::size_t series = 0;  // how many
+  std::size_t series = 0;  // number of series
   std::vector<std::string> reasons;
 };
 
@@ -65,7 +64,7 @@ struct ReportOutcome : RunOutcome {
   std::size_t column = 0;
 };
 
-// The state that "what is new" is compared with, such as the last release.
+// The state after which changes are new, such as the last release.
 struct ReportSince {
   std::string name;
   std::map<std::string, std::size_t> columns;  // by branch
@@ -73,27 +72,26 @@ struct ReportSince {
 
 struct ReportData {
   std::string title;
-  std::vector<ReportColumn> columns;  // of one branch together, the oldest first
+  std::vector<ReportColumn> columns;  // by branch, the oldest first
   std::vector<ReportSeries> series;
   std::vector<ReportBreak> breaks;
   std::vector<ReportOutcome> outcomes;
   std::optional<ReportSince> since;
 };
 
-// A report of files of results, with a column for each, oldest first. `vary`: what may differ
-// between them (--vary of compare).
+// A report of files of results, the oldest first. `vary`: fields that may differ between them (--vary
+// of compare).
 Expected<ReportData> report_of_files(const std::vector<ResultSet>& files,
                                      const std::vector<std::string>& vary,
                                      const Acceptances& accepted);
 
-// A report of a history. `accepted`: which steps someone accepted.
 Expected<ReportData> report_of_history(const SqlDatabase& database, const SeriesChoice& choice,
                                        const Acceptances& accepted);
 
-// The values as the page's scripts read them: numbers stand for texts that occur often.
+// The values as the page's scripts read them: texts that occur often are numbered.
 nlohmann::ordered_json report_json(const ReportData& data);
 
-// One HTML file, which needs neither a server nor a network. `made`: when, UTC.
+// One HTML file that needs neither a server nor a network. `made`: the time, UTC.
 std::string report_page(const ReportData& data, const std::string& made);
 
 }  // namespace instr

@@ -16,7 +16,7 @@ struct Part {
   std::string_view text;
 };
 
-// A library is longer than every compiler has to take.
+// A library is longer than the length of a literal that every compiler must accept.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Woverlength-strings"
 constexpr Part kParts[] = {

@@ -1,4 +1,4 @@
-// Pages for a browser: one file each, which needs no network. Made from core/report/pages.
+// Pages for a browser, made from core/report/pages: each is one file that needs no network.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -7,9 +7,9 @@
 
 namespace instr {
 
-// The page of that file, in which "{{file.css}}" stands for another file there, "{{data}}" for
-// `data`, with which no text ends the element that it stands in, and "{{nonce}}" for what lets its
-// own scripts run and no other: whoever wrote a text in `data` cannot know it.
+// The page of that file. "{{file.css}}" is replaced by another file, "{{data}}" by `data`, of which no
+// text can end the element around it, and "{{nonce}}" by a word that lets only the page's own scripts
+// run: the author of a text in `data` cannot know it.
 std::string page(std::string_view file, const nlohmann::ordered_json& data);
 
 }  // namespace instr
