@@ -35,8 +35,8 @@ std::string value_text(const std::optional<double>& value) {
 
 // "instructions 5,357 -> 10,714 (+5,357, +100%)"
 std::string change_text(const MetricChange& metric) {
-  std::string text = fmt::format("{} {} -> {}", printable(metric.metric),
-                                 value_text(metric.before), value_text(metric.after));
+  std::string text = fmt::format("{} {} -> {}", printable(metric.metric), value_text(metric.before),
+                                 value_text(metric.after));
   auto change = metric.change();
   if (!change || *change == 0) return text;
   std::string relative = format_relative(metric.relative());

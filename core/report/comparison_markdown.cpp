@@ -13,7 +13,7 @@ namespace instr {
 namespace {
 
 constexpr std::size_t kMinBytes = 2000;
-constexpr std::size_t kReserve = 700;  // bytes for the note about omissions
+constexpr std::size_t kReserve = 700;   // bytes for the note about omissions
 constexpr std::size_t kKeyWidth = 160;  // columns; longer keys lose their middle
 constexpr std::size_t kFunctionWidth = 100;
 constexpr std::size_t kCallWidth = 160;

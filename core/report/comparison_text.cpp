@@ -61,7 +61,8 @@ CompareLine line_of(const MetricChange& metric) {
 // True if the metric changed, or is missing in one of two counts.
 bool is_shown(const ComparedRow& row, const MetricChange& metric) {
   const bool counted_twice = row.state == RowState::kSame || row.state == RowState::kSlower ||
-                       row.state == RowState::kFaster || row.state == RowState::kNotComparable;
+                             row.state == RowState::kFaster ||
+                             row.state == RowState::kNotComparable;
   if (!counted_twice) return false;
   return metric.before.has_value() != metric.after.has_value() || metric.change().value_or(0) != 0;
 }

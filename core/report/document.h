@@ -36,11 +36,11 @@ struct DocumentColumn {
 };
 
 struct DocumentRow {
-  std::vector<DocumentCell> cells;      // one for each column; the first is the row's full name
-  std::string group = {};               // a heading shared with the rows beside it
-  std::string name = {};                // below that heading
-  std::string lines = {};  // below the row, in text
-  std::string more = {};                // further members in JSON: `"attribution":{…}`
+  std::vector<DocumentCell> cells;  // one for each column; the first is the row's full name
+  std::string group = {};           // a heading shared with the rows beside it
+  std::string name = {};            // below that heading
+  std::string lines = {};           // below the row, in text
+  std::string more = {};            // further members in JSON: `"attribution":{…}`
 };
 
 enum class TooWide { kOverflow, kStacked };  // stacked: a line for each value

@@ -31,8 +31,8 @@ Expected<const FlameFormat*> flame_format_of(const std::filesystem::path& file);
 // A page that needs no network, and never runs what it shows.
 std::string flame_page(const CallTree& tree, const std::string& title);
 
-// A page of the changes. A frame is as wide as the greater of both costs, so that removed calls can be
-// seen.
+// A page of the changes. A frame is as wide as the greater of both costs, so that removed calls can
+// be seen.
 std::string flame_page(const AlignedTrees& trees, const std::string& title);
 
 // The data of that page, which flame.js draws.

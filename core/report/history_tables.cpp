@@ -94,12 +94,12 @@ DocumentTable series_table(const std::vector<SeriesSummary>& series) {
                                   right("value", "value"), left("commit", "at commit"),
                                   spare("date", "of"), spare("branch", "branch"), hidden("class")}};
   for (const SeriesSummary& one : series) {
-    table.rows.push_back(
-        {.cells = {text_cell(one.series.key), text_cell(one.series.metric), count_cell(one.measured),
-                   one.series.is_exact ? count_cell(one.steps) : DocumentCell{},
-                   value_cell(one.series.metric, one.value), commit_cell(one.last),
-                   date_cell(one.last), text_cell(one.series.branch),
-                   id_cell(one.series.class_id)}});
+    table.rows.push_back({.cells = {text_cell(one.series.key), text_cell(one.series.metric),
+                                    count_cell(one.measured),
+                                    one.series.is_exact ? count_cell(one.steps) : DocumentCell{},
+                                    value_cell(one.series.metric, one.value), commit_cell(one.last),
+                                    date_cell(one.last), text_cell(one.series.branch),
+                                    id_cell(one.series.class_id)}});
   }
   return table;
 }

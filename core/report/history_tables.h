@@ -36,8 +36,8 @@ DocumentTable points_table(const HistoryPoint& point);
 // for each break.
 std::vector<std::string> break_lines(const std::vector<SeriesBreak>& breaks);
 
-// The steps of exact metrics that cost more than the usual limit allows, were not accepted, and have
-// not been undone since; in the order of their commits.
+// The steps of exact metrics that cost more than the usual limit allows, were not accepted, and
+// have not been undone since; in the order of their commits.
 Expected<std::vector<RecordedStep>> unaccepted_growth(const SqlDatabase& database,
                                                       const SeriesChoice& choice,
                                                       const std::optional<Place>& since,

@@ -22,7 +22,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::size_t kMaxRowName = 60;  // columns of a function's name
+constexpr std::size_t kMaxRowName = 60;                       // columns of a function's name
 constexpr std::size_t kMaxFlameBytes = std::size_t{8} << 20;  // of flame graphs, the newest first
 
 // A property by which tables are filtered and grouped.

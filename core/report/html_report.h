@@ -1,5 +1,5 @@
-// The values of an HTML report: benchmarks, and a column for each commit of a history or for each file
-// of results.
+// The values of an HTML report: benchmarks, and a column for each commit of a history or for each
+// file of results.
 #pragma once
 
 #include <cstddef>
@@ -79,8 +79,8 @@ struct ReportData {
   std::optional<ReportSince> since;
 };
 
-// A report of files of results, the oldest first. `vary`: fields that may differ between them (--vary
-// of compare).
+// A report of files of results, the oldest first. `vary`: fields that may differ between them
+// (--vary of compare).
 Expected<ReportData> report_of_files(const std::vector<ResultSet>& files,
                                      const std::vector<std::string>& vary,
                                      const Acceptances& accepted);

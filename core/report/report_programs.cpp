@@ -52,8 +52,8 @@ std::string error_of(const Measurement& measurement) {
 }
 
 // Google Benchmark's readers require both times, so a time that was not measured is 0. compare.py
-// compares two benchmarks only if their units are equal: without any time the unit is "s", so that 0
-// is not taken for a gain of 100% over the nanoseconds of another run.
+// compares two benchmarks only if their units are equal: without any time the unit is "s", so that
+// 0 is not taken for a gain of 100% over the nanoseconds of another run.
 void add_time_fields(Json& out, const Json& json, bool is_error) {
   const Json metrics = json.value("metrics", Json::object());
   bool is_timed = false;
