@@ -1,10 +1,10 @@
 """Compiles snippets of Python: requests as JSON on standard input, replies on standard output.
 
 A request is a list of {"symbol", "purpose", "module", "setup", "statement"}: the last three are lists of
-texts for module level, for the function that the snippet becomes, and for the body of its loop. The
-purpose is one of PURPOSES. The reply is a list of {"symbol", "code"} or {"symbol", "line", "column", "message"}, the code marshalled, in
-hexadecimal digits. Lines count from 1 in each text, plus LINES for it and each text before it, in the
-order of the request: lines of code do not depend on where its text is in a file.
+texts for the module, for the snippet's function, and for the body of its loop; the purpose is in PURPOSES.
+The reply is a list of {"symbol", "code"}, marshalled and in hexadecimal digits, or {"symbol", "line",
+"column", "message"}. Lines count from 1 in each text, plus LINES for it and each text before it in the
+request, so that lines of code do not depend on the place of its text in a file.
 """
 
 import ast
@@ -16,8 +16,8 @@ import textwrap
 LINES = 100_000
 FILE = "<snippet>"
 
-# The functions of a snippet, each around the setup and, in its innermost loop, the statement: as it is
-# counted and, suspended between blocks, as it is timed.
+# The functions of a snippet around the setup and, in the innermost loop, the statement: for counting and,
+# suspended between blocks, for timing.
 MEASURE = """
 def instr_snippet_(instr_next_block_, instr_mark_, instr_simulate_, instr_range_):
     while instr_n_ := instr_next_block_(None):
@@ -58,7 +58,7 @@ class Unit:
 
 
 class Leaving(ast.NodeVisitor):
-    """Refuses what would leave the loop that is measured."""
+    """Refuses statements that would leave the measured loop."""
 
     def refuse(self, node):
         raise SyntaxError(
@@ -92,7 +92,7 @@ def code_of(request):
     for node in setup + statement:
         Leaving().visit(node)
     loops = [function.body[0] for function in functions]
-    # First outside the loop, where a break or a continue is an error.
+    # First outside the loop, where break and continue are errors.
     for function, loop in zip(functions, loops):
         function.body = setup + statement + [loop]
     compiled(tree)

@@ -1,5 +1,4 @@
-"""Says as JSON what the worker needs to know of the interpreter that runs this, and which packages it
-has. Imports no torch."""
+"""Describes as JSON the interpreter that runs this, and its packages. Does not import torch."""
 
 import importlib.metadata
 import importlib.util
@@ -10,28 +9,28 @@ import sys
 import sysconfig
 
 
-def of_torch():
-    """Its folder and version, read and not imported: importing takes seconds."""
-    found = importlib.util.find_spec("torch")
-    if found is None or not found.submodule_search_locations:
+def find_torch():
+    """Returns torch's folder and version. Reads them, since importing takes seconds."""
+    spec = importlib.util.find_spec("torch")
+    if spec is None or not spec.submodule_search_locations:
         return None, None
-    folder = list(found.submodule_search_locations)[0]
-    version = {}
+    folder = list(spec.submodule_search_locations)[0]
+    version = ""
     with open(os.path.join(folder, "version.py"), encoding="utf-8") as file:
         for line in file:
             if line.startswith("__version__"):
-                version["text"] = line.split("=", 1)[1].strip().strip("'\"")
-    return folder, version.get("text", "").split("+")[0]
+                version = line.split("=", 1)[1].strip().strip("'\"")
+    return folder, version.split("+")[0]
 
 
 def packages():
-    """Versions by name, as PyPI compares names."""
-    found = {}
+    """Returns versions by name, normalised as by PyPI."""
+    versions = {}
     for package in importlib.metadata.distributions():
         name = package.metadata["Name"]
-        if name:  # else it is a remnant of one
-            found.setdefault(re.sub("[-_.]+", "-", name).lower(), package.version)
-    return found
+        if name:  # absent in remnants of a package
+            versions.setdefault(re.sub("[-_.]+", "-", name).lower(), package.version)
+    return versions
 
 
 def main():
@@ -46,7 +45,7 @@ def main():
         if os.path.basename(entry).startswith("python") and entry.endswith(".zip"):
             continue
         path.append(os.path.realpath(entry))
-    torch, torch_version = of_torch()
+    torch, torch_version = find_torch()
     if torch and os.path.realpath(os.path.dirname(torch)) not in path:
         path.append(os.path.realpath(os.path.dirname(torch)))  # of an editable installation
     json.dump(

@@ -115,7 +115,7 @@ std::map<std::string, std::string> compiler_report() {
 }
 
 std::string compiler_log(const std::string& log) {
-  return is_watching ? text_of(call(compiler_attribute("said"), text(log))) : "";
+  return is_watching ? text_of(call(compiler_attribute("log_text"), text(log))) : "";
 }
 
 namespace {

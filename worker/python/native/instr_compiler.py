@@ -1,6 +1,6 @@
-"""What torch.compile() does in this process, as its counters and its logs tell.
+"""Reports torch.compile()'s work in this process, from its counters and logs.
 
-Only the native worker loads this: where Python is counted, none of it is on the heap.
+Only the native worker loads this: it must not be on the heap of a process that counts.
 """
 
 import json
@@ -9,25 +9,26 @@ import operator
 import os
 import re
 import sys
+from collections import Counter
 from importlib import import_module
 
 import torch
 
-MOST_NOTES = 20
-MOST_NAMES = 200  # of a group of counters
-LONGEST_NOTE = 4_000
-LONGEST_NAME = 200  # of a counter: some are whole messages
+MAX_NOTES = 20
+MAX_NAMES = 200  # of a group of counters
+MAX_NOTE_LENGTH = 4_000
+MAX_NAME_LENGTH = 200  # of a counter: some are whole messages
 
-# Of the logs, those whose messages become notes.
+# Logs whose messages become notes.
 _NOTES = {"graph_breaks": "breaks", "recompiles": "recompiles"}
 
-# How a message names the place in the user's code; else it ends with a traceback.
+# A place in the user's code in a message; other messages end with a traceback.
 _PLACES = re.compile(r"(?:user code at|Recompiling function .+? in) (.+?):(\d+)$", re.MULTILINE)
 _FRAMES = re.compile(r'File "(.+?)", line (\d+)')
 
 
 class _Listener(logging.Handler):
-    """Keeps what the logs that were asked for say, as (log, message)."""
+    """Keeps the messages of the requested logs, as (log, message)."""
 
     def __init__(self):
         super().__init__()
@@ -41,11 +42,11 @@ class _Listener(logging.Handler):
 
 _listener = _Listener()
 _is_listening = False
-logs = set()  # that were asked for
+logs = set()  # the requested logs
 
 
 class _Refusal(logging.Handler):
-    """Raises what a backend would only note before another compiler takes its place."""
+    """Raises a failure that a backend would only log before another compiler replaces it."""
 
     def emit(self, record):
         message = record.getMessage()
@@ -55,12 +56,12 @@ class _Refusal(logging.Handler):
 
 _OPENVINO = "openvino.frontend.pytorch.torchdynamo"
 
-# For the backends that do so, the modules whose logs note it.
+# The modules that log it, for the backends that do so.
 _FALLING_BACK = {"openvino": [f"{_OPENVINO}.backend", f"{_OPENVINO}.execute"]}
 
 
 def load(backend):
-    """Imports a backend of torch.compile(). From here on it is the only one."""
+    """Imports a backend of torch.compile() that no other compiler may replace."""
     torch._dynamo.lookup_backend(backend)
     for name in _FALLING_BACK.get(backend, []):
         logger = logging.getLogger(name)
@@ -76,7 +77,7 @@ def _listen(logs):
         return
     global _is_listening
     _is_listening = True
-    os.environ.pop("TORCH_LOGS", None)  # it would win, and be seen by nobody
+    os.environ.pop("TORCH_LOGS", None)  # it would override the following
     torch._logging.set_logs(**wanted)
     for name, logger in list(logging.root.manager.loggerDict.items()):
         is_of_torch = name.split(".")[0] == "torch" and ".__" not in name
@@ -87,26 +88,26 @@ def _listen(logs):
 
 
 def watch(cache, wanted):
-    """To be called before anything is compiled. `cache`: the folder in which the compiler keeps what it
-    made; empty: the usual one. `wanted`: the names of logs to keep, besides those of notes: torch's, or
-    hlo and stablehlo, for what XLA compiled; xla: its device is to be there before anything runs."""
+    """To be called before anything is compiled. `cache`: the folder of the compiler's cache; empty: the usual
+    one. `wanted`: names of logs to keep besides those of notes: torch's, or hlo and stablehlo for the graphs
+    that XLA compiles; "xla" imports its device."""
     logs.update(wanted.split())
     if "xla" in logs:
         import_module("instr_xla")
     if cache:
         os.environ["TORCHINDUCTOR_CACHE_DIR"] = cache
     try:
-        import_module("torch._inductor.compile_fx")  # a cost of the first compilation in a process
+        import_module("torch._inductor.compile_fx")  # the first compilation is not to pay for it
     except Exception:
-        return  # a snippet that needs it says why
+        return  # a snippet that needs it reports the error
     _listen([*_NOTES, *logs])
 
 
-def _place_of(message):
-    found = _PLACES.findall(message) or _FRAMES.findall(message)[-1:]
-    if not found:
+def _find_place(message):
+    places = _PLACES.findall(message) or _FRAMES.findall(message)[-1:]
+    if not places:
         return "", 0
-    file, line = found[0]
+    file, line = places[0]
     for home in sorted(sys.path, key=len, reverse=True):
         if home and file.startswith(home + "/"):
             file = file[len(home) + 1 :]
@@ -114,38 +115,37 @@ def _place_of(message):
     return file, int(line)
 
 
+def _messages(log):
+    return [message for name, message in _listener.messages if name == log]
+
+
 def _notes(log):
-    """What a log said, by place: the first message, and how many there were."""
+    """Returns the first message of a log for each place, and their number."""
     notes = {}
-    for its, message in _listener.messages:
-        if its == log:
-            place = _place_of(message)
-            notes.setdefault(place, {"file": place[0], "line": place[1], "text": message, "count": 0})
-            notes[place]["count"] += 1
-    first = list(notes.values())[:MOST_NOTES]
-    return [{**note, "text": note["text"][:LONGEST_NOTE]} for note in first]
+    for message in _messages(log):
+        file, line = place = _find_place(message)
+        text = message[:MAX_NOTE_LENGTH]
+        notes.setdefault(place, {"file": file, "line": line, "text": text, "count": 0})["count"] += 1
+    return list(notes.values())[:MAX_NOTES]
 
 
 def _counters(all_counters):
     shown = {}
     for group, counts in all_counters.items():
         for name, count in counts.items():
-            name = " ".join(str(name).split())[:LONGEST_NAME]
-            its = shown.setdefault(str(group), {})
-            if isinstance(count, (int, float)) and len(its) < MOST_NAMES:
-                its[name] = count
+            name = " ".join(str(name).split())[:MAX_NAME_LENGTH]
+            shown_group = shown.setdefault(str(group), {})
+            if isinstance(count, (int, float)) and len(shown_group) < MAX_NAMES:
+                shown_group[name] = count
     return shown
 
 
 def _unlowered_by_openvino():
-    """The operators of its graphs that are in none of the parts that it runs, and how many there are."""
+    """Counts the operators of its graphs outside the parts that it runs."""
     execute = sys.modules.get(f"{_OPENVINO}.execute")
-    found = {}
-    for module in getattr(execute, "partitioned_modules", {}).values():
-        for node in module.graph.nodes:
-            if node.op == "call_function" and node.target is not operator.getitem:
-                found[str(node.target)] = found.get(str(node.target), 0) + 1
-    return found
+    modules = getattr(execute, "partitioned_modules", {}).values()
+    nodes = [node for module in modules for node in module.graph.nodes if node.op == "call_function"]
+    return Counter(str(node.target) for node in nodes if node.target is not operator.getitem)
 
 
 def _unlowered():
@@ -154,7 +154,7 @@ def _unlowered():
 
 
 def report():
-    """Names and values, one after the other; nothing if nothing has been compiled."""
+    """Returns names and values alternately; empty if nothing has been compiled."""
     graphs = sys.modules["__main__"].compiled_graphs()
     if not graphs:
         unlowered = _unlowered()  # by a device, without torch.compile()
@@ -170,16 +170,16 @@ def report():
         "guard_failures": sum(map(len, getattr(dynamo, "guard_failures", {}).values())),
     }
     if _is_listening:
-        numbers["recompilations"] = sum(log == "recompiles" for log, _ in _listener.messages)
+        numbers["recompilations"] = len(_messages("recompiles"))
     notes["counters"] = _counters(dynamo.counters)
-    notes["unlowered"] = dict(list(_unlowered().items())[:MOST_NAMES])
+    notes["unlowered"] = dict(list(_unlowered().items())[:MAX_NAMES])
     numbers["compiler"] = json.dumps(notes)
-    return [str(one) for pair in numbers.items() for one in pair]
+    return [str(item) for pair in numbers.items() for item in pair]
 
 
-def said(log):
-    """All messages of a log, or what XLA compiled."""
-    messages = [message for its, message in _listener.messages if its == log]
+def log_text(log):
+    """Returns the messages of a log, or the graphs that XLA compiled."""
+    messages = _messages(log)
     if log in ("hlo", "stablehlo"):
         graphs = getattr(sys.modules.get("instr_xla"), "graphs", [])
         messages = [graph[log == "stablehlo"] for graph in graphs]

@@ -1,12 +1,12 @@
-"""XLA's device: moving there, waiting for it, what it compiles, what it leaves to the CPU.
+"""XLA's device: moves values there, waits for it, and reports its graphs and unsupported operators.
 
-Imported by code that runs there, and only then: it imports torch_xla.
+Imported only by code that runs on it, since it imports torch_xla.
 """
 
 import os
 import sys
 
-os.environ["PJRT_DEVICE"] = "CPU"  # what the results name; on another machine its usual device is another
+os.environ["PJRT_DEVICE"] = "CPU"  # as results name it; the default depends on the machine
 
 import torch
 import torch_xla
@@ -14,15 +14,15 @@ import torch_xla.core.xla_model as xla_model
 import torch_xla.debug.metrics as metrics
 
 _library = torch_xla._XLAC
-_device = torch_xla.device()  # which autograd counts from here on
+_device = torch_xla.device()  # makes the device known to autograd
 _moved = []  # tensors and modules
 _waits = 0
-graphs = []  # (HLO, StableHLO) of what was compiled, if they are dumped
+graphs = []  # (HLO, StableHLO) of each compiled graph, if they are dumped
 
 
 def _move(value):
     if isinstance(value, (list, tuple)):
-        return type(value)(_move(one) for one in value)
+        return type(value)(_move(item) for item in value)
     if isinstance(value, torch.nn.Module):
         value = value.to(_device)
     elif isinstance(value, torch.Tensor):
@@ -35,17 +35,17 @@ def _move(value):
 
 
 def moved(*values):
-    """These on the device, once they are there."""
-    there = [_move(value) for value in values]
+    """Moves these to the device and waits for that."""
+    moved_values = [_move(value) for value in values]
     wait()
-    return there
+    return moved_values
 
 
 def wait(output=None):
-    """Has done what was called since the last time, of which something is left, and waits for that."""
+    """Runs the pending operators whose results are still referenced, and waits for them."""
     global _waits
     _waits += output is not None
-    if _waits == 2 and _is_dumped():  # the first call makes the gradients, to which later ones add
+    if _waits == 2 and _is_dumped():  # the first call makes the gradients, later ones add to them
         _keep(_pending(output))
     torch_xla.sync()
     xla_model.wait_device_ops()  # which sync(wait=True) does not
@@ -58,10 +58,10 @@ def _is_dumped():
 
 def _pending(output):
     tensors = [output]
-    for one in _moved:
-        its = [*one.parameters(), *one.buffers()] if isinstance(one, torch.nn.Module) else [one]
-        tensors += its + [tensor.grad for tensor in its]
-    tensors = [one for one in tensors if isinstance(one, torch.Tensor) and one.device.type == "xla"]
+    for value in _moved:
+        own = [*value.parameters(), *value.buffers()] if isinstance(value, torch.nn.Module) else [value]
+        tensors += own + [tensor.grad for tensor in own]
+    tensors = [value for value in tensors if isinstance(value, torch.Tensor) and value.device.type == "xla"]
     needed = _library._check_tensor_need_materialization(tensors)
     return [tensor for tensor, is_needed in zip(tensors, needed) if is_needed]
 
@@ -72,7 +72,7 @@ def _keep(outputs):
 
 
 def _watch_compiler():
-    """The backend of torch.compile() hands its graphs to this function."""
+    """Keeps the graphs that the backend of torch.compile() passes to this function."""
     compile_graph = _library._xla_warm_up_cache
 
     def watched(outputs, *more):
@@ -83,7 +83,7 @@ def _watch_compiler():
 
 
 def unlowered():
-    """The operators that XLA has no code for and the CPU ran, and how often; not the reading of a value."""
+    """Counts operators that the CPU ran since XLA has no code for them, except the reading of a value."""
     names = (name for name in metrics.counter_names() if name.startswith("aten::"))
     return {name: metrics.counter_value(name) for name in names if name != "aten::_local_scalar_dense"}
 
