@@ -34,7 +34,7 @@ Action warm_command(CommandLine& line);
 Action generate_command(CommandLine& line);
 Action help_command(CommandLine& line);
 
-// Of --history.
+// The help of --history.
 inline constexpr const char* kHistoryHelp =
     "the history (default: .instr_bench/history.db of the project)";
 

@@ -106,7 +106,7 @@ tl::expected<ExperimentArguments, Errors> with_file(ExperimentArguments options)
 }
 
 // "; 541 s, of which 216 s were timed"; empty if no experiment was left to run.
-std::string format_cost(const Ran& ran) {
+std::string format_cost(const ExperimentRunResult& ran) {
   auto added = std::span(ran.records).subspan(ran.were_there);
   if (added.empty()) return "";
   return fmt::format("; {:.0f} s, of which {:.0f} s were timed", ran.seconds, timed_seconds(added));
@@ -133,7 +133,7 @@ ExpectedStatus judge(const ExperimentArguments& options, const std::vector<Expec
   return is_bad ? kNotMeasured : kGood;
 }
 
-ExpectedStatus show(const ExperimentArguments& options, const Ran& ran,
+ExpectedStatus show(const ExperimentArguments& options, const ExperimentRunResult& ran,
                     const std::vector<ExpectedCode>& expected, bool is_interrupted) {
   const std::vector<ExperimentRecord>& records = ran.records;
   Document document = experiment_document(records, options.shows_each);

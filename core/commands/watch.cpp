@@ -82,7 +82,7 @@ std::string clock_now() {
   return fmt::format("{:02}:{:02}:{:02}", parts.tm_hour, parts.tm_min, parts.tm_sec);
 }
 
-// All *.toml in these paths and beside the files among them, and the users' sources they name.
+// Finds *.toml in these paths and beside the files among them, and the sources that these name.
 FileStamps stamp_files(const std::vector<fs::path>& paths, const std::vector<Variant>& variants) {
   FileStamps stamps;
   std::set<fs::path> folders;

@@ -29,13 +29,13 @@ constexpr const char* kAdvice = "name another file with --output, or remove this
 
 constexpr std::string_view kLineStart = "{\"model\":";
 
-// Its first line may be truncated anywhere.
+// The first line may be truncated anywhere.
 constexpr FileKind kExperimentsKind{
     "results of experiments", [](std::string_view start) {
       return kLineStart.starts_with(start.substr(0, kLineStart.size()));
     }};
 
-// Up to the end of the last whole line.
+// Cuts off a truncated last line.
 std::string_view whole_lines(std::string_view text) { return text.substr(0, text.rfind('\n') + 1); }
 
 struct Line {
@@ -45,7 +45,7 @@ struct Line {
 
 using OnRecord = std::function<std::string(const ExperimentRecord&)>;
 
-// Each line's record; `refuse` says why it is not allowed here (empty: it is).
+// Parses the lines. `refuse` returns the reason why a record is not allowed; empty: it is.
 Expected<std::vector<Line>> parse_lines(std::string_view text, const std::string& name,
                                         const OnRecord& refuse) {
   std::vector<Line> lines;
@@ -60,13 +60,13 @@ Expected<std::vector<Line>> parse_lines(std::string_view text, const std::string
   return lines;
 }
 
-std::vector<ExperimentRecord> records_of(std::vector<Line> lines) {
+std::vector<ExperimentRecord> take_records(std::vector<Line> lines) {
   std::vector<ExperimentRecord> records;
   for (Line& line : lines) records.push_back(std::move(line.record));
   return records;
 }
 
-// The file, opened for appending and locked against other runs.
+// Opens the file for appending, locked against other runs.
 Expected<Fd> open_alone(const fs::path& file) {
   Fd fd(::open(file.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
   if (!fd) return tl::unexpected(write_error(file, errno));
@@ -83,36 +83,36 @@ Expected<Fd> open_alone(const fs::path& file) {
   return fd;
 }
 
-// Why a record cannot be in the same file as the new ones; empty: it can.
-std::string mismatch(const ExperimentRecord& record, const std::set<std::string>& keys,
-                     const ExperimentSetting& setting) {
-  const ExperimentSetting& its = record.setting;
+// Returns the reason why a record cannot be in the same file as new ones; empty: it can.
+std::string find_mismatch(const ExperimentRecord& record, const std::set<std::string>& keys,
+                          const ExperimentSetting& setting) {
+  const ExperimentSetting& recorded = record.setting;
   if (!keys.contains(record.variant.key)) {
     return fmt::format("the file is of other experiments: `{}` is not one of these",
                        record.variant.key);
   }
-  if (its.libtorch != setting.libtorch) {
-    return fmt::format("this was measured with LibTorch {}, and now it is {}", its.libtorch,
+  if (recorded.libtorch != setting.libtorch) {
+    return fmt::format("this was measured with LibTorch {}, and now it is {}", recorded.libtorch,
                        setting.libtorch);
   }
-  if (its.repetitions != setting.repetitions ||
-      its.iterations_per_run != setting.iterations_per_run) {
+  if (recorded.repetitions != setting.repetitions ||
+      recorded.iterations_per_run != setting.iterations_per_run) {
     return "this was measured with a different number of runs or iterations";
   }
-  if (its.device_model != setting.device_model) {
-    return fmt::format("this was measured on another machine ({})", its.device_model);
+  if (recorded.device_model != setting.device_model) {
+    return fmt::format("this was measured on another machine ({})", recorded.device_model);
   }
   return "";
 }
 
-// The final ones of these variants, measured in this way; anything else but those is an error.
+// Returns the final lines. An error if a line is not of these variants and this setting.
 Expected<std::vector<Line>> final_lines(std::string_view text, const std::string& name,
                                         const std::vector<Variant>& variants,
                                         const ExperimentSetting& setting) {
   std::set<std::string> keys;
   for (const Variant& variant : variants) keys.insert(variant.key);
   auto lines = parse_lines(
-      text, name, [&](const ExperimentRecord& record) { return mismatch(record, keys, setting); });
+      text, name, [&](const ExperimentRecord& record) { return find_mismatch(record, keys, setting); });
   if (lines) std::erase_if(*lines, [](const Line& line) { return !is_final(line.record); });
   return lines;
 }
@@ -122,7 +122,7 @@ Expected<std::vector<Line>> final_lines(std::string_view text, const std::string
 Expected<std::vector<ExperimentRecord>> parse_experiments(std::string_view text,
                                                           const std::string& name) {
   return parse_lines(whole_lines(text), name, [](const ExperimentRecord&) { return ""; })
-      .map(records_of);
+      .map(take_records);
 }
 
 bool are_experiments(std::string_view text) { return text.starts_with(kLineStart); }
@@ -132,14 +132,14 @@ Expected<std::vector<ExperimentRecord>> whole_experiments(std::string_view text,
                                                           Incomplete incomplete) {
   auto records = parse_experiments(text, name);
   if (!records) return records;
-  if (records->empty()) return tl::unexpected(Error{{name}, "there are no experiments", ""});
+  if (records->empty()) return fail_at({name}, "there are no experiments");
   const std::size_t experiments = records->back().experiments;
   if (records->size() >= experiments || incomplete == Incomplete::kAllowed) return records;
-  return tl::unexpected(Error{{name},
-                              fmt::format("these results are incomplete: {} of {}", records->size(),
-                                          format_plural(experiments, "experiment")),
-                              "give the same `instr_bench experiment` again, which goes on, or add "
-                              "--allow-incomplete"});
+  return fail_at({name},
+                 fmt::format("these results are incomplete: {} of {}", records->size(),
+                             format_plural(experiments, "experiment")),
+                 "run the same `instr_bench experiment` again, which goes on, or add "
+                 "--allow-incomplete");
 }
 
 Expected<void> ExperimentLog::check(const fs::path& file) {
@@ -167,7 +167,7 @@ Expected<ExperimentLog> ExperimentLog::open(const fs::path& path,
     return tl::unexpected(write_error(file, errno));
   }
   ExperimentLog log(AppendFile(std::move(fd), path));
-  log.records_ = records_of(std::move(lines));
+  log.records_ = take_records(std::move(lines));
   return log;
 }
 
@@ -205,7 +205,7 @@ Expected<void> ExperimentLog::finish() { return file_.append(""); }
 
 namespace {
 
-// Of at least one.
+// `experiments` is not empty.
 ResultSet make_result_set(std::string name, const std::vector<ExperimentRecord>& experiments) {
   ResultSet set{std::move(name), {}, {}};
   const ExperimentRecord& first = experiments.front();

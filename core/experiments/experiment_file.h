@@ -1,5 +1,5 @@
-// The results file of experiments: a line each, written as it ends, so that a killed run can be
-// resumed.
+// The results file of experiments: a line each, written when the experiment ends, so that a killed
+// run can be resumed.
 #pragma once
 
 #include <filesystem>
@@ -16,50 +16,48 @@
 
 namespace instr {
 
-// All whole lines of such a file's text. An error names the line that is not an experiment.
+// Parses the whole lines of a file. An error names the line that is not an experiment.
 Expected<std::vector<ExperimentRecord>> parse_experiments(std::string_view text,
                                                           const std::string& name);
 
-// Whether a file with this text is one, of at least one experiment.
+// Returns whether the text is that of a file with at least one experiment.
 bool are_experiments(std::string_view text);
 
-// The same of a run that has finished, unless it need not have.
+// Parses a file. An error if the run did not finish, unless that is allowed.
 Expected<std::vector<ExperimentRecord>> whole_experiments(std::string_view text,
                                                           const std::string& name,
                                                           Incomplete incomplete);
 
-// Reads a results file, or a file of experiments, measured under what their settings say: their
-// metrics may differ from run to run.
+// Reads a results file or a file of experiments, whose metrics may differ from run to run.
 Expected<ResultSet> read_any_result_set(const std::filesystem::path& file, std::string name,
                                         Incomplete incomplete = Incomplete::kRefused);
 
 class ExperimentLog {
  public:
-  // Whether the file can be written and holds nothing else; open() checks this, too.
+  // An error if the file cannot be written or holds something else; open() checks this, too.
   static Expected<void> check(const std::filesystem::path& file);
 
   // Opens the file, which may already exist: a truncated last line is removed, and so are results
-  // that are not final (is_final). Errors: a line that is not an experiment, one whose key is not
-  // in `variants`, one measured in another way; another run that has the file open.
+  // that are not final (is_final). Errors: a line that is not an experiment, whose key is not in
+  // `variants`, or that was measured with other settings; another run that has the file open.
   static Expected<ExperimentLog> open(const std::filesystem::path& path,
                                       const std::vector<Variant>& variants,
                                       const ExperimentSetting& setting);
 
-  // Appends what a file of the same kind has and this one lacks, of these variants; results that
-  // are not final and a truncated last line are left there. Another run may be writing to that.
-  // Errors as of open().
+  // Appends the final results of these variants that another file has and this file lacks. Another
+  // run may be writing to that file. Errors as of open().
   Expected<void> take_in(const std::filesystem::path& part, const std::vector<Variant>& variants,
                          const ExperimentSetting& setting);
 
-  // The records in the file, and those that could not be written to it.
+  // The records in the file, and those that could not be written.
   const std::vector<ExperimentRecord>& records() const { return records_; }
 
-  // The variants that the file lacks, in their order.
+  // Returns the variants that the file lacks, in the given order.
   std::vector<Variant> missing(const std::vector<Variant>& variants) const;
 
-  // Writes a line, entirely or not at all; what could not be written is written by the next call.
+  // Writes a line, entirely or not at all; the next call writes a line that could not be written.
   Expected<void> append(ExperimentRecord record);
-  // Writes what could not be written before. An error if that fails again.
+  // Writes the lines that could not be written before. An error if that fails again.
   Expected<void> finish();
   // The number of results that are not in the file.
   std::size_t unwritten() const { return file_.kept(); }

@@ -20,13 +20,13 @@ constexpr std::size_t kMaxTextLength = 100;  // in a cell
 const DocumentCell kNothing{"-", Tone::kDim};
 
 // An experiment's name as in a table of one column.
-std::string title_of(const ExperimentRecord& record) {
+std::string format_title(const ExperimentRecord& record) {
   const VariantName name = name_variant(record.variant);
   return name.full + ", " + name.column;
 }
 
-DocumentRow row_of(const ExperimentRecord& record, std::vector<DocumentCell> cells) {
-  cells.insert(cells.begin(), text_cell(record.variant.key, title_of(record)));
+DocumentRow make_row(const ExperimentRecord& record, std::vector<DocumentCell> cells) {
+  cells.insert(cells.begin(), text_cell(record.variant.key, format_title(record)));
   return {.cells = std::move(cells)};
 }
 
@@ -140,7 +140,7 @@ std::vector<Kind> kinds() {
            }}};
 }
 
-DocumentTable findings_of(const Kind& kind, const std::vector<AgainstEager>& all) {
+DocumentTable collect_findings(const Kind& kind, const std::vector<AgainstEager>& all) {
   std::vector<std::pair<double, const AgainstEager*>> bad;
   for (const AgainstEager& one : all) {
     if (auto badness = kind.badness(one)) bad.emplace_back(*badness, &one);
@@ -151,7 +151,7 @@ DocumentTable findings_of(const Kind& kind, const std::vector<AgainstEager>& all
   table.title = kind.title;
   for (std::size_t i = 0; i < std::min(bad.size(), kMaxFindings); ++i) {
     const AgainstEager& one = *bad[i].second;
-    table.rows.push_back(row_of(*one.record, kind.cells(one)));
+    table.rows.push_back(make_row(*one.record, kind.cells(one)));
   }
   if (bad.size() > kMaxFindings) {
     table.rows.back().lines = fmt::format("and {} more\n", bad.size() - kMaxFindings);
@@ -161,11 +161,11 @@ DocumentTable findings_of(const Kind& kind, const std::vector<AgainstEager>& all
 
 }  // namespace
 
-std::vector<DocumentTable> findings_among(const std::vector<ExperimentRecord>& records) {
-  const std::vector<AgainstEager> all = against_eager(records);
+std::vector<DocumentTable> find_findings(const std::vector<ExperimentRecord>& records) {
+  const std::vector<AgainstEager> all = compare_with_eager(records);
   std::vector<DocumentTable> tables;
   for (const Kind& kind : kinds()) {
-    DocumentTable table = findings_of(kind, all);
+    DocumentTable table = collect_findings(kind, all);
     if (!table.rows.empty()) tables.push_back(std::move(table));
   }
   return tables;
@@ -175,14 +175,14 @@ DocumentTable each_experiment_table(const std::vector<ExperimentRecord>& records
   DocumentTable table =
       table_of("experiment", {"time", "speed-up", "compile time", "memory saved", "code"});
   table.stacked_title = "by experiment:";
-  for (const AgainstEager& one : against_eager(records)) {
+  for (const AgainstEager& one : compare_with_eager(records)) {
     if (one.is_eager()) continue;
     const auto& times = one.record->per_iter_times;
     const auto time = times.empty() ? std::nullopt : std::optional(median(times));
     DocumentCell code = text_cell(to_string(one.record->code));
     code.tone = one.has_passed() ? Tone::kGood : Tone::kWarning;
     table.rows.push_back(
-        row_of(*one.record, {seconds_cell(time), speedup_cell(one), seconds_cell(one.compile_time),
+        make_row(*one.record, {seconds_cell(time), speedup_cell(one), seconds_cell(one.compile_time),
                              memory_cell(one), std::move(code)}));
   }
   return table;

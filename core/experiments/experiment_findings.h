@@ -1,5 +1,5 @@
-// What a person should look at among experiments: what became slower, compiles long, takes more
-// memory or is wrong. And a line for each experiment. Pure.
+// The experiments that a person should look at: slower than eager, long to compile, large or wrong.
+// Pure.
 #pragma once
 
 #include <string>
@@ -17,7 +17,7 @@ inline constexpr double kMinMemoryRatio = 0.9;   // eager's peak over its own
 inline constexpr std::size_t kMaxFindings = 20;  // of a kind; of more, the worst and their number
 
 // A table for each kind of which there is any, the worst first.
-std::vector<DocumentTable> findings_among(const std::vector<ExperimentRecord>& records);
+std::vector<DocumentTable> find_findings(const std::vector<ExperimentRecord>& records);
 
 // A row for each experiment but eager's: its time, the speed-up with its interval and p-value, ...
 DocumentTable each_experiment_table(const std::vector<ExperimentRecord>& records);

@@ -30,9 +30,8 @@ std::uint64_t nanoseconds(const Json& seconds) {
   return static_cast<std::uint64_t>(std::llround(seconds.get<double>() * kNanoseconds));
 }
 
-// The times by operator as a member of an experiment's line: `operators`, a list of {"name",
-// "on_device", "calls", "self_time", "total_time"}, in seconds of one iteration. Left out if there
-// are none.
+// Adds `operators` to a line: a list of {"name", "on_device", "calls", "self_time", "total_time"},
+// with times in seconds of one iteration.
 void add_operators(Json& line, const std::vector<OperatorTime>& operators) {
   for (const OperatorTime& one : operators) {
     line[kOperators].push_back({{"name", one.name},
@@ -60,9 +59,9 @@ std::vector<OperatorTime> parse_operators(const Json& line) {
 
 constexpr double kNanosecond = 1e-9;
 constexpr std::size_t kMaxOperators = 10;  // in a line; --dump=profile has all
-const std::string kBehindKind = ": ";      // in a failed one's reason
+const std::string kBehindKind = ": ";      // in the reason of a failure
 
-// The names and factors, in a line, of an experiment's metrics.
+// The name of a metric in a line, and the factor to its unit there.
 struct MetricName {
   const char* metric;
   const char* name;
@@ -90,7 +89,7 @@ constexpr std::pair<ExperimentState, const char*> kStates[] = {
     {ExperimentState::kFailed, "failed"},
     {ExperimentState::kSkipped, "skipped"}};
 
-// The definition's file names the suite; the rest of the key, the model.
+// The definition's file is the suite, and the rest of the key the model.
 Json model_json(const Variant& variant) {
   std::string name = variant.label;
   for (const auto& [param, value] : variant.params) {

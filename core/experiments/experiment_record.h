@@ -1,5 +1,5 @@
-// Experiments: the product of the axes (core/definitions/axes.h) over the definitions. The result
-// of each, and its line in a results file.
+// The result of an experiment: a variant from the product of the axes (core/definitions/axes.h) over
+// the definitions. A line in a results file.
 #pragma once
 
 #include <cstdint>
@@ -16,10 +16,10 @@
 
 namespace instr {
 
-// With the eager ones that others are compared with.
+// Adds eager, which the other backends are compared with.
 Selection with_eager(Selection selection);
 
-// How a line was measured, so that a run does not resume a file measured in another way.
+// The settings of a line: a run does not resume a file that was measured with others.
 struct ExperimentSetting {
   int repetitions = 0;                    // timed runs
   std::optional<int> iterations_per_run;  // absent: as many as fill a run's minimum time
@@ -31,37 +31,36 @@ struct ExperimentSetting {
 
 enum class ExperimentState { kMeasured, kFailed, kSkipped };
 
-// One line of results.jsonl.
+// A line of results.jsonl.
 struct ExperimentRecord {
   Variant variant;  // as given by its key, with the definition's file
   ExperimentSetting setting;
   ExperimentState state = ExperimentState::kMeasured;
-  std::string reason;                      // of what is not measured: "crashed: SIGSEGV"
-  std::optional<FailureKind> failure;      // of a failed one: what its reason begins with
+  std::string reason;                      // if it is not measured: "crashed: SIGSEGV"
+  std::optional<FailureKind> failure;      // if it failed: the beginning of the reason
   std::vector<double> total_times;         // seconds of each run
   std::vector<double> per_iter_times;      // the same per iteration
   std::uint64_t iterations = 0;            // of a run
-  std::map<std::string, double> metrics;   // all others, by their names in the line
+  std::map<std::string, double> metrics;   // other metrics, by their names in the line
   std::optional<CompilerReport> compiler;  // of a compiler of whole functions
-  std::vector<OperatorTime> operators;     // with --profile: those with the most time in themselves
+  std::vector<OperatorTime> operators;     // with --profile: those with the highest self times
   VerificationCode code = VerificationCode::kVerifierSkipped;
   std::string code_reason;
   std::string timestamp;  // UTC; empty for a new record
-  std::size_t experiments =
-      0;  // of its run, which is complete once the file has so many; 0: unknown
+  std::size_t experiments = 0;  // in the complete file; 0: unknown
 };
 
 ExperimentRecord record_of(const Measurement& measurement, const ExperimentSetting& setting);
 
-// The inverse of record_of, as far as the record goes: times, memory, verification.
+// Converts a record back, with the times, memory and verification that it has.
 Measurement measurement_of(const ExperimentRecord& record);
 
 nlohmann::ordered_json to_json(const ExperimentRecord& record);
 
-// Whether measuring it again would give the same. Unknown if its worker was lost.
+// Returns false if the worker was lost: measuring again may give a result.
 bool is_final(const ExperimentRecord& record);
 
-// The inverse. An error, without a place, if the line is not from to_json.
+// Parses a line that to_json made. Errors have no place.
 Expected<ExperimentRecord> parse_experiment(std::string_view line);
 
 }  // namespace instr

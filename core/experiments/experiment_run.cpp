@@ -24,25 +24,20 @@ namespace fs = std::filesystem;
 
 constexpr const char* kPartEnding = ".jsonl";
 
-std::string entry_of(const Fingerprint::Entries& entries, const std::string& name) {
-  for (const auto& [known, value] : entries) {
-    if (known == name) return value;
+Expected<ExperimentSetting> make_setting(const MeasureConfig& config, Session& session,
+                                         std::stop_token stop) {
+  TRY_ASSIGN(const auto fingerprint, session.fingerprint(stop));
+  ExperimentSetting setting{config.repetitions, config.iterations, session.libtorch().version, ""};
+  for (const auto& [name, value] : fingerprint.machine) {
+    if (name == "cpu_model") setting.device_model = value;
   }
-  return "";
+  return setting;
 }
 
-Expected<ExperimentSetting> setting_of(const MeasureConfig& config, Session& session,
-                                       std::stop_token stop) {
-  return session.fingerprint(stop).map([&](const Fingerprint& found) {
-    return ExperimentSetting{config.repetitions, config.iterations, session.libtorch().version,
-                             entry_of(found.machine, "cpu_model")};
-  });
-}
+// Returns the folder for results of experiments that are run one by one.
+fs::path parts_folder(const fs::path& results) { return fs::path(results).replace_extension("parts"); }
 
-// Where the results of experiments that are run one by one are.
-fs::path parts_of(const fs::path& results) { return fs::path(results).replace_extension("parts"); }
-
-std::vector<fs::path> files_in(const fs::path& folder) {
+std::vector<fs::path> list_parts(const fs::path& folder) {
   std::vector<fs::path> files;
   std::error_code ignored;
   for (const auto& entry : fs::directory_iterator(folder, ignored)) {
@@ -58,17 +53,15 @@ struct Task {
   fs::path file;
 };
 
-Expected<Task> task_of(const ExperimentRun& run, const std::vector<Variant>& all) {
+Expected<Task> make_task(const ExperimentRun& run, const std::vector<Variant>& all) {
   if (!run.only) return Task{all, run.results};
   std::vector<std::string> keys;
   for (const Variant& one : all) {
     if (one.key == *run.only) {
-      const fs::path folder = parts_of(run.results);
+      const fs::path folder = parts_folder(run.results);
       const fs::path file = folder / (make_file_name(one.key) + kPartEnding);
-      return make_output_folder(folder, "name another place with --output or --output-dir")
-          .map([&] {
-            return Task{{one}, file};
-          });
+      TRY(make_output_folder(folder, "name another place with --output or --output-dir"));
+      return Task{{one}, file};
     }
     keys.push_back(one.key);
   }
@@ -76,18 +69,18 @@ Expected<Task> task_of(const ExperimentRun& run, const std::vector<Variant>& all
               did_you_mean(*run.only, keys));
 }
 
-// Opened, with what was run one by one.
+// Opens the file, and takes in experiments that were run one by one.
 Expected<ExperimentLog> open_log(const ExperimentRun& run, const Task& task,
                                  const ExperimentSetting& setting, Progress& progress) {
   auto log = ExperimentLog::open(task.file, task.variants, setting);
   if (!log || run.only) return log;
   const std::size_t before = log->records().size();
-  for (const fs::path& part : files_in(parts_of(run.results))) {
+  for (const fs::path& part : list_parts(parts_folder(run.results))) {
     TRY(log->take_in(part, task.variants, setting));
   }
   if (const std::size_t taken = log->records().size() - before; taken != 0) {
     progress.note(fmt::format("{} taken from {}", format_plural(taken, "result"),
-                              parts_of(run.results).string()));
+                              parts_folder(run.results).string()));
   }
   return log;
 }
@@ -102,7 +95,7 @@ void add(ExperimentRecord record, ExperimentLog& log, Progress& progress) {
 
 }  // namespace
 
-Expected<Ran> measure_experiments(const ExperimentRun& run, const std::vector<Variant>& all,
+Expected<ExperimentRunResult> measure_experiments(const ExperimentRun& run, const std::vector<Variant>& all,
                                   std::stop_token stop) {
   auto begin = std::chrono::steady_clock::now();
   Progress progress(run.progress);
@@ -116,12 +109,11 @@ Expected<Ran> measure_experiments(const ExperimentRun& run, const std::vector<Va
     add(std::move(record), *log, progress);
     progress.finished(measurement);
   };
-  TRY_ASSIGN(auto task, task_of(run, all));
-  auto writable =
-      ExperimentLog::check(task.file).and_then([&run] { return make_folders(run.measure); });
-  if (!writable) return tl::unexpected(writable.error());
+  TRY_ASSIGN(auto task, make_task(run, all));
+  TRY(ExperimentLog::check(task.file));
+  TRY(make_folders(run.measure));
   TRY_ASSIGN(auto session, Session::open(run.measure, events, stop));
-  TRY_ASSIGN(setting, setting_of(run.measure, session, stop));
+  TRY_ASSIGN(setting, make_setting(run.measure, session, stop));
   TRY_ASSIGN(log, open_log(run, task, *setting, progress));
   const std::size_t were_there = log->records().size();
   auto rest = log->missing(task.variants);
@@ -133,7 +125,7 @@ Expected<Ran> measure_experiments(const ExperimentRun& run, const std::vector<Va
   const std::size_t unwritten = log->finish() ? 0 : log->unwritten();
   if (!finished && !stop.stop_requested()) return tl::unexpected(finished.error());
   std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
-  return Ran{log->records(), were_there, took.count(), unwritten};
+  return ExperimentRunResult{log->records(), were_there, took.count(), unwritten};
 }
 
 }  // namespace instr

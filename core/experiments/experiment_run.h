@@ -1,4 +1,4 @@
-// Runs the experiments that a results file, and what was run one by one beside it, lack.
+// Runs the experiments that a results file lacks.
 #pragma once
 
 #include <cstddef>
@@ -16,25 +16,25 @@
 namespace instr {
 
 // The records in the file, old and new.
-struct Ran {
+struct ExperimentRunResult {
   std::vector<ExperimentRecord> records;
-  std::size_t were_there = 0;  // the first ones
-  double seconds = 0;          // taken by the others, with compiling
-  std::size_t unwritten = 0;   // not in the file
+  std::size_t were_there = 0;  // the first records
+  double seconds = 0;          // that the other records took, with compiling
+  std::size_t unwritten = 0;   // records that are not in the file
 };
 
 struct ExperimentRun {
   MeasureConfig measure;
   std::filesystem::path results;
-  // The key of the one that is run; its result goes into a file of its own, which later runs of all
+  // The key of the only experiment to run. Its result goes to a file of its own, which later runs
   // take in.
   std::optional<std::string> only;
   bool collects_counters = false;  // of torch.compile(), all
   ProgressOptions progress;
 };
 
-// Of `all`, or of them only the one that is named.
-Expected<Ran> measure_experiments(const ExperimentRun& run, const std::vector<Variant>& all,
+// Measures the experiments that are missing, or only the one that is named.
+Expected<ExperimentRunResult> measure_experiments(const ExperimentRun& run, const std::vector<Variant>& all,
                                   std::stop_token stop);
 
 }  // namespace instr

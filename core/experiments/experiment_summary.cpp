@@ -44,7 +44,7 @@ bool is_measured(const ExperimentRecord& record) {
   return record.state == ExperimentState::kMeasured;
 }
 
-// Its code, or, of what is right but could not be measured, how that failed.
+// Returns the code or, for a correct result that could not be measured, the failure.
 std::string failure_or_code(const ExperimentRecord& record) {
   const bool is_right = record.code == VerificationCode::kPass && record.failure;
   return is_right ? to_string(*record.failure) : to_string(record.code);
@@ -65,7 +65,7 @@ void add(const AgainstEager& one, Collected& to) {
   if (one.compile_time) to.compile_times.push_back(*one.compile_time);
 }
 
-// Besides the number of threads, which is not in the order of its text.
+// The number of threads is separate, since it is ordered as a number.
 constexpr const char* kGroupAxes[] = {"device", "test", "dtype", "shapes"};
 
 using SummaryKey = std::tuple<ExperimentGroup, Language, Backend>;
@@ -77,7 +77,7 @@ SummaryKey summary_key(const ExperimentRecord& record) {
   return {std::move(group), variant.language, variant.backend};
 }
 
-// How often each is the fastest.
+// Counts how often each backend is the fastest.
 void count_fastest(const std::vector<AgainstEager>& all,
                    std::map<SummaryKey, Collected>& collected) {
   std::map<std::pair<std::string, Benchmark>, std::vector<const ExperimentRecord*>> rivals;
@@ -123,7 +123,7 @@ std::vector<std::string> parts_of(const ExperimentGroup& group) {
   return parts;
 }
 
-// Of each one's group: the parts that are not the same for all. "timm train amp"
+// Returns the parts of each group's name that are not common to all: "timm train amp".
 std::vector<std::string> group_names(const std::vector<ExperimentSummary>& summaries) {
   std::vector<std::vector<std::string>> all;
   for (const ExperimentSummary& one : summaries) all.push_back(parts_of(one.group));
@@ -164,7 +164,7 @@ bool AgainstEager::has_passed() const {
   return is_measured(*record) && (is_eager() || record->code == VerificationCode::kPass);
 }
 
-std::vector<AgainstEager> against_eager(std::span<const ExperimentRecord> records) {
+std::vector<AgainstEager> compare_with_eager(std::span<const ExperimentRecord> records) {
   std::map<std::string, const ExperimentRecord*> by_key;
   for (const ExperimentRecord& record : records) by_key[record.variant.key] = &record;
   std::vector<AgainstEager> all;
@@ -188,7 +188,7 @@ std::string suite_of(const ExperimentRecord& record) {
 }
 
 std::vector<ExperimentSummary> summarize_experiments(const std::vector<ExperimentRecord>& records) {
-  const std::vector<AgainstEager> all = against_eager(records);
+  const std::vector<AgainstEager> all = compare_with_eager(records);
   std::map<SummaryKey, Collected> collected;
   for (const AgainstEager& one : all) {
     Collected& to = collected[summary_key(*one.record)];
@@ -256,7 +256,7 @@ Document experiment_document(const std::vector<ExperimentRecord>& records, bool 
   if (shows_each) document.tables.push_back(each_experiment_table(records));
   document.tables.push_back(experiment_table(summarize_experiments(records)));
   add_records(document, document.tables.front());
-  for (DocumentTable& table : findings_among(records)) document.tables.push_back(std::move(table));
+  for (DocumentTable& table : find_findings(records)) document.tables.push_back(std::move(table));
   document.notes = {{.kind = DocumentNote::Kind::kConclusion, .text = experiment_line(records)}};
   return document;
 }

@@ -14,31 +14,31 @@
 
 namespace instr {
 
-// An experiment beside that of eager.
+// An experiment, compared with that of eager.
 struct AgainstEager {
   const ExperimentRecord* record = nullptr;
-  const ExperimentRecord* eager = nullptr;  // null: there is none that was measured
-  // Of what was measured and has passed, against eager.
+  const ExperimentRecord* eager = nullptr;  // null: not measured
+  // Nothing unless both were measured and this one has passed.
   std::optional<Speedup> speedup;
-  std::optional<double> memory_ratio;  // eager's peak over its own
+  std::optional<double> memory_ratio;  // eager's peak over this one's
   std::optional<double> compile_time;  // seconds
 
   bool is_eager() const { return record->variant.backend == Backend::kEager; }
-  bool has_passed() const;  // measured, and right: only then are its figures worth something
+  bool has_passed() const;  // measured, and verified as PASS
 };
 
-// In the order of keys, each once; skipped ones are left out. Points into `records`.
-std::vector<AgainstEager> against_eager(std::span<const ExperimentRecord> records);
+// Compares experiments with eager, in the order of keys, without skipped ones. The result points into
+// `records`.
+std::vector<AgainstEager> compare_with_eager(std::span<const ExperimentRecord> records);
 
-// The name of the file that it is defined in.
+// The name of the definition's file.
 std::string suite_of(const ExperimentRecord& record);
 
-// What the experiments of one row have in common besides the backend. Figures of another test, type
-// or number of threads are no answer to the same question, so that no mean is taken across them.
+// The common properties of the experiments in one row, besides the backend. No mean is taken across
+// tests, data types or numbers of threads.
 struct ExperimentGroup {
   std::string suite;
-  // What they have on each of kGroupAxes, in that order.
-  std::vector<std::string> values;
+  std::vector<std::string> values;  // on each of kGroupAxes
   int threads = 1;
 
   auto operator<=>(const ExperimentGroup&) const = default;
@@ -48,20 +48,18 @@ struct ExperimentSummary {
   ExperimentGroup group;
   Language language = Language::kCpp;
   Backend backend = Backend::kEager;
-  std::size_t requested = 0;  // experiments that were not skipped
-  std::size_t measured = 0;   // of these
-  std::size_t passed = 0;     // of these measured and verified as PASS
-  std::size_t fastest = 0;    // fastest_of() those that more than one backend works for
-  // Geometric means over those that passed: how much faster than eager per iteration, and how
-  // many times less memory its tensors take.
+  std::size_t requested = 0;  // not skipped
+  std::size_t measured = 0;
+  std::size_t passed = 0;   // measured, and verified as PASS
+  std::size_t fastest = 0;  // among the backends that work for the benchmark
+  // Means over the experiments that passed; of the ratios to eager geometric means.
   std::optional<double> speedup;
   std::optional<double> memory_ratio;
-  std::optional<double> compile_time;  // mean of those that passed, seconds
-  // Of those that did not pass, how many have which code, or failed how; eager has none.
-  std::map<std::string, std::size_t> not_passed;
+  std::optional<double> compile_time;             // seconds
+  std::map<std::string, std::size_t> not_passed;  // by code or failure, not of eager
 };
 
-// By group, language and backend, in the order of kBackends.
+// Summarizes by group, language and backend, in the order of kBackends.
 std::vector<ExperimentSummary> summarize_experiments(const std::vector<ExperimentRecord>& records);
 
 // A row for each summary, below what distinguishes its group from others.
@@ -70,7 +68,7 @@ DocumentTable experiment_table(const std::vector<ExperimentSummary>& summaries);
 // "12 experiments: 10 measured, 1 failed, 1 skipped"
 std::string experiment_line(const std::vector<ExperimentRecord>& records);
 
-// Seconds in the runs that were timed.
+// Returns the seconds in the timed runs.
 double timed_seconds(std::span<const ExperimentRecord> records);
 
 // A summary by backend (with `shows_each` after a row for each experiment), what to look at, and

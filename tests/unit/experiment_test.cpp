@@ -216,7 +216,7 @@ TEST(ExperimentFindings, ListWhatIsSlowLargeOrWrong) {
   };
   const auto titles = [&] {
     std::string text;
-    for (const DocumentTable& table : findings_among(records)) {
+    for (const DocumentTable& table : find_findings(records)) {
       text += table.title + ":";
       for (const DocumentRow& row : table.rows) text += " " + row.cells[0].text;
       text += "\n";
@@ -246,7 +246,7 @@ TEST(ExperimentFindings, AreTheWorstOfMany) {
     records.push_back(record(measured(label + "/frozen" + end, {time, time + 1, time + 2, time + 3},
                                       1, VerificationCode::kPass)));
   }
-  const auto findings = findings_among(records);
+  const auto findings = find_findings(records);
   ASSERT_EQ(findings.size(), 1u);
   EXPECT_EQ(findings[0].rows.size(), kMaxFindings);
   EXPECT_EQ(findings[0].rows[0].cells[0].text, "m24, frozen");
@@ -257,9 +257,9 @@ TEST(ExperimentFindings, NameTheOperatorsThatWereNotLowered) {
   const std::string key = "m/py/openxla/forward/t1/cpu";
   ExperimentRecord one = record(measured(key, {4}, 1, VerificationCode::kPass));
   one.compiler = CompilerReport{};
-  EXPECT_TRUE(findings_among({one}).empty());
+  EXPECT_TRUE(find_findings({one}).empty());
   one.compiler->unlowered = {{"aten::_unique2", 4}, {"aten::nonzero", 2}};
-  const auto findings = findings_among({one});
+  const auto findings = find_findings({one});
   ASSERT_EQ(findings.size(), 1u);
   EXPECT_EQ(findings[0].title, "operators that the compiler left to LibTorch");
   EXPECT_EQ(findings[0].rows[0].cells[1].text, "aten::_unique2, aten::nonzero");

@@ -37,8 +37,7 @@ struct OptionInfo {
   std::string group;                 // the heading under which it is listed
   std::vector<std::string> choices;  // the valid values; empty: any
 
-  // Whether the option, in this form, takes the next word as its value: "--jobs" and "-j" do,
-  // "--jobs=3" and "-j3" do not.
+  // Returns whether the next word is the value: after "--jobs" and "-j", not "--jobs=3" and "-j3".
   bool takes_next(std::string_view word) const;
 };
 

@@ -11,7 +11,7 @@ namespace instr {
 
 // --jobs, --no-cache.
 void declare_jobs(CommandLine& line, ToolConfig& tools);
-// The same and --libtorch, --compiler, --python.
+// --libtorch, --compiler, --python, --jobs, --no-cache.
 void declare_tools(CommandLine& line, ToolConfig& tools);
 void declare_build(CommandLine& line, std::optional<std::filesystem::path>& build);
 

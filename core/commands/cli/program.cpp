@@ -48,7 +48,7 @@ Error unknown_command(const std::string& word) {
           advice + fmt::format("to select benchmarks, write --filter={}", word)};
 }
 
-// Whether a word before `--` is this option.
+// Looks for an option before `--`.
 bool asks_for(const Words& words, std::string_view option, std::string_view letter = {}) {
   const auto end = std::find(words.begin(), words.end(), "--");
   return std::any_of(words.begin(), end, [&](const std::string& word) {

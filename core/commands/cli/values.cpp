@@ -15,7 +15,7 @@ std::string list_of(const std::vector<std::string>& words) {
 
 namespace {
 
-// Whether the whole text is a number, which is stored.
+// Parses a number that is the whole text. Returns false if it is not.
 template <class T>
 bool parse_whole(const std::string& text, T& number) {
   const char* end = text.data() + text.size();
