@@ -111,8 +111,9 @@ Expected<std::vector<Line>> final_lines(std::string_view text, const std::string
                                         const ExperimentSetting& setting) {
   std::set<std::string> keys;
   for (const Variant& variant : variants) keys.insert(variant.key);
-  auto lines = parse_lines(
-      text, name, [&](const ExperimentRecord& record) { return find_mismatch(record, keys, setting); });
+  auto lines = parse_lines(text, name, [&](const ExperimentRecord& record) {
+    return find_mismatch(record, keys, setting);
+  });
   if (lines) std::erase_if(*lines, [](const Line& line) { return !is_final(line.record); });
   return lines;
 }

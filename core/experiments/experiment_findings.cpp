@@ -182,8 +182,8 @@ DocumentTable each_experiment_table(const std::vector<ExperimentRecord>& records
     DocumentCell code = text_cell(to_string(one.record->code));
     code.tone = one.has_passed() ? Tone::kGood : Tone::kWarning;
     table.rows.push_back(
-        make_row(*one.record, {seconds_cell(time), speedup_cell(one), seconds_cell(one.compile_time),
-                             memory_cell(one), std::move(code)}));
+        make_row(*one.record, {seconds_cell(time), speedup_cell(one),
+                               seconds_cell(one.compile_time), memory_cell(one), std::move(code)}));
   }
   return table;
 }

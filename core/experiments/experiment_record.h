@@ -1,5 +1,5 @@
-// The result of an experiment: a variant from the product of the axes (core/definitions/axes.h) over
-// the definitions. A line in a results file.
+// The result of an experiment: a variant from the product of the axes (core/definitions/axes.h)
+// over the definitions. A line in a results file.
 #pragma once
 
 #include <cstdint>
@@ -46,7 +46,7 @@ struct ExperimentRecord {
   std::vector<OperatorTime> operators;     // with --profile: those with the highest self times
   VerificationCode code = VerificationCode::kVerifierSkipped;
   std::string code_reason;
-  std::string timestamp;  // UTC; empty for a new record
+  std::string timestamp;        // UTC; empty for a new record
   std::size_t experiments = 0;  // in the complete file; 0: unknown
 };
 

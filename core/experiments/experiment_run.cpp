@@ -35,7 +35,9 @@ Expected<ExperimentSetting> make_setting(const MeasureConfig& config, Session& s
 }
 
 // Returns the folder for results of experiments that are run one by one.
-fs::path parts_folder(const fs::path& results) { return fs::path(results).replace_extension("parts"); }
+fs::path parts_folder(const fs::path& results) {
+  return fs::path(results).replace_extension("parts");
+}
 
 std::vector<fs::path> list_parts(const fs::path& folder) {
   std::vector<fs::path> files;
@@ -95,8 +97,9 @@ void add(ExperimentRecord record, ExperimentLog& log, Progress& progress) {
 
 }  // namespace
 
-Expected<ExperimentRunResult> measure_experiments(const ExperimentRun& run, const std::vector<Variant>& all,
-                                  std::stop_token stop) {
+Expected<ExperimentRunResult> measure_experiments(const ExperimentRun& run,
+                                                  const std::vector<Variant>& all,
+                                                  std::stop_token stop) {
   auto begin = std::chrono::steady_clock::now();
   Progress progress(run.progress);
   std::optional<ExperimentLog> log;

@@ -34,7 +34,8 @@ struct ExperimentRun {
 };
 
 // Measures the experiments that are missing, or only the one that is named.
-Expected<ExperimentRunResult> measure_experiments(const ExperimentRun& run, const std::vector<Variant>& all,
-                                  std::stop_token stop);
+Expected<ExperimentRunResult> measure_experiments(const ExperimentRun& run,
+                                                  const std::vector<Variant>& all,
+                                                  std::stop_token stop);
 
 }  // namespace instr

@@ -27,8 +27,8 @@ struct AgainstEager {
   bool has_passed() const;  // measured, and verified as PASS
 };
 
-// Compares experiments with eager, in the order of keys, without skipped ones. The result points into
-// `records`.
+// Compares experiments with eager, in the order of keys, without skipped ones. The result points
+// into `records`.
 std::vector<AgainstEager> compare_with_eager(std::span<const ExperimentRecord> records);
 
 // The name of the definition's file.
