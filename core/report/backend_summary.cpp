@@ -136,7 +136,7 @@ std::vector<BackendSummary> summarize_backends(const std::vector<Measurement>& m
     all.push_back(summary);
   }
   const bool has_choice =
-      std::any_of(timed.begin(), timed.end(), [](const auto& its) { return its.second > 1; });
+      std::any_of(timed.begin(), timed.end(), [](const auto& entry) { return entry.second > 1; });
   return has_choice ? all : std::vector<BackendSummary>{};
 }
 

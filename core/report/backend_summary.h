@@ -1,5 +1,4 @@
-// The summary of a run over several backends: how many benchmarks each works for, how often it is
-// the fastest, how much faster than eager it is overall, and how long it takes to start. Pure.
+// The summary of a run over several backends. Pure.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +12,7 @@
 
 namespace instr {
 
-// What runs by one backend or another: label, parameters, autograd, threads, device, language.
+// Everything about a variant but its backend: label, parameters, autograd, threads, device, language.
 using Benchmark = std::tuple<std::string, std::vector<std::pair<std::string, std::string>>,
                              Autograd, int, std::string, Language>;
 
@@ -23,26 +22,25 @@ struct BackendSummary {
   Language language = Language::kCpp;
   Backend backend = Backend::kEager;
   std::size_t requested = 0;  // benchmarks
-  std::size_t works = 0;      // of these: timed and, if verified, correct
-  std::size_t fastest = 0;    // fastest_of() those that more than one backend works for
-  // Geometric mean of the speed-ups over eager; where both work.
+  std::size_t works = 0;      // benchmarks that were timed and, if verified, are correct
+  std::size_t fastest = 0;    // benchmarks for which it is fastest_of() the backends that work
+  // Geometric means over the benchmarks for which eager works, too: the speed-ups, and eager's peak
+  // of live bytes over this backend's.
   std::optional<double> speedup;
-  // Geometric mean of eager's peak of live bytes over this one's; where both were measured and
-  // work.
   std::optional<double> memory_saved;
   // Medians, nanoseconds; if requested.
   std::optional<double> first_result;
   std::optional<double> ready;
 };
 
-// The backends that were requested, by language and in the order of kBackends. Empty if there is
-// nothing to compare: fewer than two of each language were timed.
+// The requested backends, by language and in the order of kBackends. Empty if fewer than two of each
+// language were timed.
 std::vector<BackendSummary> summarize_backends(const std::vector<Measurement>& measurements);
 
-// Not verified, or found correct.
+// True if the measurement was not verified, or is correct.
 bool has_passed(const Measurement& measurement);
 
-// The wall times of a variant that works; null for others.
+// The wall times of a variant that works, else null.
 const Timing* timing_of_working(const Measurement& measurement);
 
 // A metric of a variant that works; nothing if it was not measured.
@@ -51,12 +49,12 @@ std::optional<double> metric_of_working(const Measurement& measurement, const st
 // Peak of live bytes of a variant that works: the device's if that is known.
 std::optional<double> peak_of_working(const Measurement& measurement);
 
-// How many times as fast, or as small, as eager; nothing if either is not above 0.
+// The ratio to eager of a time or size; nothing if either is not above 0.
 std::optional<double> times_better(double of_eager, double of_this);
 
-// The one with the least median wall time; of those that differ from it by no more than chance the
-// first in the order of kBackends: a plainer one is not given up for nothing. Null if fewer than
-// two work.
+// The measurement with the least median wall time or, if others differ from it by no more than chance,
+// the first of all these in the order of kBackends, which is the plainest. Null if fewer than two
+// work.
 const Measurement* fastest_of(const std::vector<const Measurement*>& alternatives);
 
 }  // namespace instr

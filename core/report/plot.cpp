@@ -15,7 +15,7 @@ namespace instr {
 
 namespace {
 
-// Beyond these nobody finds one in the picture.
+// A picture with more cannot be read.
 constexpr std::size_t kMaxBenchmarks = 100;
 constexpr std::size_t kMaxSeries = 40;
 
@@ -24,7 +24,7 @@ struct Cluster {
   std::map<Backend, const Measurement*> timed;
 };
 
-// What eager and another backend work for.
+// The benchmarks for which eager and another backend work.
 std::vector<Cluster> clusters_of(const std::vector<Measurement>& measurements) {
   std::map<Benchmark, std::size_t> places;
   std::vector<Cluster> all;
@@ -44,7 +44,7 @@ std::vector<Cluster> clusters_of(const std::vector<Measurement>& measurements) {
   return all;
 }
 
-// NOLINTNEXTLINE(performance-unnecessary-value-param): its values are moved from.
+// NOLINTNEXTLINE(performance-unnecessary-value-param): the points are moved.
 std::vector<Series> take_series(std::map<Backend, std::vector<ChartPoint>> points) {
   std::vector<Series> all;
   for (auto& [backend, some] : points) {
@@ -65,7 +65,6 @@ ChartPoint bar_of(const Measurement& eager, const Measurement& other, double pla
   return bar;
 }
 
-// Where values and their spreads end.
 void add_ends(std::vector<double>& values, double value, const std::optional<Spread>& spread) {
   values.push_back(value);
   if (spread) values.insert(values.end(), {spread->from, spread->to});
@@ -95,7 +94,7 @@ Chart speedup_chart(const std::vector<Measurement>& measurements, bool is_sorted
   chart.subtitle = names.common_to_benchmarks();
   std::map<Backend, std::vector<ChartPoint>> points;
   std::vector<double> speedups{1};
-  double place = 0;  // in bars; half of one is left free on either side of a cluster
+  double place = 0;  // in bars; half a bar is left free on either side of a cluster
   for (const Cluster& cluster : clusters) {
     double bars = static_cast<double>(cluster.timed.size() - 1);
     chart.groups.push_back({place + (bars + 1) / 2, names.of_benchmark(cluster.eager->variant)});
@@ -112,8 +111,7 @@ Chart speedup_chart(const std::vector<Measurement>& measurements, bool is_sorted
   return chart;
 }
 
-// For each backend the share of benchmarks that are at least so many times as fast as eager: a
-// line that falls from the slowest to the fastest of them.
+// A line for each backend: the share of benchmarks that are at least x times as fast as eager.
 Chart distribution_chart(const std::vector<Measurement>& measurements) {
   std::map<Backend, std::vector<double>> speedups;
   std::vector<double> all{1};
@@ -186,7 +184,6 @@ Expected<Chart> chart_of(ChartKind kind, const std::vector<Measurement>& measure
   return speedup_chart(measurements, options.is_sorted);
 }
 
-// Why there is no such picture, and what to measure for one.
 Error nothing_for(ChartKind kind, const std::string& metric) {
   switch (kind) {
     case ChartKind::kGrowth:
@@ -249,12 +246,11 @@ const char* to_string(ChartKind kind) {
 Expected<Chart> make_chart(const std::vector<Measurement>& measurements,
                            const PlotOptions& options) {
   std::vector<ChartKind> kinds(std::begin(kChartKinds), std::end(kChartKinds));
-  std::erase(kinds, ChartKind::kDistribution);  // there is one wherever there are speed-ups
+  std::erase(kinds, ChartKind::kDistribution);  // on request alone: results with it have speed-ups
   if (options.kind) kinds = {*options.kind};
   for (ChartKind kind : kinds) {
-    auto chart = chart_of(kind, measurements, options);
-    if (!chart) return chart;
-    if (!chart->series.empty()) return finished(std::move(*chart), measurements);
+    TRY_ASSIGN(auto chart, chart_of(kind, measurements, options));
+    if (!chart.series.empty()) return finished(std::move(chart), measurements);
   }
   return nothing_to_draw(kinds, options.metric);
 }

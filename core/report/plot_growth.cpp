@@ -18,20 +18,8 @@ namespace {
 using Measured = std::vector<const Measurement*>;
 
 AxisUnit axis_unit(Unit unit) {
-  switch (unit) {
-    case Unit::kBytes: return AxisUnit::kBytes;
-    case Unit::kNanoseconds: return AxisUnit::kNanoseconds;
-    case Unit::kInstructions:
-    case Unit::kAllocations:
-    case Unit::kAccesses:
-    case Unit::kCycles:
-    case Unit::kBranches:
-    case Unit::kPageFaults:
-    case Unit::kGraphs:
-    case Unit::kGraphBreaks:
-    case Unit::kRecompilations: break;
-  }
-  return AxisUnit::kNumber;
+  if (unit == Unit::kBytes) return AxisUnit::kBytes;
+  return unit == Unit::kNanoseconds ? AxisUnit::kNanoseconds : AxisUnit::kNumber;
 }
 
 Axis metric_axis(const std::string& metric, const std::vector<double>& values) {
@@ -53,7 +41,7 @@ struct GrowthLine {
   std::map<double, ChartPoint> points;
 };
 
-// What has more than one point.
+// The lines of more than one point.
 std::vector<GrowthLine> lines_by(const std::string& by, const Measured& measured,
                                  const std::string& metric) {
   std::map<std::pair<Benchmark, Backend>, std::size_t> places;
@@ -77,7 +65,7 @@ std::vector<GrowthLine> lines_by(const std::string& by, const Measured& measured
   return lines;
 }
 
-// The parameters that there are lines by.
+// The parameters against which there are lines.
 std::vector<std::string> parameters_of(const Measured& measured, const std::string& metric) {
   std::set<std::string> names;
   for (const Measurement* one : measured) {
@@ -94,9 +82,8 @@ std::vector<std::string> parameters_of(const Measured& measured, const std::stri
 Expected<std::string> choose(const std::vector<std::string>& known, const PlotOptions& options) {
   if (!options.by && known.size() == 1) return known[0];
   if (!options.by) {
-    std::string list;
-    for (const std::string& name : known) list += (list.empty() ? "`" : ", `") + name + "`";
-    return fail("more than one parameter takes several values: " + printable(list),
+    return fail(printable(fmt::format("more than one parameter takes several values: `{}`",
+                                      fmt::join(known, "`, `"))),
                 "choose one, such as --by=" + printable(known[0]));
   }
   if (std::find(known.begin(), known.end(), *options.by) != known.end()) return *options.by;

@@ -1,4 +1,4 @@
-// A picture as a script for gnuplot, and as what gnuplot draws. Sizes are pixels of the SVG.
+// A picture as a script for gnuplot, and as the SVG that gnuplot draws. Sizes are pixels.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -18,7 +18,7 @@ namespace instr {
 
 namespace {
 
-// The colours of Okabe and Ito, that the colour-blind can tell apart, without the yellow that is
+// The colours of Okabe and Ito, which the colour-blind can distinguish, without the yellow, which is
 // too light for lines.
 constexpr const char* kColours[] = {"#000000", "#0072B2", "#56B4E9", "#009E73",
                                     "#E69F00", "#CC79A7", "#D55E00"};
@@ -26,30 +26,29 @@ constexpr int kMarks[] = {7, 5, 9, 13, 11, 6, 4, 8};
 constexpr std::size_t kDashes = 4;
 
 constexpr std::size_t kMaxNameLength = 60;  // columns
-constexpr double kColumn = 7.5;             // what one takes at most, in the font below
+constexpr double kColumn = 7.5;             // at most, in the font below
 constexpr double kBar = 13;
-constexpr double kEntry = 20;  // of the legend: what has no room gnuplot leaves out
+constexpr double kEntry = 20;  // of the legend: gnuplot leaves out entries without room
 constexpr double kTop = 64;
 constexpr double kBottom = 64;
 constexpr double kPlotWidth = 560;
 constexpr double kPlotHeight = 380;
 constexpr const char* kSmallEnds = "set errorbars 0.6\n";
 
-// Characters that mean nothing to gnuplot wherever they stand in a text.
+// Characters that gnuplot interprets nowhere in a text.
 bool is_harmless(char c) {
   bool is_letter = ('a' <= c && c <= 'z') || ('A' <= c && c <= 'Z');
   return is_letter || std::string_view(" /=_.,:+-()").find(c) != std::string_view::npos;
 }
 
-// A text of at most so many columns between quotes. Characters that could mean something to gnuplot
-// stand there by their number, so that it has nothing to expand and the text no end of its own.
-// (Between single quotes only the quote would have a meaning; but a text that begins with one
-// gnuplot takes for an empty text and a command.)
+// Text of at most `max` columns between quotes. Characters that gnuplot could interpret are written as
+// their number, so that it expands nothing and the text does not end early. (Single quotes are no
+// alternative: gnuplot takes a text that begins with a quote for an empty text and a command.)
 std::string quoted(const std::string& text, std::size_t max = kMaxNameLength) {
   std::string out = "\"";
   bool after_number = false;
   for (char c : shorten_middle(printable_xml(text), max)) {
-    // A digit behind a number would be taken for one of its digits.
+    // A digit behind such a number would belong to it.
     bool is_digit = '0' <= c && c <= '9';
     bool is_plain = is_harmless(c) || (is_digit && !after_number);
     out += is_plain ? std::string(1, c) : fmt::format("\\{:03o}", static_cast<unsigned char>(c));
@@ -58,13 +57,13 @@ std::string quoted(const std::string& text, std::size_t max = kMaxNameLength) {
   return out + "\"";
 }
 
-// Returns true if every point of the series has one.
+// Returns true if every point of the series has a spread.
 bool has_spreads(const Series& series) {
   return std::all_of(series.points.begin(), series.points.end(),
                      [](const ChartPoint& point) { return point.spread.has_value(); });
 }
 
-// Its x, y and, `has_spread`, the ends of its spread.
+// The x, the y and, if `has_spread`, the ends of the spread.
 std::string point_line(const Chart& chart, const ChartPoint& point, bool has_spread) {
   std::string text = fmt::format("{} {}", plotted(chart.x, point.x), plotted(chart.y, point.y));
   if (has_spread) {
@@ -94,8 +93,8 @@ double width_of(const std::string& name) {
 }
 
 struct Layout {
-  double left = 128;  // of the plot: its title, and what stands at the ticks
-  double right = 0;   // its right side
+  double left = 128;  // of the plot: the axis's title and the labels of ticks
+  double right = 0;   // the plot's right side
   double width = 0;
   double height = 0;
 };
@@ -118,7 +117,7 @@ Layout layout_of(const Chart& chart) {
   return layout;
 }
 
-// What all that is drawn has in common, and what whiskers are.
+// The properties that all series have in common, and the meaning of whiskers.
 std::string quoted_subtitle(const Chart& chart) {
   const bool has_any = std::any_of(chart.series.begin(), chart.series.end(), [](const auto& one) {
     return std::any_of(one.points.begin(), one.points.end(),
@@ -163,7 +162,7 @@ const char* colour_of(const Series& series) { return kColours[series.look % std:
 
 std::string bars(const Chart& chart) {
   std::string text = "set yrange [" + fmt::format("{}:0]\nunset ytics\n", chart.y.to);
-  // Labels of ticks would be taken for formats.
+  // Not as labels of ticks, which gnuplot takes for formats.
   for (const BarGroup& group : chart.groups) {
     text +=
         fmt::format("set label {} at graph 0, first {} right offset character -1, 0 noenhanced\n",
@@ -211,7 +210,7 @@ std::string lines(const Chart& chart) {
   return text + "\n";
 }
 
-// Of each backend its mark. gnuplot's own would have an entry for each point.
+// A legend of the backends: gnuplot's own would have an entry for each point.
 std::string mark_legend(const Chart& chart, const Layout& layout) {
   std::string text = "unset key\n";
   double down = kTop + kEntry / 2;
@@ -227,8 +226,7 @@ std::string mark_legend(const Chart& chart, const Layout& layout) {
   return text;
 }
 
-// Each point is a plot of its own, since it is the title of a plot that a reader of the picture
-// shows where the mouse rests.
+// Draws each point as a separate plot, since a viewer shows the title of a plot under the mouse.
 std::string points(const Chart& chart, const Layout& layout) {
   std::string text = axis_lines('y', chart.y) + mark_legend(chart, layout) + kSmallEnds;
   std::string plots;
@@ -278,7 +276,7 @@ namespace {
 
 constexpr const char* kGnuplot = "gnuplot";
 
-// Where gnuplot says what it does not understand: after the lines that it is in.
+// gnuplot's message, which follows the lines of the script.
 std::string last_line(std::string text) {
   text.erase(text.find_last_not_of(" \n") + 1);
   return printable(text.substr(text.rfind('\n') + 1));
@@ -293,11 +291,11 @@ Expected<std::string> draw_svg(const Chart& chart, std::stop_token stop) {
                 "install it: apt-get install gnuplot-nox");
   }
   TRY_ASSIGN(auto folder, PrivateFolder::make());
-  // As a file, not on standard input: gnuplot then ends at the first line that it cannot read.
+  // From a file, gnuplot stops at the first line that it cannot read.
   fs::path file = folder.path() / "plot.gp";
   TRY(replace_file(file, plot_script(chart)));
   SpawnOptions spawn;
-  // Neither the user's settings nor the locale: the same results are the same picture.
+  // Without the user's settings and locale, so that the same results give the same picture.
   spawn.argv = {program->string(), "--default-settings", file.string()};
   spawn.environment = {{"LC_ALL=C.UTF-8"}};
   TRY_ASSIGN(auto ran, run_command(std::move(spawn), stop));

@@ -1,5 +1,4 @@
-// What pictures take from measurements: values that can be drawn, and names that tell them apart.
-// Pure.
+// Values of measurements that can be drawn, and names that distinguish them. Pure.
 #pragma once
 
 #include <array>
@@ -12,33 +11,33 @@
 
 namespace instr {
 
-// Nothing where there is no such metric, it cannot be drawn, or the measurement has not passed.
+// Nothing if the metric is missing, cannot be drawn, or the measurement has not passed.
 std::optional<double> metric_of(const Measurement& one, const std::string& metric);
 
-// Nanoseconds, above 0; the median of what works.
+// The median in nanoseconds, above 0; nothing if the variant does not work.
 std::optional<double> wall_of(const Measurement& one);
 
-// The quartiles of a metric that is the median of repeated times, all of them above 0.
+// The quartiles of a metric that is the median of repeated times above 0.
 std::optional<Spread> spread_of(const Measurement& one, const std::string& metric);
 
-// What a parameter's text is where it is a number that can be drawn.
+// The number that a parameter's text is, if it can be drawn.
 std::optional<double> number_from(const std::string& text);
 
-// The order of names in a picture, whichever was measured first: parameters that are numbers as
-// these, without the one that a line goes through.
+// The order of names in a picture: by label and parameters, those that are numbers by their value,
+// without the parameter `but`.
 bool stands_before(const Variant& left, const Variant& right, const std::string& but = "");
 
-// A series of the backend, without points.
+// An empty series of the backend.
 Series series_of(Backend backend);
 
-// Of variants, without what all of those that are drawn have in common: that is said once.
+// Names of variants without the properties that all drawn variants have in common.
 class VariantNames {
  public:
   explicit VariantNames(const std::vector<const Measurement*>& drawn);
 
-  // With the backend, but without the parameter `but`: a line goes through its values.
+  // With the backend, but without the parameter `but`, whose values are on the line.
   std::string of_line(const Variant& variant, const std::string& but) const;
-  // Without the backend: it has a colour.
+  // Without the backend, which has a colour.
   std::string of_benchmark(const Variant& variant) const;
 
   std::string common_to_lines() const;
@@ -55,8 +54,8 @@ class VariantNames {
   std::array<bool, std::tuple_size_v<Facets>> is_common_{true, true, true, true, true};
 };
 
-// Of one metric against a parameter. Without series where nothing has it for two values of a
-// number; an error where there is a parameter to choose, or the one chosen is none.
+// A metric against a parameter. Without series if no variant has the metric for two values of a
+// number. Fails if there is a parameter to choose, or the chosen parameter does not exist.
 Expected<Chart> growth_chart(const std::vector<Measurement>& measurements,
                              const PlotOptions& options);
 
