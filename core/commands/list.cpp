@@ -46,17 +46,12 @@ ExpectedStatus show_dry_run(const PlanConfig& config, const MeasureConfig& measu
 
 Action list_command(CommandLine& line) {
   auto options = std::make_shared<ListOptions>();
-  Choices<std::optional<ReportFormat>> formats{{"keys", std::nullopt}};
-  for (const ReportFormat format : document_formats()) {
-    formats.emplace_back(facts_of(format).name, format);
-  }
   line.describe("Prints the key of each benchmark that a run would measure, one per line.");
   declare_plan(line, options->plan);
   declare_shard(line, options->plan.selection);
   line.group("What to show");
-  line.option("--format", "FORMAT",
-              list_of(names_of(formats)) + ": json, jsonl and csv have the parameters, tags, ...",
-              take_choice(options->format, formats), names_of(formats));
+  declare_format(line, options->format, "keys",
+                 "json, jsonl and csv have the parameters, tags, file and line of each");
   declare_showing(line, options->showing);
   return [options](const Invocation&) { return show_list(*options); };
 }

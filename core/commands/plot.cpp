@@ -17,6 +17,7 @@
 #include "core/commands/commands.h"
 #include "core/definitions/select.h"
 #include "core/experiments/experiment_file.h"
+#include "core/report/formats.h"
 #include "core/results/baselines.h"
 #include "core/results/results_file.h"
 
@@ -33,6 +34,7 @@ struct PlotArguments {
   PlotOptions plot;
   Incomplete incomplete = Incomplete::kRefused;
   std::optional<std::filesystem::path> output;
+  std::optional<ReportFormat> format;  // absent: SVG
   Showing showing;
 };
 
@@ -63,7 +65,11 @@ Expected<Chart> read_chart(const PlotArguments& options) {
 }
 
 Expected<void> check_output(const PlotArguments& options) {
-  if (options.output || isatty(STDOUT_FILENO) == 0) return {};
+  if (options.output && options.format) {
+    return fail("--output writes an SVG, and --format the values to standard output",
+                "omit one of them");
+  }
+  if (options.output || options.format || isatty(STDOUT_FILENO) == 0) return {};
   return fail("standard output is a terminal, which cannot show an SVG",
               "write it to a file with --output=FILE");
 }
@@ -75,6 +81,10 @@ ExpectedStatus run_plot(const PlotArguments& options, std::stop_token stop) {
     TRY_ASSIGN(output, OutputFile::open(*options.output, kPicture));
   }
   TRY_ASSIGN(auto chart, read_chart(options));
+  if (options.format) {
+    print_output(render(*options.format, chart_document(chart), render_options(options.showing)));
+    return kGood;
+  }
   auto picture = draw_svg(chart, stop);
   if (stop.stop_requested()) return kInterrupted;
   if (!picture) return tl::unexpected(picture.error());
@@ -139,6 +149,7 @@ Action plot_command(CommandLine& line) {
   declare_incomplete(line, options->incomplete, "the results may be of a run that did not finish");
   declare_selection(line, options->selection);
   line.group("What to show");
+  declare_format(line, options->format, "svg", "all but svg show the values");
   declare_showing(line, options->showing);
   line.check([options = options.get()] { return check_kind(options->metrics, options->plot); });
   line.section("Exit status", "  0 drawn; 2 nothing to draw, or no gnuplot; 130 interrupted\n");

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <utility>
 
@@ -265,6 +266,33 @@ std::vector<std::pair<ChartKind, Expected<Chart>>> make_charts(
     charts.emplace_back(kind, std::move(chart));
   }
   return charts;
+}
+
+Document chart_document(const Chart& chart) {
+  const auto number = [](double value) { return number_cell(value, fmt::format("{:.4g}", value)); };
+  const auto left = [](const char* name) {
+    return DocumentColumn{.heading = name, .name = name, .align = Align::kLeft};
+  };
+  DocumentTable table{.columns = {left("series"), left("benchmark"), {"x", "x"}, {"y", "y"},
+                                  {"from", "from"}, {"to", "to"}}};
+  for (const Series& series : chart.series) {
+    for (const ChartPoint& point : series.points) {
+      const auto group = std::min_element(
+          chart.groups.begin(), chart.groups.end(), [&point](const auto& a, const auto& b) {
+            return std::fabs(a.middle - point.y) < std::fabs(b.middle - point.y);
+          });
+      const std::string& name = group == chart.groups.end() ? point.name : group->name;
+      table.rows.push_back({.cells = {text_cell(series.name), text_cell(name), number(point.x),
+                                      number(point.y),
+                                      point.spread ? number(point.spread->from) : DocumentCell{},
+                                      point.spread ? number(point.spread->to) : DocumentCell{}}});
+    }
+  }
+  Document document{.title = printable(chart.title)};
+  document.notes = {{.text = printable(fmt::format("x: {}, y: {}", chart.x.title, chart.y.title))}};
+  add_records(document, table);
+  document.tables.push_back(std::move(table));
+  return document;
 }
 
 }  // namespace instr

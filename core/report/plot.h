@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/base/error.h"
+#include "core/report/document.h"
 #include "core/results/measurement.h"
 
 namespace instr {
@@ -93,6 +94,9 @@ Expected<Chart> make_chart(const std::vector<Measurement>& measurements,
 // A chart of each kind that there is something to draw for, or its error (see make_chart()).
 std::vector<std::pair<ChartKind, Expected<Chart>>> make_charts(
     const std::vector<Measurement>& measurements, const std::string& metric);
+
+// The values of a chart, a row for each point. Times are nanoseconds.
+Document chart_document(const Chart& chart);
 
 // True if a value can stand on an axis: finite, not negative, and within 1e-30 and 1e30.
 bool is_drawable(double value);

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "core/report/formats.h"
 #include "core/report/plot_values.h"
 #include "tests/golden.h"
 #include "tests/testing.h"
@@ -57,6 +58,13 @@ Names benchmarks_of(const Chart& chart) {
   Names names;
   for (const BarGroup& group : chart.groups) names.push_back(group.name);
   return names;
+}
+
+TEST(Plot, HasItsValuesAsADocument) {
+  const Chart chart = good({timed("a", Backend::kEager, 8), timed("a", Backend::kFrozen, 4),
+                            timed("b", Backend::kEager, 8), timed("b", Backend::kFrozen, 2)});
+  EXPECT_EQ(render(ReportFormat::kCsv, chart_document(chart)),
+            "series,benchmark,x,y,from,to\nfrozen,a,2,1,,\nfrozen,b,4,3,,\n");
 }
 
 TEST(PlotAxis, DrawsWhatCanBeMeasured) {

@@ -63,6 +63,14 @@ void declare_format(CommandLine& line, ReportFormat& format,
   line.option("--format", "FORMAT", list_of(help), take_choice(format, formats), names_of(formats));
 }
 
+void declare_format(CommandLine& line, std::optional<ReportFormat>& format, const char* usual,
+                    const char* help) {
+  Choices<std::optional<ReportFormat>> formats{{usual, std::nullopt}};
+  for (const ReportFormat one : document_formats()) formats.emplace_back(facts_of(one).name, one);
+  line.option("--format", "FORMAT", fmt::format("{}: {}", list_of(names_of(formats)), help),
+              take_choice(format, formats), names_of(formats));
+}
+
 std::vector<ReportFormat> comparison_formats() {
   return formats_that(
       [](const FormatFacts& known) { return compare_report(known.format, {}).has_value(); });

@@ -29,6 +29,9 @@ void declare_show_keys(CommandLine& line, Showing& showing);
 void declare_format(CommandLine& line, ReportFormat& format);
 void declare_format(CommandLine& line, ReportFormat& format,
                     const std::vector<ReportFormat>& possible);
+// --format with the formats of documents, and one that is called `usual` if absent.
+void declare_format(CommandLine& line, std::optional<ReportFormat>& format, const char* usual,
+                    const char* help);
 
 // --lines of a comparison.
 void declare_lines(CommandLine& line, bool& wants_lines, const ReportFormat& format);
