@@ -12,7 +12,8 @@
 
 namespace instr {
 
-// Everything about a variant but its backend: label, parameters, autograd, threads, device, language.
+// Everything about a variant but its backend: label, parameters, autograd, threads, device,
+// language.
 using Benchmark = std::tuple<std::string, std::vector<std::pair<std::string, std::string>>,
                              Autograd, int, std::string, Language>;
 
@@ -33,8 +34,8 @@ struct BackendSummary {
   std::optional<double> ready;
 };
 
-// The requested backends, by language and in the order of kBackends. Empty if fewer than two of each
-// language were timed.
+// The requested backends, by language and in the order of kBackends. Empty if fewer than two of
+// each language were timed.
 std::vector<BackendSummary> summarize_backends(const std::vector<Measurement>& measurements);
 
 // True if the measurement was not verified, or is correct.
@@ -52,9 +53,9 @@ std::optional<double> peak_of_working(const Measurement& measurement);
 // The ratio to eager of a time or size; nothing if either is not above 0.
 std::optional<double> times_better(double of_eager, double of_this);
 
-// The measurement with the least median wall time or, if others differ from it by no more than chance,
-// the first of all these in the order of kBackends, which is the plainest. Null if fewer than two
-// work.
+// The measurement with the least median wall time or, if others differ from it by no more than
+// chance, the first of all these in the order of kBackends, which is the plainest. Null if fewer
+// than two work.
 const Measurement* fastest_of(const std::vector<const Measurement*>& alternatives);
 
 }  // namespace instr

@@ -273,8 +273,12 @@ Document chart_document(const Chart& chart) {
   const auto left = [](const char* name) {
     return DocumentColumn{.heading = name, .name = name, .align = Align::kLeft};
   };
-  DocumentTable table{.columns = {left("series"), left("benchmark"), {"x", "x"}, {"y", "y"},
-                                  {"from", "from"}, {"to", "to"}}};
+  DocumentTable table{.columns = {left("series"),
+                                  left("benchmark"),
+                                  {"x", "x"},
+                                  {"y", "y"},
+                                  {"from", "from"},
+                                  {"to", "to"}}};
   for (const Series& series : chart.series) {
     for (const ChartPoint& point : series.points) {
       const auto group = std::min_element(
@@ -282,10 +286,10 @@ Document chart_document(const Chart& chart) {
             return std::fabs(a.middle - point.y) < std::fabs(b.middle - point.y);
           });
       const std::string& name = group == chart.groups.end() ? point.name : group->name;
-      table.rows.push_back({.cells = {text_cell(series.name), text_cell(name), number(point.x),
-                                      number(point.y),
-                                      point.spread ? number(point.spread->from) : DocumentCell{},
-                                      point.spread ? number(point.spread->to) : DocumentCell{}}});
+      table.rows.push_back(
+          {.cells = {text_cell(series.name), text_cell(name), number(point.x), number(point.y),
+                     point.spread ? number(point.spread->from) : DocumentCell{},
+                     point.spread ? number(point.spread->to) : DocumentCell{}}});
     }
   }
   Document document{.title = printable(chart.title)};

@@ -18,8 +18,8 @@ namespace instr {
 
 namespace {
 
-// The colours of Okabe and Ito, which the colour-blind can distinguish, without the yellow, which is
-// too light for lines.
+// The colours of Okabe and Ito, which the colour-blind can distinguish, without the yellow, which
+// is too light for lines.
 constexpr const char* kColours[] = {"#000000", "#0072B2", "#56B4E9", "#009E73",
                                     "#E69F00", "#CC79A7", "#D55E00"};
 constexpr int kMarks[] = {7, 5, 9, 13, 11, 6, 4, 8};
@@ -41,9 +41,9 @@ bool is_harmless(char c) {
   return is_letter || std::string_view(" /=_.,:+-()").find(c) != std::string_view::npos;
 }
 
-// Text of at most `max` columns between quotes. Characters that gnuplot could interpret are written as
-// their number, so that it expands nothing and the text does not end early. (Single quotes are no
-// alternative: gnuplot takes a text that begins with a quote for an empty text and a command.)
+// Text of at most `max` columns between quotes. Characters that gnuplot could interpret are written
+// as their number, so that it expands nothing and the text does not end early. (Single quotes are
+// no alternative: gnuplot takes a text that begins with a quote for an empty text and a command.)
 std::string quoted(const std::string& text, std::size_t max = kMaxNameLength) {
   std::string out = "\"";
   bool after_number = false;
