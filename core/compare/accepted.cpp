@@ -20,50 +20,35 @@ struct AcceptedLine {
   Acceptance acceptance;
 };
 
-class AcceptedReader : private CsvReader {
- public:
-  explicit AcceptedReader(const SourceText& source)
-      : CsvReader(source, {{"keys", "metric", "before", "after", "commit", "who", "why"},
-                           7,
-                           "let instr_bench accept write it"}) {}
-
-  tl::expected<std::vector<AcceptedLine>, Errors> read() {
-    if (Errors errors = read_all(); !errors.empty()) return tl::unexpected(std::move(errors));
-    return std::move(lines_);
-  }
-
-  using CsvReader::head;
-  using CsvReader::tail;
-
- private:
-  void read_record(const CsvRecord& record) override {
-    const auto& fields = record.fields;
-    Acceptance acceptance{.keys = from_cell(fields[0].text),
-                          .metric = "",
-                          .commit = from_cell(fields[4].text),
-                          .who = from_cell(fields[5].text),
-                          .why = from_cell(fields[6].text)};
-    const bool is_good =
-        read_metric(fields[1], acceptance.metric) && read_number(fields[2], acceptance.before) &&
-        read_number(fields[3], acceptance.after) && check_reason(fields[6], acceptance);
-    if (is_good) lines_.push_back({record.comment, std::move(acceptance)});
-  }
-
-  bool read_number(const CsvField& field, double& number) {
+std::optional<AcceptedLine> read_accepted_line(CsvReader& reader, const CsvRecord& record) {
+  const auto& fields = record.fields;
+  Acceptance acceptance{.keys = from_cell(fields[0].text),
+                        .metric = "",
+                        .commit = from_cell(fields[4].text),
+                        .who = from_cell(fields[5].text),
+                        .why = from_cell(fields[6].text)};
+  const auto read_number = [&reader](const CsvField& field, double& number) {
     const auto parsed = parse_number(field);
     if (parsed) number = *parsed;
-    return parsed ||
-           refuse(field.begin, fmt::format("`{}` is not a number", printable(trim(field.text))),
-                  "write the counts before and after, such as `12345`");
-  }
+    return parsed || reader.refuse(field.begin,
+                                   fmt::format("`{}` is not a number", printable(trim(field.text))),
+                                   "write the counts before and after, such as `12345`");
+  };
+  const bool is_good =
+      reader.read_metric(fields[1], acceptance.metric) &&
+      read_number(fields[2], acceptance.before) && read_number(fields[3], acceptance.after) &&
+      (!trim(acceptance.why).empty() ||
+       reader.refuse(fields[6].begin, "there is no reason", "say why it is accepted"));
+  if (!is_good) return std::nullopt;
+  return AcceptedLine{record.comment, std::move(acceptance)};
+}
 
-  bool check_reason(const CsvField& field, const Acceptance& acceptance) {
-    if (!trim(acceptance.why).empty()) return true;
-    return refuse(field.begin, "there is no reason", "say why it is accepted");
-  }
-
-  std::vector<AcceptedLine> lines_;
-};
+tl::expected<CsvFile<AcceptedLine>, Errors> read_accepted_lines(const SourceText& source) {
+  const CsvFormat format{{"keys", "metric", "before", "after", "commit", "who", "why"},
+                         7,
+                         "let instr_bench accept write it"};
+  return read_csv<AcceptedLine>(source, format, read_accepted_line);
+}
 
 // Each `*` in the pattern matches any text.
 bool matches(std::string_view pattern, std::string_view key) {
@@ -93,9 +78,9 @@ fs::path default_accepted_file() { return project_folder() / "accepted.csv"; }
 
 tl::expected<Acceptances, Errors> read_accepted(const fs::path& file) {
   TRY_ASSIGN(const auto source, SourceText::read_if_exists(file));
-  TRY_ASSIGN(const auto lines, AcceptedReader(source).read());
+  TRY_ASSIGN(const auto csv, read_accepted_lines(source));
   Acceptances accepted;
-  for (const AcceptedLine& line : lines) accepted.push_back(line.acceptance);
+  for (const AcceptedLine& line : csv.lines) accepted.push_back(line.acceptance);
   return accepted;
 }
 
@@ -113,11 +98,10 @@ tl::expected<void, Errors> write_accepted(
     const fs::path& file, const Acceptances& added,
     const std::function<bool(const Acceptance&)>& is_obsolete) {
   TRY_ASSIGN(const auto source, SourceText::read_if_exists(file));
-  AcceptedReader reader(source);
-  TRY_ASSIGN(const auto lines, reader.read());
-  std::string text = reader.head();
+  TRY_ASSIGN(const auto csv, read_accepted_lines(source));
+  std::string text = csv.head;
   Acceptances known;
-  for (const AcceptedLine& line : lines) {
+  for (const AcceptedLine& line : csv.lines) {
     known.push_back(line.acceptance);
     if (!is_obsolete(line.acceptance)) text += line.comment + format_line(line.acceptance);
   }
@@ -125,7 +109,7 @@ tl::expected<void, Errors> write_accepted(
     const auto& [keys, metric, before, after, commit, who, why] = acceptance;
     if (!find_accepted(known, keys, metric, before, after)) text += format_line(acceptance);
   }
-  text += reader.tail();
+  text += csv.tail;
   std::error_code ignored;
   if (file.has_parent_path()) fs::create_directories(file.parent_path(), ignored);
   TRY(replace_file(file, text));

@@ -15,27 +15,37 @@
 
 namespace instr {
 
-Errors CsvReader::read_all() {
+CsvReader::CsvReader(const SourceText& source, CsvFormat format)
+    : source_(source), format_(std::move(format)), text_(source.text()) {
   const bool is_csv = std::filesystem::path(source_.path()).extension() == ".csv";
-  if (!is_csv && !format_.content.empty()) {
-    return {{source_.at(0, 0), fmt::format("{} are in a CSV file", format_.content),
-             "give the file a name that ends in .csv"}};
+  if (is_csv || format_.content.empty()) {
+    read_header();
+  } else {
+    errors_.push_back({source_.at(0, 0), fmt::format("{} are in a CSV file", format_.content),
+                       "give the file a name that ends in .csv"});
+    at_ = text_.size();
   }
-  const std::string names = fmt::format("{}\n", fmt::join(format_.columns, ","));
-  const auto header = next();
-  if (!header) {
-    head_ = std::exchange(comment_, "") + names;
-    return std::move(errors_);
-  }
-  head_ = header->comment + names;
-  if (!read_header(*header)) return std::move(errors_);
-  while (const auto record = next()) {
-    if (check_fields(*record)) read_record(*record);
-  }
-  return std::move(errors_);
 }
 
-bool CsvReader::read_header(const CsvRecord& header) {
+void CsvReader::read_header() {
+  const auto header = read_record();
+  const std::string comment = header ? header->comment : std::exchange(comment_, "");
+  head_ = fmt::format("{}{}\n", comment, fmt::join(format_.columns, ","));
+  if (header && check_header(*header)) {
+    columns_ = header->fields.size();
+  } else {
+    at_ = text_.size();
+  }
+}
+
+std::optional<CsvRecord> CsvReader::next() {
+  for (;;) {
+    auto record = read_record();
+    if (!record || check_fields(*record)) return record;
+  }
+}
+
+bool CsvReader::check_header(const CsvRecord& header) {
   const auto& fields = header.fields;
   const auto& columns = format_.columns;
   const std::string advice = fmt::format("the first line is `{}`", fmt::join(columns, ","));
@@ -53,7 +63,6 @@ bool CsvReader::read_header(const CsvRecord& header) {
   if (fields.size() > columns.size()) {
     return refuse(fields[columns.size()].begin, "there is a column too many", advice);
   }
-  columns_ = fields.size();
   return true;
 }
 
@@ -79,15 +88,7 @@ bool CsvReader::read_metric(const CsvField& field, std::string& metric) {
                 did_you_mean(metric, known));
 }
 
-std::optional<double> CsvReader::parse_number(const CsvField& field) {
-  const std::string_view text = trim(field.text);
-  double number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  const bool is_number = error == std::errc{} && end == text.data() + text.size();
-  return is_number && std::isfinite(number) ? std::optional(number) : std::nullopt;
-}
-
-std::optional<CsvRecord> CsvReader::next() {
+std::optional<CsvRecord> CsvReader::read_record() {
   while (at_ < text_.size()) {
     const std::string_view line = text_.substr(at_, line_end() - at_);
     if (line.starts_with('#') || trim(line).empty()) {
@@ -152,6 +153,14 @@ bool CsvReader::read_quoted(CsvField& field) {
   field.end = at_ - 1;
   if (at_ == line_end() || text_[at_] == ',') return true;
   return refuse(at_, "text after the closing quote", "a quote in a field is written twice");
+}
+
+std::optional<double> parse_number(const CsvField& field) {
+  const std::string_view text = trim(field.text);
+  double number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  const bool is_number = error == std::errc{} && end == text.data() + text.size();
+  return is_number && std::isfinite(number) ? std::optional(number) : std::nullopt;
 }
 
 std::string format_exactly(double value) {

@@ -34,24 +34,21 @@ struct CsvFormat {
   std::string_view content = {};
 };
 
+// Reads the records one after the other.
 class CsvReader {
- protected:
-  CsvReader(const SourceText& source, CsvFormat format)
-      : source_(source), format_(std::move(format)), text_(source.text()) {}
-  virtual ~CsvReader() = default;
+ public:
+  CsvReader(const SourceText& source, CsvFormat format);
   CsvReader(const CsvReader&) = delete;
   CsvReader& operator=(const CsvReader&) = delete;
 
-  // Reads all lines and returns their errors.
-  Errors read_all();
+  // Returns the next record, which has the fields of the header, except perhaps those that may be
+  // omitted; nothing after the last one.
+  std::optional<CsvRecord> next();
 
-  // After read_all(): the header with the comments above it, and the comments below the last
-  // record.
+  // The header with the comments above it and, at the end, the comments below the last record.
   const std::string& head() const { return head_; }
   const std::string& tail() const { return comment_; }
-
-  // Takes a record, which has the fields of the header, except perhaps those that may be omitted.
-  virtual void read_record(const CsvRecord& record) = 0;
+  const Errors& errors() const { return errors_; }
 
   // Adds an error at that byte, and returns false.
   bool refuse(std::size_t at, std::string what, std::string advice);
@@ -59,14 +56,12 @@ class CsvReader {
   // Reads a metric that may have a limit.
   bool read_metric(const CsvField& field, std::string& metric);
 
-  // Returns nothing if the field is not a finite number.
-  static std::optional<double> parse_number(const CsvField& field);
-
   int line_of(const CsvField& field) const { return source_.place(field.begin).line; }
 
  private:
-  std::optional<CsvRecord> next();
-  bool read_header(const CsvRecord& header);
+  std::optional<CsvRecord> read_record();
+  void read_header();
+  bool check_header(const CsvRecord& header);
   bool check_fields(const CsvRecord& record);
   std::size_t line_end() const;
   void skip_line();
@@ -83,6 +78,29 @@ class CsvReader {
   std::string head_;
   std::string comment_;  // since the last record
 };
+
+template <class Line>
+struct CsvFile {
+  std::string head;
+  std::vector<Line> lines;
+  std::string tail;
+};
+
+// Reads a whole file. `read_line` makes a std::optional<Line> of a reader and a record.
+template <class Line, class ReadLine>
+tl::expected<CsvFile<Line>, Errors> read_csv(const SourceText& source, const CsvFormat& format,
+                                             ReadLine read_line) {
+  CsvReader reader(source, format);
+  std::vector<Line> lines;
+  while (const auto record = reader.next()) {
+    if (auto line = read_line(reader, *record)) lines.push_back(*std::move(line));
+  }
+  if (!reader.errors().empty()) return tl::unexpected(reader.errors());
+  return CsvFile<Line>{reader.head(), std::move(lines), reader.tail()};
+}
+
+// Returns nothing if the field is not a finite number.
+std::optional<double> parse_number(const CsvField& field);
 
 // Returns the shortest text that reads as the same number; 0 has no sign.
 std::string format_exactly(double value);

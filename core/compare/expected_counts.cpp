@@ -31,73 +31,59 @@ constexpr std::size_t kMinCountColumns = 3;  // the margin may be omitted
 constexpr const char* kCountAdvice =
     "write for example `matmul/mm/n=64/eager/forward/t1/cpu,instructions,12345`";
 
-class CountReader : private CsvReader {
- public:
-  explicit CountReader(const SourceText& source)
-      : CsvReader(source, {{"key", "metric", "expected", "margin"},
-                           kMinCountColumns,
-                           kCountAdvice,
-                           "expected counts"}) {}
-
-  tl::expected<std::vector<ExpectedCount>, Errors> read() {
-    if (Errors errors = read_all(); !errors.empty()) return tl::unexpected(std::move(errors));
-    return std::move(counts_);
+bool read_number(CsvReader& reader, const CsvField& field, ExpectedCount& count) {
+  const auto number = parse_number(field);
+  if (number && *number >= 0) {
+    count.value = *number;
+    return true;
   }
+  const std::string_view text = trim(field.text);
+  return reader.refuse(field.begin,
+                       text.empty() ? "there is no expected count"
+                                    : fmt::format("`{}` is {}", printable(text),
+                                                  number ? "negative" : "not a count"),
+                       "write a number of 0 or more, such as `12345` or `12.5`");
+}
 
-  using CsvReader::head;
-  using CsvReader::tail;
+bool read_margin(CsvReader& reader, const CsvField& field, ExpectedCount& count) {
+  if (trim(field.text).empty()) return true;
+  auto margin = parse_limit(from_cell(field.text));
+  if (!margin) {
+    return reader.refuse(field.begin, printable(margin.error().what),
+                         std::move(margin.error().advice));
+  }
+  count.margin = *margin;
+  return true;
+}
 
- private:
-  void read_record(const CsvRecord& record) override {
+tl::expected<CsvFile<ExpectedCount>, Errors> read_counts(const SourceText& source) {
+  std::map<std::pair<std::string, std::string>, int> lines;  // by key and metric
+  const auto read_line = [&lines](CsvReader& reader,
+                                  const CsvRecord& record) -> std::optional<ExpectedCount> {
     const auto& fields = record.fields;
     ExpectedCount count{record.comment, from_cell(fields[0].text)};
     if (count.key.empty()) {
-      refuse(fields[0].begin, "the key is empty", "list shows all keys");
-      return;
+      reader.refuse(fields[0].begin, "the key is empty", "list shows all keys");
+      return std::nullopt;
     }
-    const bool has_metric = read_metric(fields[1], count.metric);
-    const bool has_number = read_number(fields[2], count);
-    const bool has_margin = fields.size() == kMinCountColumns || read_margin(fields[3], count);
-    if (!has_metric || !has_number || !has_margin || !check_is_first(fields[0], count)) return;
-    counts_.push_back(std::move(count));
-  }
-
-  bool read_number(const CsvField& field, ExpectedCount& count) {
-    const auto number = parse_number(field);
-    if (number && *number >= 0) {
-      count.value = *number;
-      return true;
-    }
-    const std::string_view text = trim(field.text);
-    return refuse(field.begin,
-                  text.empty() ? "there is no expected count"
-                               : fmt::format("`{}` is {}", printable(text),
-                                             number ? "negative" : "not a count"),
-                  "write a number of 0 or more, such as `12345` or `12.5`");
-  }
-
-  bool read_margin(const CsvField& field, ExpectedCount& count) {
-    if (trim(field.text).empty()) return true;
-    auto margin = parse_limit(from_cell(field.text));
-    if (!margin) {
-      return refuse(field.begin, printable(margin.error().what), std::move(margin.error().advice));
-    }
-    count.margin = *margin;
-    return true;
-  }
-
-  bool check_is_first(const CsvField& field, const ExpectedCount& count) {
-    const auto [known, is_new] = seen_.emplace(std::pair(count.key, count.metric), line_of(field));
-    if (is_new) return true;
-    return refuse(field.begin,
+    const bool has_metric = reader.read_metric(fields[1], count.metric);
+    const bool has_number = read_number(reader, fields[2], count);
+    const bool has_margin =
+        fields.size() == kMinCountColumns || read_margin(reader, fields[3], count);
+    if (!has_metric || !has_number || !has_margin) return std::nullopt;
+    const auto [first, is_new] =
+        lines.emplace(std::pair(count.key, count.metric), reader.line_of(fields[0]));
+    if (is_new) return count;
+    reader.refuse(fields[0].begin,
                   fmt::format("`{}` has two counts of `{}`; the first is on line {}",
-                              printable(count.key), count.metric, known->second),
+                              printable(count.key), count.metric, first->second),
                   "remove one of them");
-  }
-
-  std::vector<ExpectedCount> counts_;
-  std::map<std::pair<std::string, std::string>, int> seen_;
-};
+    return std::nullopt;
+  };
+  const CsvFormat format{
+      {"key", "metric", "expected", "margin"}, kMinCountColumns, kCountAdvice, "expected counts"};
+  return read_csv<ExpectedCount>(source, format, read_line);
+}
 
 ExpectedCounts make_baseline(const std::vector<ExpectedCount>& counts) {
   ExpectedCounts expected;
@@ -192,26 +178,24 @@ void add_new(std::vector<ExpectedCount>& counts, CountsByKey measured,
   }
 }
 
-std::string format_file(std::vector<ExpectedCount> counts, const std::string& head,
-                        const std::string& tail) {
-  std::sort(counts.begin(), counts.end(), [](const ExpectedCount& a, const ExpectedCount& b) {
-    return std::tie(a.key, a.metric) < std::tie(b.key, b.metric);
-  });
-  std::string text = head;
-  for (const ExpectedCount& count : counts) {
+std::string format_file(CsvFile<ExpectedCount> csv) {
+  std::ranges::sort(csv.lines, {},
+                    [](const ExpectedCount& count) { return std::tie(count.key, count.metric); });
+  std::string text = csv.head;
+  for (const ExpectedCount& count : csv.lines) {
     text += count.comment +
             csv_record({as_cell(count.key), count.metric, format_exactly(count.value),
                         count.margin ? to_string(*count.margin) : ""}) +
             "\n";
   }
-  return text + tail;
+  return text + csv.tail;
 }
 
 }  // namespace
 
 tl::expected<ExpectedCounts, Errors> parse_expected_counts(const SourceText& source) {
-  TRY_ASSIGN(const auto counts, CountReader(source).read());
-  if (!counts.empty()) return make_baseline(counts);
+  TRY_ASSIGN(const auto csv, read_counts(source));
+  if (!csv.lines.empty()) return make_baseline(csv.lines);
   return tl::unexpected(Errors{{source.at(0, 0), "there is no expected count in this file",
                                 "--update-expected writes those that are measured"}});
 }
@@ -222,20 +206,20 @@ tl::expected<ExpectedCounts, Errors> read_expected_counts(const fs::path& file) 
 }
 
 tl::expected<void, Errors> check_expected_counts(const SourceText& source) {
-  return CountReader(source).read().map([](const auto&) {});
+  return read_counts(source).map([](const auto&) {});
 }
 
 tl::expected<ExpectedUpdate, Errors> update_expected_counts(
     const SourceText& source, const std::vector<Measurement>& measurements,
     const IsSelected& is_selected) {
-  CountReader reader(source);
-  TRY_ASSIGN(auto counts, reader.read());
+  TRY_ASSIGN(auto csv, read_counts(source));
+  std::vector<ExpectedCount>& counts = csv.lines;
   const std::vector<std::string> metrics = list_metrics(counts);
   const CountsByKey measured = select_exact_counts(measurements);
   ExpectedUpdate update;
   update_known(counts, measured, is_selected, update);
   add_new(counts, measured, metrics, update);
-  update.text = format_file(std::move(counts), reader.head(), reader.tail());
+  update.text = format_file(std::move(csv));
   if (const auto readable = SourceText::checked(source.path(), update.text); !readable) {
     return tl::unexpected(Errors{{{source.path()},
                                   "a new key cannot be written: " + readable.error().what,

@@ -19,49 +19,37 @@ namespace fs = std::filesystem;
 
 constexpr const char* kCodeAdvice = "write for example `layers/GRUCell/frozen/forward/t1/cpu,PASS`";
 
-class CodeReader : private CsvReader {
- public:
-  explicit CodeReader(const SourceText& source)
-      : CsvReader(source, {{"key", "code"}, 2, kCodeAdvice, "expected codes"}) {}
-
-  tl::expected<std::vector<ExpectedCode>, Errors> read() {
-    if (Errors errors = read_all(); !errors.empty()) return tl::unexpected(std::move(errors));
-    return std::move(codes_);
-  }
-
-  using CsvReader::head;
-  using CsvReader::tail;
-
- private:
-  void read_record(const CsvRecord& record) override {
-    const auto& fields = record.fields;
-    ExpectedCode code{from_cell(fields[0].text), {}, record.comment};
-    if (read_key(fields[0], code) && read_code(fields[1], code)) codes_.push_back(std::move(code));
-  }
-
-  bool read_key(const CsvField& field, const ExpectedCode& code) {
-    if (code.key.empty()) return refuse(field.begin, "the key is empty", "list shows all keys");
-    const auto [known, is_new] = seen_.emplace(code.key, line_of(field));
-    return is_new || refuse(field.begin,
-                            fmt::format("`{}` has two codes; the first is on line {}",
-                                        printable(code.key), known->second),
-                            "remove one of them");
-  }
-
-  bool read_code(const CsvField& field, ExpectedCode& code) {
-    const std::string word(trim(field.text));
+tl::expected<CsvFile<ExpectedCode>, Errors> read_codes(const SourceText& source) {
+  std::map<std::string, int> lines;  // by key
+  const auto read_line = [&lines](CsvReader& reader,
+                                  const CsvRecord& record) -> std::optional<ExpectedCode> {
+    const CsvField& key = record.fields[0];
+    const CsvField& code = record.fields[1];
+    ExpectedCode line{from_cell(key.text), {}, record.comment};
+    const auto refuse = [&reader](const CsvField& field, std::string what, std::string advice) {
+      reader.refuse(field.begin, std::move(what), std::move(advice));
+      return std::nullopt;
+    };
+    if (line.key.empty()) return refuse(key, "the key is empty", "list shows all keys");
+    const auto [first, is_new] = lines.emplace(line.key, reader.line_of(key));
+    if (!is_new) {
+      return refuse(key,
+                    fmt::format("`{}` has two codes; the first is on line {}", printable(line.key),
+                                first->second),
+                    "remove one of them");
+    }
+    const std::string word(trim(code.text));
     const auto known = verification_code_from(word);
     if (!known) {
-      return refuse(field.begin, fmt::format("unknown code `{}`", printable(word)),
+      return refuse(code, fmt::format("unknown code `{}`", printable(word)),
                     did_you_mean(word, verification_code_names()));
     }
-    code.code = *known;
-    return true;
-  }
-
-  std::vector<ExpectedCode> codes_;
-  std::map<std::string, int> seen_;
-};
+    line.code = *known;
+    return line;
+  };
+  return read_csv<ExpectedCode>(source, {{"key", "code"}, 2, kCodeAdvice, "expected codes"},
+                                read_line);
+}
 
 using ByKey = std::map<std::string, const ExperimentRecord*>;
 
@@ -81,21 +69,20 @@ std::set<std::string> keys_of(std::span<const ExperimentRecord> records) {
   return keys;
 }
 
-std::string text_of(std::vector<ExpectedCode> codes, const std::string& head,
-                    const std::string& tail) {
-  std::sort(codes.begin(), codes.end(),
-            [](const ExpectedCode& a, const ExpectedCode& b) { return a.key < b.key; });
-  std::string text = head;
-  for (const ExpectedCode& one : codes) {
-    text += one.comment + csv_record({as_cell(one.key), to_string(one.code)}) + "\n";
+std::string format_codes(CsvFile<ExpectedCode> csv) {
+  std::ranges::sort(csv.lines, {}, &ExpectedCode::key);
+  std::string text = csv.head;
+  for (const ExpectedCode& line : csv.lines) {
+    text += line.comment + csv_record({as_cell(line.key), to_string(line.code)}) + "\n";
   }
-  return text + tail;
+  return text + csv.tail;
 }
 
 }  // namespace
 
 tl::expected<std::vector<ExpectedCode>, Errors> parse_expected_codes(const SourceText& source) {
-  return CodeReader(source).read();
+  TRY_ASSIGN(auto csv, read_codes(source));
+  return std::move(csv.lines);
 }
 
 CodeComparison compare_codes(const std::vector<ExpectedCode>& expected,
@@ -131,8 +118,8 @@ CodeComparison compare_codes(const std::vector<ExpectedCode>& expected,
 tl::expected<ExpectedUpdate, Errors> update_expected_codes(
     const SourceText& source, std::span<const ExperimentRecord> records,
     const IsSelected& is_selected) {
-  CodeReader reader(source);
-  TRY_ASSIGN(auto codes, reader.read());
+  TRY_ASSIGN(auto csv, read_codes(source));
+  std::vector<ExpectedCode>& codes = csv.lines;
   ExpectedUpdate update;
   ByKey rest = with_codes(records);
   const std::set<std::string> keys = keys_of(records);
@@ -147,7 +134,7 @@ tl::expected<ExpectedUpdate, Errors> update_expected_codes(
   });
   for (const auto& [key, record] : rest) codes.push_back({key, record->code});
   update.added = rest.size();
-  update.text = text_of(std::move(codes), reader.head(), reader.tail());
+  update.text = format_codes(std::move(csv));
   return update;
 }
 
