@@ -9,14 +9,15 @@
 #include "core/compile/cpp/generate_cpp.h"
 #include "core/compile/cpp/missing_symbol.h"
 #include "core/compile/cpp/self_contained.h"
+#include "core/compile/source_writer.h"
 
 namespace instr {
 
 namespace {
 
-constexpr std::size_t kErrorsShown = 3;
-constexpr std::size_t kNotesShown = 2;          // of the first error alone
-constexpr std::size_t kMaxMessageLength = 400;  // characters; template errors have no end
+constexpr std::size_t kMaxErrorsShown = 3;
+constexpr std::size_t kMaxNotesShown = 2;       // of the first error only
+constexpr std::size_t kMaxMessageLength = 400;  // characters, as template errors can be huge
 
 struct DiagnosticPatterns {
   RE2 diagnostic{R"((.*?):(\d+):(\d+): (fatal error|error|warning|note): (.*))"};
@@ -35,15 +36,10 @@ struct Group {
 class Parser {
  public:
   std::vector<Diagnostic> parse(std::string_view output) {
-    std::size_t begin = 0;
-    while (begin < output.size()) {
-      std::size_t end = std::min(output.find('\n', begin), output.size());
-      read_line(std::string(output.substr(begin, end - begin)));
-      begin = end + 1;
-    }
-    std::vector<Diagnostic> found;
-    for (auto& group : groups_) found.push_back(finish(std::move(group)));
-    return found;
+    for (const std::string& line : to_lines(output)) read_line(line);
+    std::vector<Diagnostic> diagnostics;
+    for (auto& group : groups_) diagnostics.push_back(finish(std::move(group)));
+    return diagnostics;
   }
 
  private:
@@ -68,17 +64,16 @@ class Parser {
 
   void start_group(const std::string& line, const std::string& file, int number, int column,
                    const std::string& message) {
-    Group group;
-    group.diagnostic.file = file;
-    group.diagnostic.line = number;
-    group.diagnostic.column = column;
-    group.diagnostic.message = message;
-    group.lines.push_back(line);
-    // Before the error: how the compiler got there. The linker names a function once for several
-    // references, so its lines stay.
-    group.lines.insert(group.lines.end(), pending_.begin(), pending_.end());
+    Diagnostic diagnostic;
+    diagnostic.file = file;
+    diagnostic.line = number;
+    diagnostic.column = column;
+    diagnostic.message = message;
+    auto& lines = groups_.emplace_back(Group{std::move(diagnostic), {line}}).lines;
+    // Lines before the error tell how the compiler got there. The linker names a function once for
+    // several references, so its lines stay.
+    lines.insert(lines.end(), pending_.begin(), pending_.end());
     if (!file.empty()) pending_.clear();
-    groups_.push_back(std::move(group));
   }
 
   void add_note(const std::string& line) {
@@ -129,7 +124,7 @@ class Parser {
     return false;
   }
 
-  // An error in a header is shown where the definition led to it, the header's place as a note.
+  // Shows an error in a header where the definition led to it, with the header's place as a note.
   void move_to_user_text(Group& group) {
     Diagnostic& diagnostic = group.diagnostic;
     if (diagnostic.file.empty()) return;
@@ -154,8 +149,8 @@ class Parser {
   std::vector<std::string> pending_;
 };
 
-std::string shortened(std::string text) {
-  // The user's own types have names with the namespaces that we put them in.
+std::string shorten(std::string text) {
+  // Names of the user's own types contain the generated namespaces.
   static const RE2 kOurScopes(
       R"(instr_unit_[0-9a-f]{32}::|instr_snippet_[0-9a-f]{32}\((struct )?(instr_unit_[0-9a-f]{32}::)?instr_context ?\*\)::)");
   RE2::GlobalReplace(&text, kOurScopes, "");
@@ -163,72 +158,66 @@ std::string shortened(std::string text) {
   return text.substr(0, kMaxMessageLength) + "...";
 }
 
-std::vector<const Text*> all_texts_of(const Variant& variant) {
+std::vector<const Text*> list_all_texts(const Variant& variant) {
   std::vector<const Text*> texts;
   for (const Text& global : variant.global_setups) texts.push_back(&global);
   for (const Text* own : list_texts(variant)) texts.push_back(own);
   return texts;
 }
 
-// The line of the text that lies at a line of its file, as long as it is in the text.
-std::string line_at(const Text& text, int line) {
-  int at = text.where.line;
-  std::size_t begin = 0;
-  while (at < line && begin != std::string::npos) {
-    std::size_t end = text.code.find('\n', begin);
-    begin = end == std::string::npos ? end : end + 1;
-    ++at;
-  }
-  if (at != line || begin == std::string::npos) return "";
-  std::string found = text.code.substr(begin, text.code.find('\n', begin) - begin);
-  if (line == text.where.line && text.where.column > 1) {
-    found.insert(0, static_cast<std::size_t>(text.where.column - 1), ' ');
-  }
-  return found;
+// Returns the text's part in a line of its file, at its column; empty if it has none.
+std::string find_line(const Text& text, int line) {
+  const auto lines = to_lines(text.code);
+  const int number = line - text.where.line;
+  if (number < 0 || number >= std::ssize(lines)) return "";
+  const bool is_indented = number == 0 && text.where.column > 1;
+  return std::string(is_indented ? static_cast<std::size_t>(text.where.column - 1) : 0, ' ') +
+         lines[static_cast<std::size_t>(number)];
 }
 
-// The line of the user's code that an error is about; empty if it is about code that we made.
-std::string code_at(const Variant& variant, const Diagnostic& diagnostic) {
+// Returns the line of the user's code that an error is about; empty for an error in generated code.
+std::string find_code(const Variant& variant, const Diagnostic& diagnostic) {
   auto column = static_cast<std::size_t>(std::max(diagnostic.column, 1));
-  for (const Text* text : all_texts_of(variant)) {
+  for (const Text* text : list_all_texts(variant)) {
     if (text->where.file != diagnostic.file) continue;
-    std::string line = line_at(*text, diagnostic.line);
+    std::string line = find_line(*text, diagnostic.line);
     std::size_t indent = line.find_first_not_of(" \t");
     if (indent != std::string::npos && column > indent && column <= line.size() + 1) return line;
   }
   return "";
 }
 
-// The code with a caret under the column: two lines, or none.
-std::string excerpt(const Variant& variant, const Diagnostic& diagnostic) {
-  std::string line = code_at(variant, diagnostic);
+// Formats the code with a caret under the column: two lines, or none.
+std::string format_excerpt(const Variant& variant, const Diagnostic& diagnostic) {
+  std::string line = find_code(variant, diagnostic);
   if (line.empty()) return "";
   std::size_t indent = line.find_first_not_of(" \t");
   auto column = static_cast<std::size_t>(std::max(diagnostic.column, 1)) - 1;
   return "\n    " + line.substr(indent) + "\n    " + std::string(column - indent, ' ') + "^";
 }
 
-std::string place_of(const Variant& variant, const Diagnostic& diagnostic) {
+std::string format_place(const Variant& variant, const Diagnostic& diagnostic) {
   SourceLocation where = variant.where;
   if (diagnostic.is_in_user_text && !diagnostic.file.empty()) {
     where = {diagnostic.file, diagnostic.line, diagnostic.column};
-    // Code generated from a signature has columns that the signature does not have.
+    // Code generated from a signature may be longer than the signature.
     const auto& signature = variant.signature;
     if (signature && where.file == signature->where.file && where.line == signature->where.line &&
-        code_at(variant, diagnostic).empty()) {
+        find_code(variant, diagnostic).empty()) {
       where = signature->where;
     }
   }
-  return where.file + ":" + std::to_string(where.line) + ":" + std::to_string(where.column);
+  return fmt::format("{}:{}:{}", where.file, where.line, where.column);
 }
 
-// Our own static_assert messages say more than the compiler's other errors.
+// Our static_assert messages are more helpful than the compiler's other errors.
 bool is_assertion(const Diagnostic& diagnostic) {
   return RE2::PartialMatch(diagnostic.message, "^static.assert(ion)? failed.*instr_bench: ");
 }
 
-// The statement is also compiled without the loop around it, for this.
-std::string in_own_words(std::string message) {
+// Rewords the error about a break or continue that would leave the measured loop. The statement is
+// also compiled without the loop around it to get this error.
+std::string reword(std::string message) {
   static const RE2 kLeaves(R"('?(break|continue)'? statement not (?:in|within) .*)");
   std::string word;
   if (!RE2::FullMatch(message, kLeaves, &word)) return message;
@@ -236,8 +225,8 @@ std::string in_own_words(std::string message) {
 }
 
 // "undefined reference to `f(int)'", with the reason if it is known.
-std::string linker_message(const std::string& message, const BuildOptions* build) {
-  std::string text = "does not link: " + shortened(message);
+std::string format_linker_message(const std::string& message, const BuildOptions* build) {
+  std::string text = "does not link: " + shorten(message);
   std::string function;
   static const RE2 kUndefined("undefined reference to `(.*)'");
   if (build == nullptr || !RE2::FullMatch(message, kUndefined, &function)) return text;
@@ -245,16 +234,16 @@ std::string linker_message(const std::string& message, const BuildOptions* build
   return reason.empty() ? text : text + ": " + reason;
 }
 
-std::string message_of(const Diagnostic& diagnostic) {
+std::string format_message(const Diagnostic& diagnostic) {
   std::size_t own = is_assertion(diagnostic) ? diagnostic.message.find("instr_bench: ") : 0;
   std::string message = diagnostic.message.substr(own == 0 ? 0 : own + 13);
   if (own != 0 && !message.empty() && message.back() == '"') message.pop_back();
-  return shortened(in_own_words(std::move(message)));
+  return shorten(reword(std::move(message)));
 }
 
-// A text with unbalanced brackets makes the compiler report errors elsewhere.
-std::string incomplete_text(const Variant& variant) {
-  for (const Text* text : all_texts_of(variant)) {
+// Reports a text with unbalanced brackets, for which the compiler reports errors elsewhere.
+std::string report_incomplete_text(const Variant& variant) {
+  for (const Text* text : list_all_texts(variant)) {
     if (text->code.find('#') != std::string::npos || is_complete(text->code)) continue;
     return to_string(Error{text->where,
                            "error: a bracket, string or comment is not closed, or closed twice, in "
@@ -276,25 +265,25 @@ std::string describe(const Variant& variant, const std::vector<Diagnostic>& diag
   std::stable_sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) {
     return is_assertion(a) && !is_assertion(b);
   });
-  std::string text = incomplete_text(variant);
+  std::string text = report_incomplete_text(variant);
   std::set<std::string> seen;
   std::size_t left_out = 0;
   for (const auto& diagnostic : sorted) {
-    std::string head = place_of(variant, diagnostic) + ": ";
-    head += diagnostic.is_linker ? linker_message(diagnostic.message, variant.build.get())
-                                 : "error: " + message_of(diagnostic);
+    std::string head = format_place(variant, diagnostic) + ": ";
+    head += diagnostic.is_linker ? format_linker_message(diagnostic.message, variant.build.get())
+                                 : "error: " + format_message(diagnostic);
     // Some code is in a unit twice: in the trial run and in the loop.
     if (!seen.insert(head).second) continue;
-    if (seen.size() > kErrorsShown) {
+    if (seen.size() > kMaxErrorsShown) {
       ++left_out;
       continue;
     }
     bool is_first = text.empty();
     text += is_first ? head + " [in " + variant.key + "]" : "\n" + head;
-    text += excerpt(variant, diagnostic);
-    std::size_t notes = is_first && !is_assertion(diagnostic) ? kNotesShown : 0;
+    text += format_excerpt(variant, diagnostic);
+    std::size_t notes = is_first && !is_assertion(diagnostic) ? kMaxNotesShown : 0;
     for (std::size_t i = 0; i < std::min(diagnostic.notes.size(), notes); ++i) {
-      text += "\n  " + shortened(diagnostic.notes[i]);
+      text += "\n  " + shorten(diagnostic.notes[i]);
     }
   }
   if (left_out > 0) text += fmt::format("\nand {} more", left_out);
@@ -305,10 +294,10 @@ std::optional<std::string> describe_linker_errors(std::string_view output,
                                                   const BuildOptions* build) {
   std::set<std::string> seen;
   std::string text;
-  for (const Diagnostic& one : parse_diagnostics(output)) {
-    if (!one.is_linker) return std::nullopt;
-    if (seen.size() == kErrorsShown || !seen.insert(one.message).second) continue;
-    text += (text.empty() ? "" : "\n") + linker_message(one.message, build);
+  for (const Diagnostic& error : parse_diagnostics(output)) {
+    if (!error.is_linker) return std::nullopt;
+    if (seen.size() == kMaxErrorsShown || !seen.insert(error.message).second) continue;
+    text += (text.empty() ? "" : "\n") + format_linker_message(error.message, build);
   }
   return text.empty() ? std::nullopt : std::optional(text);
 }

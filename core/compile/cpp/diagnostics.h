@@ -1,4 +1,4 @@
-// A compiler's messages about a unit, sorted by variant and mapped to places in the TOML.
+// Sorts a compiler's messages about a unit by variant, and maps them to places in the TOML.
 #pragma once
 
 #include <map>
@@ -13,25 +13,27 @@ namespace instr {
 
 // One error with the lines that belong to it.
 struct Diagnostic {
-  std::string symbol;  // of the snippet it is about; "shared" for a global setup; "" if not known
+  std::string symbol;  // of the snippet; "shared" for a global setup; "" if not known
   std::string file;    // as the compiler named it, without the marker; empty: generated code
   int line = 0;
   int column = 0;
   std::string message;
   bool is_in_user_text = false;    // the place is in the definition, not in a header
-  bool is_linker = false;          // the linker's
-  bool names_another = false;      // the messages also point into another snippet
-  std::vector<std::string> notes;  // what else was said about it, each "file:line:column: text"
+  bool is_linker = false;          // a message of the linker
+  bool names_another = false;      // the messages also name another snippet
+  std::vector<std::string> notes;  // each "file:line:column: text"
 };
 
-// Errors (not warnings) of g++ or clang, and undefined references of the linker, in their order.
+// Parses errors (not warnings) of g++ or clang, and undefined references of the linker, in their
+// order.
 std::vector<Diagnostic> parse_diagnostics(std::string_view output);
 
-// The message about a variant that does not compile: the first few errors at their places in the
-// TOML, with the line of code and a caret, and helpful notes.
+// Formats the message about a variant that does not compile: the first few errors at their places
+// in the TOML, with the line of code and a caret, and helpful notes.
 std::string describe(const Variant& variant, const std::vector<Diagnostic>& diagnostics);
 
-// The linker's errors, if `output` has no others: "does not link: undefined reference to …".
+// Formats the linker's errors: "does not link: undefined reference to …". Nothing if `output`
+// contains other errors.
 std::optional<std::string> describe_linker_errors(std::string_view output,
                                                   const BuildOptions* build);
 

@@ -13,17 +13,18 @@ namespace instr {
 
 namespace {
 
-// The _GLIBCXX_USE_CXX11_ABI that a function was compiled with; -1 if it takes no std::string.
-int string_layout_of(std::string_view function) {
+// Returns the _GLIBCXX_USE_CXX11_ABI that a function was compiled with; -1 if it takes no
+// std::string.
+int find_string_layout(std::string_view function) {
   if (function.find("std::__cxx11::basic_string<") != std::string_view::npos) return 1;
   const bool is_old = function.find("std::string") != std::string_view::npos ||
                       function.find("std::basic_string<char") != std::string_view::npos;
   return is_old ? 0 : -1;
 }
 
-// "my::size(int)" -> "N2my4sizeE", with which its mangled name begins, whatever its parameters.
-// Empty for templates and operators.
-std::string mangled_name_of(std::string_view function) {
+// "my::size(int)" -> "N2my4sizeE", the start of the mangled name for all parameters. Empty for
+// templates and operators.
+std::string mangle_name(std::string_view function) {
   const std::string_view name = function.substr(0, function.find('('));
   if (name.find_first_of("<> ~") != std::string_view::npos) return "";
   std::string parts;
@@ -36,7 +37,7 @@ std::string mangled_name_of(std::string_view function) {
   return count > 1 ? "N" + parts + "E" : parts;
 }
 
-std::string demangled(const std::string& symbol) {
+std::string demangle(const std::string& symbol) {
   const std::unique_ptr<char, decltype(&std::free)> name(
       abi::__cxa_demangle(symbol.c_str(), nullptr, nullptr, nullptr), &std::free);
   return name ? name.get() : symbol;
@@ -45,8 +46,8 @@ std::string demangled(const std::string& symbol) {
 }  // namespace
 
 std::string find_string_layout_reason(const std::string& function, const BuildOptions& build) {
-  const int wanted = string_layout_of(function);
-  const std::string name = mangled_name_of(function);
+  const int wanted = find_string_layout(function);
+  const std::string name = mangle_name(function);
   if (wanted < 0 || name.empty()) return "";
   for (const auto& folder : build.library_dirs) {
     for (const std::string& library : build.libraries) {
@@ -67,11 +68,11 @@ std::string explain_loader_message(std::string_view message) {
   if (mark == std::string_view::npos) return std::string(message);
   const std::size_t begin = mark + kMark.size();
   const std::size_t end = std::min(message.find_first_of(" \n(", begin), message.size());
-  const std::string function = demangled(std::string(message.substr(begin, end - begin)));
+  const std::string function = demangle(std::string(message.substr(begin, end - begin)));
   std::string text = fmt::format("{}{}{}", message.substr(0, begin), function, message.substr(end));
   const bool is_of_libtorch = function.starts_with("c10::") || function.starts_with("at::") ||
                               function.starts_with("torch::");
-  const int layout = string_layout_of(function);
+  const int layout = find_string_layout(function);
   if (!is_of_libtorch || layout < 0) return text;
   return text + fmt::format(
                     ": that library was built with _GLIBCXX_USE_CXX11_ABI={}; if this "

@@ -1,4 +1,3 @@
-
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -17,16 +16,16 @@ namespace instr {
 
 namespace {
 
-constexpr int kTimes = 2;
 constexpr std::string_view kBetween = "#line 1 \"@\"\n";
 
-// Identifies a text of a variant by its file name in #line. Reproducible, since __FILE__ must be.
-std::string marker(const std::string& symbol, std::size_t text) {
+// Identifies a text of a variant by its file name in #line, which is reproducible, as __FILE__ must
+// be.
+std::string make_marker(const std::string& symbol, std::size_t text) {
   return fmt::format("#line 1 \"@{}:{}\"\n", symbol, text);
 }
 
-// The file name of a line marker, `# 12 "@symbol:0" 2`; nothing on another line.
-std::optional<std::string> file_of(std::string_view line) {
+// Returns the file name of a line marker, `# 12 "@symbol:0" 2`; nothing for another line.
+std::optional<std::string> parse_marker(std::string_view line) {
   if (!line.starts_with("# ") || line.size() < 3 || line[2] < '0' || line[2] > '9')
     return std::nullopt;
   const auto begin = line.find('"');
@@ -46,10 +45,9 @@ std::string make_preprocessor_input(std::span<const Variant> variants, Purpose p
     const std::string symbol = make_snippet_symbol(variant, purpose);
     const auto texts = list_texts(variant);
     for (std::size_t i = 0; i < texts.size(); ++i) {
-      for (int time = 0; time < kTimes; ++time) {
-        source += marker(symbol, i) + texts[i]->code + "\n\n";
-        source += kBetween;
-      }
+      std::string text = make_marker(symbol, i) + texts[i]->code + "\n\n";
+      text += kBetween;
+      source += text + text;
     }
   }
   return source;
@@ -60,12 +58,12 @@ std::set<std::string> find_reaching_symbols(std::string_view preprocessed) {
   std::string place;
   preprocessed.remove_prefix(std::min(preprocessed.find("# 1 \"@"), preprocessed.size()));
   for (const auto& line : to_lines(preprocessed)) {
-    if (auto file = file_of(line)) {
+    if (auto file = parse_marker(line)) {
       const bool is_new = *file != place;
       place = *std::move(file);
       if (is_new) texts[place].emplace_back();
     } else if (auto& all = texts[place]; !all.empty() && !is_blank(line)) {
-      // How many blank lines a preprocessor emits depends on the text before.
+      // The number of blank lines that a preprocessor emits depends on the preceding text.
       all.back() += line + "\n";
     }
   }

@@ -52,7 +52,7 @@ class Lexer {
  public:
   explicit Lexer(std::string_view code) : code_(code) {}
 
-  // Nothing if a string or a comment is not closed, or where one begins or ends is in doubt.
+  // Returns nothing if a string or a comment is not closed, or its limits are ambiguous.
   std::optional<std::vector<Token>> tokens() {
     while (at_ < code_.size()) {
       if (!step()) return std::nullopt;
@@ -85,9 +85,9 @@ class Lexer {
   }
 
   bool skip_past(std::string_view end, std::size_t from) {
-    const std::size_t found = code_.find(end, from);
-    if (found == std::string_view::npos) return false;
-    at_ = found + end.size();
+    const std::size_t begin = code_.find(end, from);
+    if (begin == std::string_view::npos) return false;
+    at_ = begin + end.size();
     return true;
   }
 
@@ -100,8 +100,8 @@ class Lexer {
     return true;
   }
 
-  // Preprocessing numbers: 1'000, 0x1p-3, 1.5_km. Compilers differ in where some end, which matters
-  // if a string begins there.
+  // Preprocessing numbers: 1'000, 0x1p-3, 1.5_km. Compilers end some of them differently, which
+  // matters if a string follows.
   bool number() {
     const std::size_t begin = at_;
     for (++at_; at_ < code_.size(); ++at_) {
@@ -141,8 +141,8 @@ class Lexer {
     return suffix(/*is_string=*/true);
   }
 
-  // "x"s and 'x'_y. Compilers differ in whether other words after a string are suffixes, and in
-  // whether "x"R"(y)" has a suffix or a raw string.
+  // "x"s and 'x'_y. Compilers disagree about other words after a string, and about whether
+  // "x"R"(y)" has a suffix or a raw string.
   bool suffix(bool is_string) {
     const std::size_t begin = at_;
     while (is_word(peek(0))) ++at_;
@@ -158,16 +158,16 @@ class Lexer {
   std::vector<Token> tokens_;
 };
 
-// The preprocessor's own: a directive's sign, and words that act on the preprocessor or query its
+// Returns true for a directive's sign, and for words that act on the preprocessor or query its
 // state. A character that is not ASCII may belong to a word or end it.
-bool is_preprocessors(const Token& token) {
+bool affects_preprocessor(const Token& token) {
   const bool is_ascii = (token.text.empty() ? 0 : token.text.front() & 0x80) == 0;
   return token.is('#') || token.is('\\') || (token.kind == TokenKind::kPunctuation && !is_ascii) ||
          (token.kind == TokenKind::kWord &&
           is_one_of(token.text, {"_Pragma", "__pragma", "__COUNTER__", "import", "export"}));
 }
 
-// Two characters that stand for others: <: is [, %: is #. <:: is < and :: but before : and >.
+// Two characters that mean another: <: is [, %: is #. <:: is < and :: except before : and >.
 bool is_digraph(const std::vector<Token>& tokens, std::size_t at) {
   const auto is = [&](std::size_t ahead, char c) {
     return at + ahead < tokens.size() && tokens[at + ahead].is(c) &&
@@ -232,7 +232,7 @@ bool is_self_contained(std::string_view code) {
   const auto tokens = Lexer(code).tokens();
   if (!is_assembly_plain(*tokens)) return false;
   for (std::size_t i = 0; i < tokens->size(); ++i) {
-    if (is_preprocessors((*tokens)[i]) || is_digraph(*tokens, i)) return false;
+    if (affects_preprocessor((*tokens)[i]) || is_digraph(*tokens, i)) return false;
   }
   return true;
 }

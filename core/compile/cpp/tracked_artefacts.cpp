@@ -20,7 +20,7 @@ constexpr int kMaxAttempts = 4;
 
 std::string files_hint(const std::string& artefact) { return "files-" + content_hash(artefact); }
 
-// A time in the future, as on a machine whose clock is wrong, is not taken for a change.
+// A time in the future, as on a machine with a wrong clock, does not count as a change.
 bool has_changed_since(fs::file_time_type begin, const fs::path& file) {
   std::error_code error;
   const auto time = fs::last_write_time(file, error);
@@ -29,7 +29,7 @@ bool has_changed_since(fs::file_time_type begin, const fs::path& file) {
 
 }  // namespace
 
-// "unit.so: unit.cpp /a/my\ header.h \" and so on: spaces and # are escaped, $ is doubled.
+// "unit.so: unit.cpp /a/my\ header.h \": spaces and # are escaped, $ is doubled.
 std::vector<fs::path> parse_dependency_list(const std::string& list) {
   std::vector<fs::path> files;
   std::string word;
@@ -57,16 +57,16 @@ TrackedArtefacts::TrackedArtefacts(Cache& cache, std::vector<fs::path> known)
     : cache_(&cache), known_(std::move(known)) {}
 
 std::optional<fs::path> TrackedArtefacts::find(const std::string& hint) const {
-  const auto artefact = artefact_of(hint);
-  const auto files = artefact ? files_of(*artefact) : std::nullopt;
-  return files && are_same(*files) ? cache_->find(*artefact) : std::nullopt;
+  const auto artefact = read_artefact_name(hint);
+  const auto files = artefact ? read_files(*artefact) : std::nullopt;
+  return files && are_unchanged(*files) ? cache_->find(*artefact) : std::nullopt;
 }
 
 Expected<fs::path> TrackedArtefacts::get(const ArtefactInputs& inputs, const Make& make) const {
-  std::set<fs::path> files;  // that it was made of before
+  std::set<fs::path> files;  // inputs of earlier versions
   for (const std::string& hint : inputs.hints) {
-    const auto artefact = artefact_of(hint);
-    const auto before = artefact ? files_of(*artefact) : std::nullopt;
+    const auto artefact = read_artefact_name(hint);
+    const auto before = artefact ? read_files(*artefact) : std::nullopt;
     for (const File& file : before.value_or(std::vector<File>{})) files.insert(file.path);
   }
   for (int attempt = 0; attempt < kMaxAttempts; ++attempt) {
@@ -80,7 +80,7 @@ Expected<fs::path> TrackedArtefacts::get(const ArtefactInputs& inputs, const Mak
       keep_files(artefact, list, begin);
       return {};
     }));
-    const auto made_of = files_of(artefact);
+    const auto made_of = read_files(artefact);
     if (!made_of) {
       cache_->discard(artefact);
       continue;
@@ -90,21 +90,21 @@ Expected<fs::path> TrackedArtefacts::get(const ArtefactInputs& inputs, const Mak
       TRY(check_measured("a file that is included", file.path,
                          "name it, or its folder, relative to the definition file"));
     }
-    if (are_same(*made_of)) {
+    if (are_unchanged(*made_of)) {
       for (const std::string& hint : inputs.hints) cache_->write_hint(hint, artefact + "\n");
       return place;
     }
-    // It was made of other contents, before it was known of which files.
+    // Its files were not known before, and have changed since it was made.
   }
   return fail("the files that are included change while they are compiled");
 }
 
-std::optional<std::string> TrackedArtefacts::artefact_of(const std::string& hint) const {
+std::optional<std::string> TrackedArtefacts::read_artefact_name(const std::string& hint) const {
   const auto text = cache_->read_hint(hint);
   return text ? std::optional(std::string(trim_end(*text, "\n"))) : std::nullopt;
 }
 
-std::optional<std::vector<TrackedArtefacts::File>> TrackedArtefacts::files_of(
+std::optional<std::vector<TrackedArtefacts::File>> TrackedArtefacts::read_files(
     const std::string& artefact) const {
   const auto text = cache_->read_hint(files_hint(artefact));
   if (!text) return std::nullopt;
@@ -138,7 +138,7 @@ void TrackedArtefacts::keep_files(const std::string& artefact, const fs::path& l
   cache_->write_hint(files_hint(artefact), text);
 }
 
-bool TrackedArtefacts::are_same(const std::vector<File>& files) const {
+bool TrackedArtefacts::are_unchanged(const std::vector<File>& files) const {
   return std::all_of(files.begin(), files.end(), [this](const File& file) {
     return hash_now(file.path) == file.hash && check_measured("", file.path);
   });
@@ -146,9 +146,9 @@ bool TrackedArtefacts::are_same(const std::vector<File>& files) const {
 
 std::string TrackedArtefacts::hash_now(const fs::path& file) const {
   std::lock_guard lock(hashes_->mutex);
-  auto [found, is_new] = hashes_->by_file.try_emplace(file);
-  if (is_new) found->second = file_hash(file).value_or("-");
-  return found->second;
+  auto [it, is_new] = hashes_->by_file.try_emplace(file);
+  if (is_new) it->second = file_hash(file).value_or("-");
+  return it->second;
 }
 
 }  // namespace instr
