@@ -20,17 +20,16 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr const char* kServe = "serve.py";
-// Beside it, in the native worker.
 constexpr const char* kNativeModules[] = {"instr_compiler.py", "instr_xla.py"};
 constexpr const char* kCodeCache = "pycache";
 
-// The folder's name for a process that has it open as kProgramFolderFd.
+// Returns the folder's path in a process that has it open as kProgramFolderFd.
 std::string folder_name() { return "/proc/self/fd/" + std::to_string(wire::kProgramFolderFd); }
 
 // Returns the command that starts the interpreter for a task of serve.py.
 std::vector<std::string> python_command(const std::string& task) {
-  // Not as a program of its own: its path, as the system resolves it, would be on the heap. And not
-  // named as a file: to show a line of it, Python would look who owns that.
+  // Not a script argument: its resolved path would be on the heap. And not named as a file: to show
+  // a line of it, Python would search for that file.
   const std::string folder = folder_name();
   const std::string start = fmt::format(
       "import sys; sys.path.pop(0); exec(compile(open('{0}/{1}').read(), '<{1}>', 'exec'))", folder,
@@ -38,24 +37,24 @@ std::vector<std::string> python_command(const std::string& task) {
   return {folder + "/python", "-S", "-s", "-u", "-c", start, task, folder};
 }
 
-// Returns where the modules that a counting worker imports have their code.
+// Returns the variable that names the folder for the code of modules that a counting worker
+// imports.
 std::string python_code_cache() {
   return "PYTHONPYCACHEPREFIX=" + folder_name() + "/" + kCodeCache;
 }
 
-// Returns what its environment has besides that of all languages.
+// Returns the variables that workers of other languages do not have.
 std::vector<std::string> python_environment() {
   const std::string folder = folder_name();
   return {"PYTHONHOME=" + folder + "/home:" + folder + "/platform_home", "PYTHONHASHSEED=0",
-          // Kept with the worker, under a name of fixed length.
+          // Beside the worker, by a name of fixed length.
           "TORCHINDUCTOR_CACHE_DIR=" + folder + "/" + kUnsealedName,
-          // Another backend that is installed would be imported, too; nothing is counted on one.
+          // Other installed backends would be imported, too, but none of them is counted.
           "TORCH_DEVICE_BACKEND_AUTOLOAD=0"};
 }
 
-// What the interpreter imports depends on: the folders that its modules are in change as packages
-// are installed.
-std::string identity_of(const Python& python) {
+// Identifies the interpreter and its modules. Installing a package changes the time of its folder.
+std::string identify(const Python& python) {
   std::string text = python.version;
   std::vector<fs::path> places{python.program, python.home, python.platform_home, python.torch};
   places.insert(places.end(), python.path.begin(), python.path.end());
@@ -83,8 +82,8 @@ Expected<void> make_links(const Python& python, const fs::path& folder) {
   return fail("cannot make links in " + folder.string() + ": " + problem.message());
 }
 
-// Imports what a zygote does, so that the code of these modules is kept in `folder`, too: that
-// beside the modules has the path in it that they were installed at.
+// Imports the modules that a zygote imports, so that `folder` has code of them. The code files
+// beside the modules contain the path of their installation.
 Expected<void> import_once(const fs::path& folder, std::stop_token stop) {
   Fd descriptor(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!descriptor) return fail("cannot open " + folder.string());
@@ -100,8 +99,8 @@ Expected<void> import_once(const fs::path& folder, std::stop_token stop) {
               "try it: python -c 'import torch'; --language=cpp leaves Python out");
 }
 
-// Texts by name of what only the native worker loads; none for the one that counts.
-std::map<std::string, std::string> modules_of(WorkerKind kind, const fs::path& sources) {
+// Reads the modules that only the native worker loads, by name; none for a counting worker.
+std::map<std::string, std::string> read_modules(WorkerKind kind, const fs::path& sources) {
   std::map<std::string, std::string> modules;
   if (kind != WorkerKind::kNativePython) return modules;
   for (const char* name : kNativeModules) {
@@ -112,11 +111,8 @@ std::map<std::string, std::string> modules_of(WorkerKind kind, const fs::path& s
 
 Expected<void> write_texts(const std::map<std::string, std::string>& texts,
                            const fs::path& folder) {
-  Expected<void> written;
-  for (const auto& [name, text] : texts) {
-    if (written) written = write_text(folder / name, text);
-  }
-  return written;
+  for (const auto& [name, text] : texts) TRY(write_text(folder / name, text));
+  return {};
 }
 
 WorkerProgram program_for(WorkerKind kind, const fs::path& worker,
@@ -166,9 +162,9 @@ Expected<WorkerProgram> build_python_worker(WorkerKind kind, const Python& pytho
                                             const CompileOptions& options, Cache& cache,
                                             std::stop_token stop) {
   TRY_ASSIGN(const auto shared, build_worker(kind, options.sources, options, cache, stop));
-  auto texts = modules_of(kind, options.sources);
+  auto texts = read_modules(kind, options.sources);
   texts[kServe] = read_text(python_script(options.sources, kServe)).value_or("");
-  std::string identity = shared.parent_path().filename().string() + "\n" + identity_of(python);
+  std::string identity = shared.parent_path().filename().string() + "\n" + identify(python);
   for (const auto& [name, text] : texts) identity += "\n" + text;
   const std::string name = "python-" + content_hash(identity);
   const auto make = [&](const fs::path& to) -> Expected<void> {
@@ -176,12 +172,10 @@ Expected<WorkerProgram> build_python_worker(WorkerKind kind, const Python& pytho
     std::error_code problem;
     fs::copy_file(shared, to, problem);
     if (problem) return fail("cannot write " + to.string() + ": " + problem.message());
-    return write_texts(texts, folder)
-        .and_then([&] { return make_links(python, folder); })
-        .and_then([&]() -> Expected<void> {
-          // Only counts depend on where a module was compiled.
-          return kind == WorkerKind::kPython ? import_once(folder, stop) : Expected<void>();
-        });
+    TRY(write_texts(texts, folder));
+    TRY(make_links(python, folder));
+    // Only counts depend on where a module was compiled.
+    return kind == WorkerKind::kPython ? import_once(folder, stop) : Expected<void>();
   };
   TRY_ASSIGN(const auto worker, cache.get(name + "/worker.so", make));
   return program_for(kind, worker, imports);

@@ -24,36 +24,36 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr const char* kCompiler = "compile_snippets.py";
-constexpr const char* kErrors = "errors.json";  // beside a unit: what did not compile
+constexpr const char* kErrors = "errors.json";  // beside a unit: errors by symbol
 
-Json codes(const std::vector<Text>& texts) {
+Json list_codes(const std::vector<Text>& texts) {
   Json list = Json::array();
   for (const Text& text : texts) list.push_back(text.code);
   return list;
 }
 
-std::string request_for(const std::map<std::string, PythonSnippet>& snippets) {
+std::string format_request(const std::map<std::string, PythonSnippet>& snippets) {
   Json request = Json::array();
   const auto add = [&request](const std::string& symbol, const PythonSnippet& snippet) {
     request.push_back({{"symbol", symbol},
                        {"purpose", snippet.purpose == Purpose::kMeasure ? "measure" : "verify"},
-                       {"module", codes(snippet.module)},
-                       {"setup", codes(snippet.setup)},
-                       {"statement", codes(snippet.statement)}});
+                       {"module", list_codes(snippet.module)},
+                       {"setup", list_codes(snippet.setup)},
+                       {"statement", list_codes(snippet.statement)}});
   };
   add(INSTR_EMPTY_SNIPPET, {});
   for (const auto& [symbol, snippet] : snippets) add(symbol, snippet);
   return request.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-// A readable descriptor of these bytes.
+// Opens a descriptor from which these bytes can be read.
 Fd open_input(const std::string& bytes) {
   Fd file(::memfd_create("request", MFD_CLOEXEC));
   if (file && write_all(file.get(), bytes).error == 0) ::lseek(file.get(), 0, SEEK_SET);
   return file;
 }
 
-Expected<std::string> ask_compiler(const std::string& request, const Python& python,
+Expected<std::string> run_compiler(const std::string& request, const Python& python,
                                    const fs::path& sources, std::stop_token stop) {
   Fd input = open_input(request);
   SpawnOptions spawn;
@@ -66,26 +66,25 @@ Expected<std::string> ask_compiler(const std::string& request, const Python& pyt
               kPythonAdvice);
 }
 
-// The unit and, beside it, what did not compile.
+// Writes the unit and, beside it, the errors.
 Expected<void> write_unit(const std::string& reply, const fs::path& unit) {
   const auto json = parse_json(reply);
   if (!json || !json->is_array()) return fail("the interpreter's reply is malformed");
   std::string lines;
   Json errors = Json::object();
-  for (const Json& one : *json) {
-    const std::string symbol = one.value("symbol", "");
-    if (one.contains("code")) {
-      lines += symbol + "\t" + one.value("code", "") + "\n";
+  for (const Json& snippet : *json) {
+    const std::string symbol = snippet.value("symbol", "");
+    if (snippet.contains("code")) {
+      lines += symbol + "\t" + snippet.value("code", "") + "\n";
     } else {
-      errors[symbol] = one;
+      errors[symbol] = snippet;
     }
   }
-  return write_text(unit, lines).and_then([&] {
-    return write_text(unit.parent_path() / kErrors, errors.dump());
-  });
+  TRY(write_text(unit, lines));
+  return write_text(unit.parent_path() / kErrors, errors.dump());
 }
 
-std::string message_of(const Json& error, const Variant& variant, const PythonSnippet& snippet) {
+std::string format_error(const Json& error, const Variant& variant, const PythonSnippet& snippet) {
   auto place = find_place_in_python(snippet, error.value("line", 0), error.value("column", 0));
   const std::string what = error.value("message", "does not compile");
   return to_string(Error{place.value_or(variant.where), what + " [in " + variant.key + "]", ""});
@@ -105,16 +104,16 @@ Expected<UnitResult> compile_python(const std::vector<Variant>& variants, const 
     symbols.push_back(make_python_symbol(snippet));
     snippets.emplace(symbols.back(), std::move(snippet));
   }
-  const std::string request = request_for(snippets);
-  const std::string how = read_text(python_script(sources, kCompiler)).value_or("");
+  const std::string request = format_request(snippets);
+  const std::string compiler = read_text(python_script(sources, kCompiler)).value_or("");
   TRY_ASSIGN(
       auto unit,
-      cache.get(
-          "python-unit-" + content_hash(python.version + "\n" + how + "\n" + request) + "/unit",
-          [&](const fs::path& to) {
-            return ask_compiler(request, python, sources, stop)
-                .and_then([&](const std::string& reply) { return write_unit(reply, to); });
-          }));
+      cache.get("python-unit-" + content_hash(python.version + "\n" + compiler + "\n" + request) +
+                    "/unit",
+                [&](const fs::path& to) {
+                  return run_compiler(request, python, sources, stop)
+                      .and_then([&](const std::string& reply) { return write_unit(reply, to); });
+                }));
   const Json errors =
       parse_json(read_text(unit.parent_path() / kErrors).value_or("{}")).value_or(Json::object());
   for (std::size_t i = 0; i < variants.size(); ++i) {
@@ -123,7 +122,7 @@ Expected<UnitResult> compile_python(const std::vector<Variant>& variants, const 
       result.compiled.push_back({variants[i], unit, symbols[i]});
     } else {
       result.failed.push_back(make_compile_failure(
-          variants[i], message_of(*error, variants[i], snippets.at(symbols[i]))));
+          variants[i], format_error(*error, variants[i], snippets.at(symbols[i]))));
     }
   }
   return result;

@@ -1,4 +1,4 @@
-// Variants in Python to a unit of their code, compiled by the interpreter that will run it.
+// Compiles variants in Python to a unit of code, with the interpreter that will run it.
 #pragma once
 
 #include <filesystem>
@@ -14,16 +14,16 @@
 
 namespace instr {
 
-// Reports all of them at once, as one unit; what the cache has is not compiled again. An Error if
-// nothing can be compiled at all.
+// Compiles all variants to one unit, unless it is cached. An error if nothing can be compiled at
+// all.
 Expected<UnitResult> compile_python(const std::vector<Variant>& variants, const Python& python,
                                     const std::filesystem::path& sources, Cache& cache,
                                     Purpose purpose, std::stop_token stop);
 
-// Makes the folder in which the interpreter finds the worker of that kind, a shared object, and
-// itself, under names of a fixed length (worker/python/serve.py): on first use for this
-// interpreter, and cached. That of a counting worker also has the code of the modules that it
-// imports. `imports`: of a native worker, before it forks, as far as they are installed.
+// Makes the folder in which the interpreter finds this kind of worker, a shared object, and itself,
+// by names of a fixed length (worker/python/serve.py): on first use for this interpreter, and
+// cached. The folder of a counting worker also contains the code of the modules that it imports.
+// `imports`: modules that a native worker imports before it forks, as far as they are installed.
 Expected<WorkerProgram> build_python_worker(WorkerKind kind, const Python& python,
                                             const std::set<std::string>& imports,
                                             const CompileOptions& options, Cache& cache,

@@ -17,10 +17,9 @@ namespace {
 // Part of every symbol: increment it when generated code, or the way it is compiled, changes.
 constexpr const char* kPythonGeneratorVersion = "2";
 
-// As many calls until TorchScript has profiled and optimised it.
-constexpr int kScriptTrials = 12;
+constexpr int kScriptTrials = 12;  // calls until TorchScript has profiled and optimised a script
 
-// What is a string literal in JSON is one in Python.
+// A string literal of JSON is also valid in Python.
 std::string to_python_literal(const std::string& text) {
   return nlohmann::ordered_json(text).dump(-1, ' ', /*ensure_ascii=*/false,
                                            nlohmann::ordered_json::error_handler_t::replace);
@@ -28,12 +27,8 @@ std::string to_python_literal(const std::string& text) {
 
 bool is_on_xla(const Variant& variant) { return facts_of(variant.backend).is_on_xla; }
 
-std::string call_of(const char* function, const Signature& signature) {
-  return fmt::format("{}({})", function, join_names(signature.arguments));
-}
-
-// Makes `instr_script_`: of the module, or of a function around the TorchScript body.
-std::string script_of(const Variant& variant) {
+// Makes `instr_script_` from the module, or from a function around the TorchScript body.
+std::string make_script(const Variant& variant) {
   if (variant.module) return "instr_script_ = torch.jit.script(instr_module_)";
   const Signature& signature = *variant.signature;
   std::string text = "def instr_function(" + join_names(signature.arguments) + "):\n" +
@@ -43,42 +38,42 @@ std::string script_of(const Variant& variant) {
          ").instr_function";
 }
 
-std::string indented(const std::string& code) {
+std::string indent(const std::string& code) {
   std::string out;
   for (const std::string& line : to_lines(code)) out += "    " + line + "\n";
   return out;
 }
 
-// The statement as a function, its place kept: its text begins one line below.
-Text function_of(const Variant& variant) {
+// Makes a function of the statement, with its place kept: its text begins one line below.
+Text make_function(const Variant& variant) {
   const Signature& signature = *variant.signature;
   Text text = *variant.stmt;
   text.code = "def instr_function_(" + join_names(signature.arguments) + "):\n" +
-              indented(text.code) + "    return " + signature.output + "\n";
+              indent(text.code) + "    return " + signature.output + "\n";
   if (text.where.line > 1) --text.where.line;
   return text;
 }
 
-const char* backend_of(const BackendFacts& backend) {
+const char* torch_backend(const BackendFacts& backend) {
   return backend.torch_backend != nullptr ? backend.torch_backend : backend.name;
 }
 
-// What makes that of a module or a function in Python.
-std::string made_of(const char* function, const Variant& variant) {
+// Returns the code that prepares a module or a function of Python.
+std::string prepare(const char* function, const Variant& variant) {
   const BackendFacts& backend = facts_of(variant.backend);
   if (backend.body == Body::kTraced) {
     return fmt::format("torch.jit.trace({}, ({},), check_trace=False)", function,
                        join_names(variant.signature->arguments));
   }
   if (backend.body == Body::kLazy) return function;
-  std::string options = "backend=" + to_python_literal(backend_of(backend));
+  std::string options = "backend=" + to_python_literal(torch_backend(backend));
   if (backend.mode != nullptr) options += ", mode=" + to_python_literal(backend.mode);
   if (backend.options != nullptr) options += fmt::format(", options={}", backend.options);
   if (has_dynamic_shapes(variant)) options += ", dynamic=True";
   return fmt::format("torch.compile({}, {})", function, options);
 }
 
-// Moves what the statement is called with to where it runs.
+// Moves the arguments and the module to XLA's device.
 void move_to_xla(PythonSnippet& snippet, const Variant& variant) {
   std::string names = join_names(variant.signature->arguments);
   if (variant.module) names += names.empty() ? "instr_module_" : ", instr_module_";
@@ -86,58 +81,58 @@ void move_to_xla(PythonSnippet& snippet, const Variant& variant) {
       {fmt::format("import instr_xla\n[{0}] = instr_xla.moved({0})", names), {}});
 }
 
-// Imports a backend that is a package of its own, which is no part of what is measured.
+// Imports a backend that is a separate package; importing is not measured.
 void load_backend(PythonSnippet& snippet, const Variant& variant) {
   const BackendFacts& backend = facts_of(variant.backend);
   if (!backend.keeps_gradients) snippet.setup.push_back({"torch.set_grad_enabled(False)", {}});
   if (backend.packages == nullptr || !is_of_torch_compile(variant.backend)) return;
   snippet.setup.push_back({fmt::format("import instr_compiler\ninstr_compiler.load({})",
-                                       to_python_literal(backend_of(backend))),
+                                       to_python_literal(torch_backend(backend))),
                            {}});
 }
 
-// Makes `instr_script_`, and what that needs.
-std::vector<Text> preparation_of(const Variant& variant) {
+// Makes `instr_script_`, and the function that it needs, if any.
+std::vector<Text> make_preparation(const Variant& variant) {
   if (facts_of(variant.backend).body == Body::kScript) {
-    return {{script_of(variant), variant.torchscript->where}};
+    return {{make_script(variant), variant.torchscript->where}};
   }
   const char* function = variant.module ? "instr_module_" : "instr_function_";
-  const Text made{"instr_script_ = " + made_of(function, variant), {}};
-  if (variant.module) return {made};
-  return {function_of(variant), made};
+  const Text script{"instr_script_ = " + prepare(function, variant), {}};
+  if (variant.module) return {script};
+  return {make_function(variant), script};
 }
 
-// Calls until it is optimised: TorchScript profiles its first ones.
-int trials_of(const Variant& variant) { return is_compiled(variant.backend) ? 3 : kScriptTrials; }
+int count_trials(const Variant& variant) {
+  return is_compiled(variant.backend) ? 3 : kScriptTrials;
+}
 
-// What the statement is run as: what its output is assigned to, and the call or the author's text.
-std::vector<Text> forward_of(const Variant& variant, bool needs_output) {
+// Returns the author's statement, or a call whose output is assigned if needed.
+std::vector<Text> make_forward(const Variant& variant, bool needs_output) {
   if (variant.stmt && !is_script(variant.backend)) return {*variant.stmt};
   const std::string target = needs_output ? variant.signature->output + " = " : "";
   const char* function = is_script(variant.backend) ? "instr_script_" : "instr_module_";
-  return {{target + call_of(function, *variant.signature), {}}};
+  return {
+      {fmt::format("{}{}({})", target, function, join_names(variant.signature->arguments)), {}}};
 }
 
-// What backward() is of.
-std::string loss_of(const Variant& variant) {
+std::string format_loss(const Variant& variant) {
   return variant.signature->output + (variant.reduce ? "." + *variant.reduce + "()" : "");
 }
 
-// Its name, where it is computed apart from backward(): under autocast, which does not include
-// that.
+// Under autocast, the loss is computed separately from backward(), which runs outside autocast.
 constexpr const char* kLoss = "instr_loss_";
 
-Text loss_under_autocast(const Variant& variant) {
-  return {fmt::format("{} = {}", kLoss, loss_of(variant)), {}};
+Text make_loss_under_autocast(const Variant& variant) {
+  return {fmt::format("{} = {}", kLoss, format_loss(variant)), {}};
 }
 
-Text backward_of(const Variant& variant) {
-  return {(is_autocast(variant) ? kLoss : loss_of(variant)) + ".backward()", {}};
+Text make_backward(const Variant& variant) {
+  return {(is_autocast(variant) ? kLoss : format_loss(variant)) + ".backward()", {}};
 }
 
-// `texts`, under autocast if the variant's data type is that. Not in a `with`: each text keeps its
-// place.
-std::vector<Text> in_autocast(std::vector<Text> texts, const Variant& variant) {
+// Puts autocast around the texts if the variant's data type is amp. Not in a `with`, so that each
+// text keeps its place.
+std::vector<Text> add_autocast(std::vector<Text> texts, const Variant& variant) {
   if (!is_autocast(variant)) return texts;
   const std::string device = is_on_xla(variant) ? "xla" : variant.device;
   texts.insert(texts.begin(), {fmt::format("instr_autocast_ = torch.autocast({})\n"
@@ -148,66 +143,65 @@ std::vector<Text> in_autocast(std::vector<Text> texts, const Variant& variant) {
   return texts;
 }
 
-// What runs `forward`, whose output is assigned, with backward if the variant has it.
-std::vector<Text> with_backward(std::vector<Text> forward, const Variant& variant) {
+// Adds autocast and backward to `forward`, whose output is assigned, if the variant has them.
+std::vector<Text> add_backward(std::vector<Text> forward, const Variant& variant) {
   const bool is_backward = variant.autograd == Autograd::kForwardBackward;
-  if (is_backward && is_autocast(variant)) forward.push_back(loss_under_autocast(variant));
-  auto texts = in_autocast(std::move(forward), variant);
-  if (is_backward) texts.push_back(backward_of(variant));
+  if (is_backward && is_autocast(variant)) forward.push_back(make_loss_under_autocast(variant));
+  auto texts = add_autocast(std::move(forward), variant);
+  if (is_backward) texts.push_back(make_backward(variant));
   return texts;
 }
 
-std::vector<Text> statement_of(const Variant& variant) {
+std::vector<Text> make_statement(const Variant& variant) {
   const bool is_backward = variant.autograd == Autograd::kForwardBackward;
-  // What nobody holds is never computed there.
+  // XLA is lazy: an unreferenced result is never computed.
   const bool needs_output = is_backward || is_on_xla(variant);
-  std::vector<Text> texts = with_backward(forward_of(variant, needs_output), variant);
-  if (is_on_xla(variant))
+  std::vector<Text> texts = add_backward(make_forward(variant, needs_output), variant);
+  if (is_on_xla(variant)) {
     texts.push_back({fmt::format("instr_xla.wait({})", variant.signature->output), {}});
+  }
   return texts;
 }
 
-// Before the script is made, after its first result and once it is optimised (worker/abi.h).
-Text mark(int reached) { return {fmt::format("instr_mark_({})", reached), {}}; }
+// `reached`: 0 before the script is made, 1 after its first result, 2 once it is optimised
+// (worker/abi.h).
+Text make_mark(int reached) { return {fmt::format("instr_mark_({})", reached), {}}; }
 
-std::string loop(int times, const std::vector<Text>& texts) {
+std::string make_loop(int times, const std::vector<Text>& texts) {
   std::string code = fmt::format("for instr_trial_ in range({}):\n", times);
-  for (const Text& text : texts) code += indented(text.code);
+  for (const Text& text : texts) code += indent(text.code);
   return code;
 }
-
-// Compiling takes long, more so when it is simulated.
-Text simulate(bool on) { return {on ? "instr_simulate_(True)" : "instr_simulate_(False)", {}}; }
 
 // Makes the script, and runs it until it is optimised.
 void prepare_to_measure(PythonSnippet& snippet, const Variant& variant) {
   std::vector<Text>& setup = snippet.setup;
-  setup.push_back(simulate(false));
+  setup.push_back({"instr_simulate_(False)", {}});  // which would make compiling even slower
   load_backend(snippet, variant);
-  setup.push_back(mark(0));
-  for (Text& text : preparation_of(variant)) setup.push_back(std::move(text));
-  setup.push_back({loop(1, snippet.statement), {}});
-  setup.push_back(mark(1));
-  setup.push_back({loop(trials_of(variant) - 1, snippet.statement), {}});
-  setup.push_back(mark(2));
-  setup.push_back(simulate(true));
+  setup.push_back(make_mark(0));
+  for (Text& text : make_preparation(variant)) setup.push_back(std::move(text));
+  setup.push_back({make_loop(1, snippet.statement), {}});
+  setup.push_back(make_mark(1));
+  setup.push_back({make_loop(count_trials(variant) - 1, snippet.statement), {}});
+  setup.push_back(make_mark(2));
+  setup.push_back({"instr_simulate_(True)", {}});
 }
 
-// The same on arguments of its own: what is verified is the optimised code, on arguments that
-// nothing has changed.
+// Makes the script, and runs it on copies of the arguments until it is optimised, so that the
+// optimised code is verified on unchanged arguments.
 void prepare_to_verify(PythonSnippet& snippet, const Variant& variant) {
   const Signature& signature = *variant.signature;
   load_backend(snippet, variant);
-  for (Text& text : preparation_of(variant)) snippet.setup.push_back(std::move(text));
+  for (Text& text : make_preparation(variant)) snippet.setup.push_back(std::move(text));
   const Text call{fmt::format("{} = instr_script_(*instr_verification_.copies({}))",
                               signature.output, join_names(signature.arguments)),
                   {}};
-  std::vector<Text> trial = with_backward({call}, variant);
+  std::vector<Text> trial = add_backward({call}, variant);
   trial.insert(trial.begin(), {"instr_verification_.begin()", {}});
-  snippet.setup.push_back({loop(trials_of(variant), trial), {}});
+  snippet.setup.push_back({make_loop(count_trials(variant), trial), {}});
 }
 
-// The arguments' values that the statement computes on, if the run is the reference.
+// Converts the arguments and the module to float64 if the run is the reference.
 void add_reference(PythonSnippet& snippet, const Variant& variant) {
   const std::string arguments = join_names(variant.signature->arguments);
   std::string code = "if instr_verification_.is_reference:\n";
@@ -232,24 +226,21 @@ void add_verification(PythonSnippet& snippet, const Variant& variant) {
         {fmt::format("instr_verification_.watch({})", join_names(watched)), {}});
   }
   snippet.setup.push_back({"instr_verification_.begin()", {}});
-  snippet.statement = forward_of(variant, /*needs_output=*/true);
+  snippet.statement = make_forward(variant, /*needs_output=*/true);
   const std::string output = to_python_literal(signature.output);
   snippet.statement.push_back(
       {fmt::format("instr_is_tensor_ = instr_verification_.output(locals(), {})", output), {}});
   if (is_backward && is_autocast(variant)) {
     snippet.statement.push_back(
-        {"if instr_is_tensor_:\n" + indented(loss_under_autocast(variant).code), {}});
+        {"if instr_is_tensor_:\n" + indent(make_loss_under_autocast(variant).code), {}});
   }
-  snippet.statement = in_autocast(std::move(snippet.statement), variant);
+  snippet.statement = add_autocast(std::move(snippet.statement), variant);
   if (!is_backward) return;
-  std::vector<Text> after{backward_of(variant)};
+  std::string code = "if instr_is_tensor_:\n" + indent(make_backward(variant).code);
   for (const std::string& name : watched) {
-    after.push_back({fmt::format("instr_verification_.gradients({}, {})",
-                                 to_python_literal(name == "instr_module_" ? "" : name), name),
-                     {}});
+    code += indent(fmt::format("instr_verification_.gradients({}, {})",
+                               to_python_literal(name == "instr_module_" ? "" : name), name));
   }
-  std::string code = "if instr_is_tensor_:\n";
-  for (const Text& text : after) code += indented(text.code);
   snippet.statement.push_back({code, {}});
 }
 
@@ -267,7 +258,7 @@ PythonSnippet make_python_snippet(const Variant& variant, Purpose purpose) {
     add_verification(snippet, variant);
     return snippet;
   }
-  snippet.statement = statement_of(variant);
+  snippet.statement = make_statement(variant);
   if (is_script(variant.backend)) prepare_to_measure(snippet, variant);
   return snippet;
 }
@@ -276,7 +267,7 @@ std::string make_python_symbol(const PythonSnippet& snippet) {
   std::string text = kPythonGeneratorVersion;
   for (const auto* part : {&snippet.module, &snippet.setup, &snippet.statement}) {
     text += "\n" + std::to_string(part->size());
-    for (const Text& one : *part) text += fmt::format("\n{}\n{}", one.code.size(), one.code);
+    for (const Text& each : *part) text += fmt::format("\n{}\n{}", each.code.size(), each.code);
   }
   return (snippet.purpose == Purpose::kMeasure ? "instr_snippet_" : "instr_verify_") +
          content_hash(text);
@@ -286,7 +277,7 @@ std::optional<SourceLocation> find_place_in_python(const PythonSnippet& snippet,
                                                    int column) {
   std::vector<const Text*> texts;
   for (const auto* part : {&snippet.module, &snippet.setup, &snippet.statement}) {
-    for (const Text& one : *part) texts.push_back(&one);
+    for (const Text& each : *part) texts.push_back(&each);
   }
   const int number = line / kPythonLines - 1;
   if (number < 0 || number >= std::ssize(texts)) return std::nullopt;

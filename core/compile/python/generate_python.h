@@ -1,5 +1,5 @@
-// Variants in Python to the texts that their code is compiled of, by the interpreter that will run
-// them (worker/python/compile_snippets.py).
+// Generates the texts of variants in Python, which the interpreter that will run them compiles
+// (worker/python/compile_snippets.py).
 #pragma once
 
 #include <optional>
@@ -21,14 +21,15 @@ struct PythonSnippet {
 
 PythonSnippet make_python_snippet(const Variant& variant, Purpose purpose = Purpose::kMeasure);
 
-// "instr_snippet_<hash>", "instr_verify_<hash>": of all that determines its code.
+// Returns "instr_snippet_<hash>" or "instr_verify_<hash>": the hash of everything that determines
+// the code.
 std::string make_python_symbol(const PythonSnippet& snippet);
 
-// The place of a line of the compiled code, which counts from 1 in each text, plus kPythonLines for
-// it and each text before it; the column, if it is not 0, as the interpreter reports it. Nothing
-// for generated code.
+// Maps a place in the compiled code to the definition; nothing for generated code. Line L of text
+// T, both from 1, has the number T * kPythonLines + L; the column is as reported by the
+// interpreter, or 0.
 inline constexpr int kPythonLines = 100'000;
-inline constexpr const char* kPythonFile = "<snippet>";  // its name, as Python has it
+inline constexpr const char* kPythonFile = "<snippet>";  // the file name of the code in Python
 std::optional<SourceLocation> find_place_in_python(const PythonSnippet& snippet, int line,
                                                    int column = 0);
 

@@ -20,29 +20,39 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr const char* kOldest = ">=3.9";
+constexpr const char* kSupportedVersions = ">=3.9";
 
-// The environment that holds it, of ENVIRONMENT/lib/python3.11/site-packages/torch/lib; empty for a
+// Returns the ENVIRONMENT of ENVIRONMENT/lib/python3.11/site-packages/torch/lib; empty for a
 // LibTorch that was not installed for an interpreter.
-fs::path environment_of(const LibTorch& libtorch) {
+fs::path find_environment(const LibTorch& libtorch) {
   const fs::path packages = libtorch.library_dir.parent_path().parent_path();
   const bool is_installed = packages.filename() == "site-packages";
   return is_installed ? packages.parent_path().parent_path().parent_path() : fs::path();
 }
 
-Expected<std::string> choose(const std::optional<std::string>& requested,
-                             const LibTorch& libtorch) {
+Expected<std::string> choose_interpreter(const std::optional<std::string>& requested,
+                                         const LibTorch& libtorch) {
   if (requested) return *requested;
-  std::vector<fs::path> environments{environment_of(libtorch)};
+  std::vector<fs::path> environments{find_environment(libtorch)};
   if (const char* active = std::getenv("VIRTUAL_ENV")) environments.emplace_back(active);
   for (const fs::path& environment : environments) {
     std::error_code ignored;
     const fs::path program = environment / "bin" / "python";
     if (!environment.empty() && fs::exists(program, ignored)) return program.string();
   }
-  auto found = find_program("python3");
-  if (!found) return fail("there is no Python", kPythonAdvice);
-  return found->string();
+  auto program = find_program("python3");
+  if (!program) return fail("there is no Python", kPythonAdvice);
+  return program->string();
+}
+
+// "/venv/bin/python -m pip install 'timm>=1.0'"
+std::string format_pip_install(const Python& python, const std::vector<std::string>& packages) {
+  std::string command = python.command.string() + " -m pip install";
+  for (const std::string& package : packages) {
+    const bool is_plain = package.find_first_of("<>=!, \t") == std::string::npos;
+    command += " " + (is_plain ? package : shell_quoted(package));
+  }
+  return command;
 }
 
 }  // namespace
@@ -56,8 +66,8 @@ Expected<Python> parse_probe(std::string_view probe, const fs::path& command) {
   const std::string name = command.string();
   if (!json.is_object()) return fail(name + " does not run", kPythonAdvice);
   const auto text = [&json](const char* key) {
-    auto found = json.find(key);
-    return found != json.end() && found->is_string() ? found->get<std::string>() : std::string();
+    auto it = json.find(key);
+    return it != json.end() && it->is_string() ? it->get<std::string>() : std::string();
   };
   Python python;
   python.command = command;
@@ -75,7 +85,8 @@ Expected<Python> parse_probe(std::string_view probe, const fs::path& command) {
   for (const auto& [package, installed] : packages.items()) {
     if (installed.is_string()) python.packages.emplace(package, installed.get<std::string>());
   }
-  if (text("implementation") != "cpython" || !satisfies(python.version, kOldest).value_or(false)) {
+  if (text("implementation") != "cpython" ||
+      !satisfies(python.version, kSupportedVersions).value_or(false)) {
     return fail(fmt::format("{} is {} {}: snippets need CPython 3.9 or later", name,
                             text("implementation"), python.version),
                 kPythonAdvice);
@@ -88,26 +99,17 @@ Expected<Python> parse_probe(std::string_view probe, const fs::path& command) {
   return python;
 }
 
-std::string format_pip_install(const Python& python, const std::vector<std::string>& packages) {
-  std::string command = python.command.string() + " -m pip install";
-  for (const std::string& package : packages) {
-    const bool is_plain = package.find_first_of("<>=!, \t") == std::string::npos;
-    command += " " + (is_plain ? package : shell_quoted(package));
-  }
-  return command;
-}
-
 std::optional<std::string> find_lacking_package(const Python& python,
                                                 const std::vector<std::string>& needed) {
   for (const std::string& text : needed) {
     const auto package = parse_package(text);
     if (!package) return to_string(package.error());
-    const auto found = python.packages.find(package->name);
-    if (found == python.packages.end()) {
+    const auto installed = python.packages.find(package->name);
+    if (installed == python.packages.end()) {
       return fmt::format("needs the package {}: {}", package->name,
                          format_pip_install(python, needed));
     }
-    const auto& [name, version] = *found;
+    const auto& [name, version] = *installed;
     const std::string& versions = package->versions;
     if (versions.empty() || satisfies(version, versions).value_or(false)) continue;
     return fmt::format("needs {} {}, this is {}: {}", name, versions, version,
@@ -118,11 +120,11 @@ std::optional<std::string> find_lacking_package(const Python& python,
 
 Expected<Python> find_python(const std::optional<std::string>& requested, const LibTorch& libtorch,
                              const fs::path& sources) {
-  TRY_ASSIGN(auto chosen, choose(requested, libtorch));
+  TRY_ASSIGN(auto chosen, choose_interpreter(requested, libtorch));
   TRY(check_measured("the Python interpreter", fs::path(chosen).parent_path()));
-  SpawnOptions ask;
-  ask.argv = {chosen, python_script(sources, "probe.py").string()};
-  TRY_ASSIGN(auto result, run_command(ask));
+  SpawnOptions probe;
+  probe.argv = {chosen, python_script(sources, "probe.py").string()};
+  TRY_ASSIGN(auto result, run_command(probe));
   if (result.exit_code != 0) {
     return fail(fmt::format("{} cannot be asked: {}", chosen, trim_end(result.errors, "\n")),
                 kPythonAdvice);

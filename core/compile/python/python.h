@@ -1,4 +1,4 @@
-// The interpreter that runs snippets in Python: found and asked, without importing its torch.
+// The interpreter that runs snippets in Python, found and probed without importing its torch.
 #pragma once
 
 #include <filesystem>
@@ -20,37 +20,33 @@ struct Python {
   std::string build;                        // "3.11.2 (main, Apr 28 2025, 14:11:48) [GCC 12.2.0]"
   std::string version;                      // "3.11.2"
   std::filesystem::path home;               // of its standard library: PYTHONHOME
-  std::filesystem::path platform_home;      // of that part which depends on the platform
-  std::vector<std::filesystem::path> path;  // where further modules are, torch among them
+  std::filesystem::path platform_home;      // of the part that depends on the platform
+  std::vector<std::filesystem::path> path;  // folders of other modules, such as torch
   std::filesystem::path torch;              // its folder
   std::string torch_version;                // "2.13.0"
-  // What is installed: versions by name as in PackageRequirement.
-  std::map<std::string, std::string> packages;
+  std::map<std::string, std::string> packages;  // installed versions by name (PackageRequirement)
 };
 
-// `requested` (--python), else the interpreter that this LibTorch was installed for, else the
-// active one (VIRTUAL_ENV, then python3 on PATH). An Error says why there is none that can run
-// snippets: it is no CPython of 3.9 or later with a global interpreter lock, it has no torch, or
-// another one than the LibTorch that is measured. `sources`: the folder that holds worker/.
+// Probes `requested` (--python), else the interpreter that this LibTorch was installed for, else
+// the active one (VIRTUAL_ENV, then python3 on PATH). Fails if it cannot run snippets: it is not
+// CPython 3.9 or later with a global interpreter lock, it has no torch, or its torch is not the
+// measured LibTorch. `sources`: the folder that holds worker/.
 Expected<Python> find_python(const std::optional<std::string>& requested, const LibTorch& libtorch,
                              const std::filesystem::path& sources);
 
-// Why a snippet that imports these packages ("timm>=1.0") cannot run, with the command that
-// installs them; nothing if it can.
+// Returns the reason why a snippet that imports these packages ("timm>=1.0") cannot run, with the
+// command that installs them; nothing if it can.
 std::optional<std::string> find_lacking_package(const Python& python,
                                                 const std::vector<std::string>& needed);
 
-// "/venv/bin/python -m pip install 'timm>=1.0'"
-std::string format_pip_install(const Python& python, const std::vector<std::string>& packages);
-
-// What to do where there is none that serves.
+// The advice if no interpreter is suitable.
 inline constexpr const char* kPythonAdvice =
     "name an interpreter with --python, or leave it out: --language=cpp";
 
-// A script of the worker for Python. `sources`: the folder that holds worker/.
+// Returns the path of a script of the worker for Python. `sources`: the folder that holds worker/.
 std::filesystem::path python_script(const std::filesystem::path& sources, const char* name);
 
-// What the probe says of the interpreter `command` (worker/python/probe.py).
+// Parses the probe's output about the interpreter `command` (worker/python/probe.py).
 Expected<Python> parse_probe(std::string_view probe, const std::filesystem::path& command);
 
 }  // namespace instr

@@ -12,8 +12,8 @@ namespace instr {
 
 namespace {
 
-// Returns what a variant imports that takes seconds, for a native worker to import before it forks:
-// modules, and "compiler" for what torch.compile() needs. The module of a package usually has the
+// Returns imports of a variant that take seconds, which a native worker does before it forks:
+// modules, and "compiler" for those of torch.compile(). The module of a package usually has the
 // package's name.
 std::set<std::string> find_imports(const Variant& variant) {
   std::set<std::string> imports;
@@ -26,7 +26,7 @@ std::set<std::string> find_imports(const Variant& variant) {
   return imports;
 }
 
-UnitResult all_failed(const std::vector<Variant>& variants, const Error& error) {
+UnitResult fail_all(const std::vector<Variant>& variants, const Error& error) {
   UnitResult result;
   for (const Variant& variant : variants) {
     result.failed.push_back(make_compile_failure(variant, to_string(error)));
@@ -60,7 +60,7 @@ class PythonLanguage : public LanguageSupport {
     auto unit = compile_python(variants, **python_, options_.sources, cache_, purpose, stop);
     if (stop.stop_requested()) return {};
     if (!unit && purpose == Purpose::kVerify) return tl::unexpected(unit.error());
-    on_unit(unit ? *std::move(unit) : all_failed(variants, unit.error()));
+    on_unit(unit ? *std::move(unit) : fail_all(variants, unit.error()));
     return {};
   }
 

@@ -9,7 +9,7 @@
 
 namespace instr {
 
-// `command`: the interpreter that the user named (--python); nothing: the usual one (find_python).
+// `command`: the interpreter that the user named (--python); nothing: the default (find_python).
 std::unique_ptr<LanguageSupport> make_python_language(const std::optional<std::string>& command,
                                                       const CompileOptions& options, Cache& cache);
 
