@@ -9,8 +9,7 @@
 
 namespace instr {
 
-AppendFile::AppendFile(Fd fd, std::filesystem::path path)
-    : fd_(std::move(fd)), path_(std::move(path)) {
+AppendFile::AppendFile(Fd fd, fs::path path) : fd_(std::move(fd)), path_(std::move(path)) {
   struct stat status {};
   is_regular_ = fstat(fd_.get(), &status) == 0 && S_ISREG(status.st_mode);
 }

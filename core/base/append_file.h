@@ -14,7 +14,7 @@ class AppendFile {
  public:
   AppendFile() = default;
   // `fd` is open for writing; `path` is for messages.
-  AppendFile(Fd fd, std::filesystem::path path);
+  AppendFile(Fd fd, fs::path path);
 
   bool is_regular() const { return is_regular_; }
   // The number of pieces that could not be written yet.
@@ -27,7 +27,7 @@ class AppendFile {
   Expected<void> withdraw(off_t start, std::size_t written, int number);
 
   Fd fd_;
-  std::filesystem::path path_;
+  fs::path path_;
   bool is_regular_ = false;
   std::string kept_;
   std::size_t kept_count_ = 0;

@@ -8,8 +8,6 @@
 
 namespace instr {
 
-namespace fs = std::filesystem;
-
 Expected<CommitTree> CommitTree::make(const fs::path& project) {
   TRY_ASSIGN(auto folder, PrivateFolder::make());
   CommitTree tree(project, std::move(folder));

@@ -16,28 +16,28 @@ namespace instr {
 class CommitTree {
  public:
   // `project`: the top folder of what is checked out.
-  static Expected<CommitTree> make(const std::filesystem::path& project);
+  static Expected<CommitTree> make(const fs::path& project);
   CommitTree(CommitTree&&) noexcept = default;
   CommitTree& operator=(CommitTree&&) = delete;
   ~CommitTree();
 
-  std::filesystem::path path() const { return folder_->path() / "tree"; }
+  fs::path path() const { return folder_->path() / "tree"; }
 
   // May be called again for another commit: what was built for the previous one stays.
   Expected<void> check_out(const std::string& hash);
 
  private:
-  CommitTree(std::filesystem::path project, PrivateFolder folder)
+  CommitTree(fs::path project, PrivateFolder folder)
       : project_(std::move(project)), folder_(std::move(folder)) {}
 
-  std::filesystem::path project_;
+  fs::path project_;
   std::optional<PrivateFolder> folder_;
-  std::vector<std::filesystem::path> submodules_;  // those in the project
+  std::vector<fs::path> submodules_;  // those in the project
 };
 
 // A command to be run in the top folder of a tree. Every path below the project that it reads means
 // the same file of that tree. Its output goes to standard error.
-SpawnOptions command_in_tree(std::vector<std::string> words, const std::filesystem::path& tree,
-                             const std::filesystem::path& project);
+SpawnOptions command_in_tree(std::vector<std::string> words, const fs::path& tree,
+                             const fs::path& project);
 
 }  // namespace instr

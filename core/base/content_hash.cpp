@@ -13,8 +13,6 @@
 
 namespace instr {
 
-namespace fs = std::filesystem;
-
 namespace {
 
 std::string hexadecimal(XXH128_hash_t hash) {

@@ -2,12 +2,16 @@
 // to the caller.
 #pragma once
 
+#include <filesystem>
 #include <string>
 #include <tl/expected.hpp>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 namespace instr {
+
+namespace fs = std::filesystem;
 
 // A place in a text file. Lines and columns count from 1; 0 means "not known".
 struct SourceLocation {
@@ -45,12 +49,17 @@ std::string to_string(const Error& error);
 // Sorts errors of one file by line and column.
 void sort_by_place(Errors& errors);
 
-// An error to return: at a place, such as {file}, or without one.
+// An error to return: at a place, in a file, or without a place.
 inline tl::unexpected<Error> fail(Error error) { return tl::unexpected(std::move(error)); }
 inline tl::unexpected<Errors> fail(Errors errors) { return tl::unexpected(std::move(errors)); }
 inline tl::unexpected<Error> fail_at(SourceLocation where, std::string what,
                                      std::string advice = "") {
   return fail(Error{std::move(where), std::move(what), std::move(advice)});
+}
+template <class Path>
+requires std::is_convertible_v<const Path&, fs::path> tl::unexpected<Error> fail_at(
+    const Path& file, std::string what, std::string advice = "") {
+  return fail_at({fs::path(file).string()}, std::move(what), std::move(advice));
 }
 inline tl::unexpected<Error> fail(std::string what, std::string advice = "") {
   return fail_at({}, std::move(what), std::move(advice));

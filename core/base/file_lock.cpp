@@ -11,8 +11,6 @@
 
 namespace instr {
 
-namespace fs = std::filesystem;
-
 namespace {
 
 using Clock = std::chrono::steady_clock;

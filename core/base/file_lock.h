@@ -26,18 +26,15 @@ class FileLock {
  public:
   // Returns nothing if the lock is held elsewhere; an error if the file cannot be opened, or its
   // file system has no locks.
-  static Expected<std::optional<FileLock>> attempt(const std::filesystem::path& file,
-                                                   LockKind kind);
+  static Expected<std::optional<FileLock>> attempt(const fs::path& file, LockKind kind);
   // Returns an error also if the wait was ended.
-  static Expected<FileLock> wait(const std::filesystem::path& file, LockKind kind,
-                                 const Waiting& waiting);
+  static Expected<FileLock> wait(const fs::path& file, LockKind kind, const Waiting& waiting);
   // Locks the folder itself, for when no file may be created in it.
-  static Expected<FileLock> wait_for_folder(const std::filesystem::path& folder, LockKind kind,
+  static Expected<FileLock> wait_for_folder(const fs::path& folder, LockKind kind,
                                             const Waiting& waiting);
 
  private:
-  static Expected<std::optional<FileLock>> take(const std::filesystem::path& path, int flags,
-                                                LockKind kind);
+  static Expected<std::optional<FileLock>> take(const fs::path& path, int flags, LockKind kind);
   explicit FileLock(Fd fd) : fd_(std::move(fd)) {}
   Fd fd_;
 };

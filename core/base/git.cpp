@@ -46,9 +46,9 @@ Expected<std::string> Repository::ask(std::vector<std::string> words) const {
   return fail("git: " + printable(trim_end(ended.errors, "\n")));
 }
 
-Expected<std::filesystem::path> Repository::top() const {
+Expected<fs::path> Repository::top() const {
   TRY_ASSIGN(auto top, ask({"rev-parse", "--show-toplevel"}));
-  return std::filesystem::path(std::move(top));
+  return fs::path(std::move(top));
 }
 
 Expected<std::int64_t> Repository::count_commits(const std::string& revision) const {
@@ -79,8 +79,7 @@ bool Repository::is_ancestor(const std::string& commit, const std::string& desce
   return ask({"merge-base", "--is-ancestor", commit, descendant}).has_value();
 }
 
-Expected<std::string> Repository::file_at(const std::string& commit,
-                                          const std::filesystem::path& file) const {
+Expected<std::string> Repository::file_at(const std::string& commit, const fs::path& file) const {
   return ask({"cat-file", "blob", commit + ":" + file.generic_string()});
 }
 
@@ -152,24 +151,24 @@ Expected<void> Repository::check_is_behind(const Commit& last, const Commit& com
               "name two commits of one branch, the older one first");
 }
 
-Expected<void> Repository::add_worktree(const std::filesystem::path& folder) const {
+Expected<void> Repository::add_worktree(const fs::path& folder) const {
   prune_worktrees();
   return ask({"worktree", "add", "--quiet", "--detach", folder.string()}).map([](auto&&) {});
 }
 
 void Repository::prune_worktrees() const { (void)ask({"worktree", "prune"}); }
 
-Expected<std::vector<std::filesystem::path>> Repository::check_out(
-    const std::string& hash, const std::filesystem::path& project) const {
+Expected<std::vector<fs::path>> Repository::check_out(const std::string& hash,
+                                                      const fs::path& project) const {
   TRY(ask({"checkout", "--quiet", "--detach", "--force", hash}));
-  std::vector<std::filesystem::path> submodules;
+  std::vector<fs::path> submodules;
   TRY(check_out_submodules(project, submodules));
   return submodules;
 }
 
 // Adds worktrees of the submodules' own repositories, which needs no network.
-Expected<void> Repository::check_out_submodules(
-    const std::filesystem::path& project, std::vector<std::filesystem::path>& submodules) const {
+Expected<void> Repository::check_out_submodules(const fs::path& project,
+                                                std::vector<fs::path>& submodules) const {
   TRY_ASSIGN(const auto listed, ask({"ls-tree", "-r", "HEAD"}));
   const std::string mark = "160000 commit ";  // followed by HASH<tab>PATH
   for (const std::string& line : split_lines(listed)) {
@@ -179,9 +178,9 @@ Expected<void> Repository::check_out_submodules(
     const std::string path = line.substr(tab + 1);
     const Repository ours(project / path);
     std::error_code ignored;
-    if (!std::filesystem::exists(ours.folder_ / ".git", ignored)) continue;
-    const Repository theirs(std::filesystem::absolute(folder_) / path);
-    const bool is_there = std::filesystem::exists(theirs.folder_ / ".git", ignored);
+    if (!fs::exists(ours.folder_ / ".git", ignored)) continue;
+    const Repository theirs(fs::absolute(folder_) / path);
+    const bool is_there = fs::exists(theirs.folder_ / ".git", ignored);
     if (!is_there) ours.prune_worktrees();
     auto done = is_there ? theirs.ask({"checkout", "--quiet", "--detach", "--force", hash})
                          : ours.ask({"worktree", "add", "--quiet", "--force", "--detach",
@@ -204,8 +203,7 @@ Expected<void> Repository::check_is_clean() const {
               "commit or stash them first");
 }
 
-std::optional<std::string> Repository::find_commit_with(
-    const std::vector<std::filesystem::path>& files) const {
+std::optional<std::string> Repository::find_commit_with(const std::vector<fs::path>& files) const {
   if (files.empty()) return std::nullopt;
   auto state = ask({"status", "--porcelain=v2", "--branch", "--untracked-files=no"}).value_or("");
   std::optional<std::string> hash;
@@ -217,7 +215,7 @@ std::optional<std::string> Repository::find_commit_with(
   std::vector<std::string> words{"--literal-pathspecs", "ls-files", "--error-unmatch", "--"};
   for (const auto& file : files) {
     std::error_code ignored;
-    words.push_back(std::filesystem::weakly_canonical(file, ignored).string());
+    words.push_back(fs::weakly_canonical(file, ignored).string());
   }
   return hash && ask(std::move(words)) ? hash : std::nullopt;
 }

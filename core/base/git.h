@@ -33,7 +33,7 @@ struct Commit {
 
 class Repository {
  public:
-  explicit Repository(std::filesystem::path folder = ".") : folder_(std::move(folder)) {}
+  explicit Repository(fs::path folder = ".") : folder_(std::move(folder)) {}
 
   // Returns the hash of "HEAD~2", a tag or the beginning of a hash.
   Expected<std::string> resolve(const std::string& revision) const;
@@ -50,13 +50,13 @@ class Repository {
   bool is_ancestor(const std::string& commit, const std::string& descendant) const;
 
   // Returns the text of a file at a commit, without the newlines at its end.
-  Expected<std::string> file_at(const std::string& commit, const std::filesystem::path& file) const;
+  Expected<std::string> file_at(const std::string& commit, const fs::path& file) const;
 
   // The name of the user who commits here.
   Expected<std::string> user() const;
 
   // The top folder of the working tree.
-  Expected<std::filesystem::path> top() const;
+  Expected<fs::path> top() const;
 
   // The last tag among the ancestors of HEAD.
   Expected<std::string> last_release() const;
@@ -75,28 +75,26 @@ class Repository {
   Expected<std::set<std::string>> list_first_parents(const std::string& hash) const;
 
   // Adds a working tree without a branch (CommitTree owns one); forgets those whose folder is gone.
-  Expected<void> add_worktree(const std::filesystem::path& folder) const;
+  Expected<void> add_worktree(const fs::path& folder) const;
   void prune_worktrees() const;
   // Checks a commit out; untracked files stay. Submodules are taken from where they are checked out
   // in `project`; others stay empty. Returns the folders of those submodules in `project`.
-  Expected<std::vector<std::filesystem::path>> check_out(
-      const std::string& hash, const std::filesystem::path& project) const;
+  Expected<std::vector<fs::path>> check_out(const std::string& hash, const fs::path& project) const;
 
   // An error if a file that git tracks differs from HEAD.
   Expected<void> check_is_clean() const;
 
   // The hash of HEAD if it contains these files and no tracked file differs from it; else nothing.
-  std::optional<std::string> find_commit_with(
-      const std::vector<std::filesystem::path>& files) const;
+  std::optional<std::string> find_commit_with(const std::vector<fs::path>& files) const;
 
  private:
   Expected<std::string> ask(std::vector<std::string> words) const;
   Expected<std::int64_t> count_commits(const std::string& revision) const;
-  Expected<void> check_out_submodules(const std::filesystem::path& project,
-                                      std::vector<std::filesystem::path>& submodules) const;
+  Expected<void> check_out_submodules(const fs::path& project,
+                                      std::vector<fs::path>& submodules) const;
   Expected<void> check_is_behind(const Commit& last, const Commit& commit) const;
 
-  std::filesystem::path folder_;
+  fs::path folder_;
 };
 
 // Removes the variables with which git directs all git commands in a hook, whatever their folder,

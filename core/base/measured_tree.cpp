@@ -7,8 +7,6 @@
 
 namespace instr {
 
-namespace fs = std::filesystem;
-
 namespace {
 
 // The path relative to the checkout, if it leads there and not into the measured tree.

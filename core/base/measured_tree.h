@@ -16,11 +16,11 @@ inline constexpr const char* kTreeVariable = "INSTR_BENCH_TREE";
 
 // Returns the same file or folder in the measured tree, if the path leads, with links followed,
 // into the checkout; else the path itself.
-std::filesystem::path in_measured_tree(const std::filesystem::path& path);
+fs::path in_measured_tree(const fs::path& path);
 
 // An error if the path leads into the checkout. `what`: "LibTorch".
 Expected<void> check_measured(
-    const std::string& what, const std::filesystem::path& path,
+    const std::string& what, const fs::path& path,
     const std::string& advice =
         "name one outside of the project, or one that each commit's own build makes, relative to "
         "the project's top folder");

@@ -17,8 +17,6 @@
 
 namespace instr {
 
-namespace fs = std::filesystem;
-
 namespace {
 
 // Bytes read to recognise a file: a results file's first line may be long.
@@ -45,8 +43,7 @@ Expected<Fd> open_stream(const fs::path& path, bool is_pipe) {
   Fd fd(::open(path.c_str(),
                O_WRONLY | O_CLOEXEC | O_APPEND | O_NOCTTY | (is_pipe ? O_NONBLOCK : 0)));
   if (!fd && errno == ENXIO) {
-    return fail_at({path.string()}, "cannot write: this pipe has no reader",
-                   "start its reader first");
+    return fail_at(path, "cannot write: this pipe has no reader", "start its reader first");
   }
   if (!fd) return fail(write_error(path, errno));
   if (is_pipe) ::fcntl(fd.get(), F_SETFL, ::fcntl(fd.get(), F_GETFL) & ~O_NONBLOCK);
@@ -65,7 +62,7 @@ Expected<void> check_content(const fs::path& path, const Fd& fd, const FileKind&
   }
   start.resize(filled);
   if (start.empty() || kind.has_prefix(start)) return {};
-  return fail_at({path.string()}, std::string("does not hold ") + kind.name,
+  return fail_at(path, std::string("does not hold ") + kind.name,
                  "name another file, or remove this one");
 }
 
@@ -78,7 +75,7 @@ Expected<void> check_writable(const fs::path& path, bool is_there) {
   if (is_in_place && ::access(path.c_str(), W_OK) == 0) return {};
   std::error_code ignored;
   if (tried.error() == ENOENT && !fs::exists(folder, ignored)) {
-    return fail_at({folder.string()}, "there is no such folder",
+    return fail_at(folder, "there is no such folder",
                    "make it first, or name a file in another one");
   }
   return fail(write_error(path, tried.error()));
@@ -105,7 +102,7 @@ Expected<OutputFile> OutputFile::open(const fs::path& given, const FileKind& kin
     });
   }
   if (is_there && !S_ISREG(info.st_mode)) {
-    return fail_at({given.string()}, "is a disk or a socket", "name a file");
+    return fail_at(given, "is a disk or a socket", "name a file");
   }
   TRY(check_writable(path, is_there));
   if (is_there) {
@@ -127,11 +124,11 @@ Expected<void> make_output_folder(const fs::path& folder, const char* advice) {
   std::error_code error;
   fs::create_directories(folder, error);
   if (error) {
-    return fail_at({folder.string()}, "cannot make this folder: " + error.message(), advice);
+    return fail_at(folder, "cannot make this folder: " + error.message(), advice);
   }
   const auto tried = PrivateFolder::make_in(folder);
   if (tried) return {};
-  return fail_at({folder.string()},
+  return fail_at(folder,
                  std::string("cannot write to this folder: ") + std::strerror(tried.error()),
                  advice);
 }

@@ -21,19 +21,18 @@ class OutputFile {
  public:
   // Errors: a folder or a disk; a folder that does not exist or is not writable; a pipe without a
   // reader; a file that does not hold `kind`.
-  static Expected<OutputFile> open(const std::filesystem::path& path, const FileKind& kind);
+  static Expected<OutputFile> open(const fs::path& path, const FileKind& kind);
 
   // True if it is, or will be, a regular file, to be replaced; any other file is open already.
   bool is_regular() const { return !stream_; }
 
-  const std::filesystem::path& path() const { return path_; }  // with symbolic links followed
+  const fs::path& path() const { return path_; }  // with symbolic links followed
   Fd take_stream() { return std::move(stream_); }
 
  private:
-  OutputFile(std::filesystem::path path, Fd stream)
-      : path_(std::move(path)), stream_(std::move(stream)) {}
+  OutputFile(fs::path path, Fd stream) : path_(std::move(path)), stream_(std::move(stream)) {}
 
-  std::filesystem::path path_;
+  fs::path path_;
   Fd stream_;
 };
 
@@ -42,6 +41,6 @@ Expected<void> write_to(OutputFile file, std::string_view text);
 
 // Makes sure, before a command does any work, that the folder for its files exists and is writable.
 // The error has `advice`.
-Expected<void> make_output_folder(const std::filesystem::path& folder, const char* advice);
+Expected<void> make_output_folder(const fs::path& folder, const char* advice);
 
 }  // namespace instr

@@ -17,8 +17,6 @@
 
 namespace instr {
 
-namespace fs = std::filesystem;
-
 namespace {
 
 // Differs from the prefix of earlier versions, which used another lock and would remove live

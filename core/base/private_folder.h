@@ -15,29 +15,28 @@ class PrivateFolder {
  public:
   // Makes a folder (mode 0700) in `parent`, or in $TMPDIR (else /tmp) if that is empty. Removes the
   // folders that killed runs of this user left there.
-  static Expected<PrivateFolder> make(const std::filesystem::path& parent = {});
+  static Expected<PrivateFolder> make(const fs::path& parent = {});
 
   // Makes a hidden folder for files that are then moved into `parent`; no other process or
   // container uses the same names. The error is an errno.
-  static tl::expected<PrivateFolder, int> make_in(const std::filesystem::path& parent);
+  static tl::expected<PrivateFolder, int> make_in(const fs::path& parent);
 
   PrivateFolder(PrivateFolder&& other) noexcept;
   PrivateFolder& operator=(PrivateFolder&& other) noexcept;
   ~PrivateFolder();
 
-  const std::filesystem::path& path() const { return path_; }
+  const fs::path& path() const { return path_; }
 
   // Removes the folders of this process, just before an exit that runs no destructors.
   static void remove_all() noexcept;
 
  private:
-  static tl::expected<PrivateFolder, int> make_named(const std::filesystem::path& parent,
-                                                     const char* prefix);
-  PrivateFolder(std::filesystem::path path, std::optional<FileLock> lock)
+  static tl::expected<PrivateFolder, int> make_named(const fs::path& parent, const char* prefix);
+  PrivateFolder(fs::path path, std::optional<FileLock> lock)
       : path_(std::move(path)), lock_(std::move(lock)) {}
   void remove() noexcept;
 
-  std::filesystem::path path_;
+  fs::path path_;
   std::optional<FileLock> lock_;  // on a file in the folder, held while its owner lives
 };
 

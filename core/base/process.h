@@ -39,12 +39,12 @@ Expected<std::array<Fd, 2>> make_pipe();
 
 // Finds the program that a shell would run for this name: on PATH, unless it has a slash. That a
 // path with a slash exists is not checked.
-Expected<std::filesystem::path> find_program(const std::string& name);
+Expected<fs::path> find_program(const std::string& name);
 
 struct SpawnOptions {
   std::vector<std::string> argv;  // argv[0] is looked up on PATH unless it has a slash
   std::optional<std::vector<std::string>> environment;  // "NAME=value"; absent: the caller's
-  std::optional<std::filesystem::path> working_directory;
+  std::optional<fs::path> working_directory;
   // Descriptor of this process -> number in the child. 0, 1 and 2 are /dev/null unless given.
   std::vector<std::pair<int, int>> descriptors;
   // The same memory layout, whatever the caller's settings are: no address space randomisation, an

@@ -13,8 +13,6 @@
 
 namespace instr {
 
-namespace fs = std::filesystem;
-
 namespace {
 
 constexpr std::size_t kPiece = std::size_t{1} << 16;  // bytes read at a time
@@ -26,8 +24,7 @@ tl::unexpected<Error> fail_to_read(const fs::path& path, int error) {
 }
 
 tl::unexpected<Error> fail_as_too_large(const fs::path& path, std::size_t max) {
-  return fail_at({path.string()}, fmt::format("is larger than {} MiB", max >> 20),
-                 "name another file");
+  return fail_at(path, fmt::format("is larger than {} MiB", max >> 20), "name another file");
 }
 
 }  // namespace
@@ -41,7 +38,7 @@ Expected<std::string> read_file(const fs::path& path, std::size_t max, ReadFrom 
   if (::fstat(fd.get(), &info) != 0) return fail_to_read(path, errno);
   const bool is_pipe = S_ISFIFO(info.st_mode) && from == ReadFrom::kFilesAndPipes;
   if (!S_ISREG(info.st_mode) && !is_pipe) {
-    return fail_at({path.string()}, S_ISDIR(info.st_mode) ? "is a folder" : "is not a regular file",
+    return fail_at(path, S_ISDIR(info.st_mode) ? "is a folder" : "is not a regular file",
                    "name a file here");
   }
   const auto size = static_cast<std::size_t>(S_ISREG(info.st_mode) ? info.st_size : 0);
@@ -50,7 +47,7 @@ Expected<std::string> read_file(const fs::path& path, std::size_t max, ReadFrom 
   bytes.reserve(size + kPiece);
   for (;;) {
     if (is_pipe && !wait_for_input(fd.get())) {
-      return fail_at({path.string()}, "interrupted while reading");
+      return fail_at(path, "interrupted while reading");
     }
     const std::size_t end = bytes.size();
     bytes.resize(end + kPiece);

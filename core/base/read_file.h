@@ -18,7 +18,7 @@ enum class ReadFrom { kFiles, kFilesAndPipes };
 
 // Reads all bytes of a regular file or, if requested, of a pipe such as a shell's `<(...)`, to its
 // end; an interruption is an error. Errors have the file as their place.
-Expected<std::string> read_file(const std::filesystem::path& path, std::size_t max,
+Expected<std::string> read_file(const fs::path& path, std::size_t max,
                                 ReadFrom from = ReadFrom::kFiles);
 
 }  // namespace instr

@@ -11,8 +11,6 @@
 
 namespace instr {
 
-namespace fs = std::filesystem;
-
 namespace {
 
 constexpr mode_t kMode = 0666;  // less the umask

@@ -14,30 +14,30 @@ namespace instr {
 
 // Returns the file that a symbolic link leads to, whether or not it exists; to replace that file
 // keeps the link.
-std::filesystem::path follow_links(const std::filesystem::path& path);
+fs::path follow_links(const fs::path& path);
 
 // A file's replacement: written beside it, under a unique name, and then moved into place by put().
 // Until then, and if that fails, the file is unchanged.
 class Replacement {
  public:
   // `path` is not a symbolic link. The permissions of an existing file stay.
-  static Expected<Replacement> write(const std::filesystem::path& path, std::string_view text);
+  static Expected<Replacement> write(const fs::path& path, std::string_view text);
 
   // Moves it into place; returns the file, open for appending.
   Expected<Fd> put();
 
  private:
-  explicit Replacement(std::filesystem::path path) : path_(std::move(path)) {}
-  std::filesystem::path written() const { return folder_->path() / path_.filename(); }
+  explicit Replacement(fs::path path) : path_(std::move(path)) {}
+  fs::path written() const { return folder_->path() / path_.filename(); }
 
-  std::filesystem::path path_;
+  fs::path path_;
   Fd fd_;
   std::optional<PrivateFolder> folder_;  // nothing if only the file is writable
   std::string text_;                     // then to be written in place
 };
 
 // Writes the replacement and puts it in place.
-Expected<Fd> replace_file(const std::filesystem::path& path, std::string_view text);
+Expected<Fd> replace_file(const fs::path& path, std::string_view text);
 
 // Writes all of `text`; returns the number of bytes written, and errno (0 on success).
 struct Written {
@@ -47,6 +47,6 @@ struct Written {
 Written write_all(int descriptor, std::string_view text);
 
 // Makes the error that `path` could not be written, for the errno `number`.
-Error write_error(const std::filesystem::path& path, int number);
+Error write_error(const fs::path& path, int number);
 
 }  // namespace instr

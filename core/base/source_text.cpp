@@ -13,15 +13,15 @@ constexpr std::string_view kBlanks = " \t\r\n";
 
 }  // namespace
 
-Expected<SourceText> SourceText::read(const std::filesystem::path& path) {
+Expected<SourceText> SourceText::read(const fs::path& path) {
   return read_file(path, kMaxTextBytes).and_then([&path](std::string&& text) {
     return checked(path.string(), std::move(text));
   });
 }
 
-Expected<SourceText> SourceText::read_if_exists(const std::filesystem::path& path) {
+Expected<SourceText> SourceText::read_if_exists(const fs::path& path) {
   std::error_code ignored;
-  if (!std::filesystem::exists(path, ignored)) return SourceText(path.string(), "");
+  if (!fs::exists(path, ignored)) return SourceText(path.string(), "");
   return read(path);
 }
 
@@ -59,8 +59,7 @@ Expected<void> SourceText::check_text() const {
   return {};
 }
 
-std::filesystem::path SourceText::beside(const std::string& path) const {
-  namespace fs = std::filesystem;
+fs::path SourceText::beside(const std::string& path) const {
   std::error_code error;
   const fs::path joined = fs::path(path_).parent_path() / path;
   const fs::path absolute = fs::absolute(joined, error);

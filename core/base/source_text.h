@@ -14,10 +14,10 @@ class SourceText {
  public:
   // Reads a regular file of valid UTF-8 text. Errors: cannot be read, too large, binary (at the
   // first byte that is not text). A byte order mark is dropped.
-  static Expected<SourceText> read(const std::filesystem::path& path);
+  static Expected<SourceText> read(const fs::path& path);
 
   // Reads a file that may be missing: then the text is empty.
-  static Expected<SourceText> read_if_exists(const std::filesystem::path& path);
+  static Expected<SourceText> read_if_exists(const fs::path& path);
 
   // For text that does not come from a file.
   SourceText(std::string path, std::string text);
@@ -28,7 +28,7 @@ class SourceText {
   std::string_view text() const { return text_; }
 
   // The absolute path of a file that the text names relative to its own folder.
-  std::filesystem::path beside(const std::string& path) const;
+  fs::path beside(const std::string& path) const;
 
   SourceLocation at(int line, int column) const { return {path_, line, column}; }
 

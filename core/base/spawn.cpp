@@ -16,8 +16,6 @@
 
 namespace instr {
 
-namespace fs = std::filesystem;
-
 namespace {
 
 std::vector<char*> pointers(std::vector<std::string>& texts) {

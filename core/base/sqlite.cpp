@@ -9,8 +9,6 @@
 
 namespace instr {
 
-namespace fs = std::filesystem;
-
 namespace {
 
 // Readers may write, too: the next process to open the file rolls back what a killed writer left.

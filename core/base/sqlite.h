@@ -110,8 +110,7 @@ class SqlStatement {
 
 class SqlDatabase {
  public:
-  SqlDatabase(const std::filesystem::path& file, SqlAccess access,
-              const SqlPatience& patience = {});
+  SqlDatabase(const fs::path& file, SqlAccess access, const SqlPatience& patience = {});
 
   SqlStatement prepare(std::string_view sql) const { return {*this, sql}; }
   // A new statement with these values, before its first row.
@@ -125,7 +124,7 @@ class SqlDatabase {
   std::int64_t integer(std::string_view sql) const;  // the only column of the only row
   std::int64_t last_id() const;                      // of the row inserted last
 
-  const std::filesystem::path& file() const { return waiting_->file; }
+  const fs::path& file() const { return waiting_->file; }
   [[noreturn]] void fail(int code) const;  // throws the error that the code stands for
   // Throws an error for impossible content of the file.
   [[noreturn]] void fail_as_damaged(std::string_view why) const;
@@ -133,7 +132,7 @@ class SqlDatabase {
  private:
   // The argument of the busy handler; its address must not change.
   struct Waiting {
-    std::filesystem::path file;
+    fs::path file;
     SqlPatience patience;
   };
   static int wait_for_lock(void* waiting, int calls);

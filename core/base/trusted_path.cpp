@@ -10,8 +10,6 @@
 
 namespace instr {
 
-namespace fs = std::filesystem;
-
 namespace {
 
 constexpr int kMaxLinks = 40;  // as in Linux

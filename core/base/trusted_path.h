@@ -11,6 +11,6 @@ namespace instr {
 // belong to this user, to root or to the owner of `/`, and no folder may be writable for others,
 // except with the sticky bit (/tmp), or for a group other than this user's private group. Stops at
 // the first component that does not exist.
-Expected<void> check_trusted(const std::filesystem::path& path);
+Expected<void> check_trusted(const fs::path& path);
 
 }  // namespace instr

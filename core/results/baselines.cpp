@@ -13,8 +13,6 @@
 
 namespace instr {
 
-namespace fs = std::filesystem;
-
 namespace {
 
 constexpr const char* kFolder = ".instr_bench";
@@ -40,8 +38,7 @@ std::optional<fs::path> nearest_with(const char* name) {
 
 Expected<void> check(const std::error_code& error, const fs::path& path, const char* what) {
   if (!error) return {};
-  return fail_at({path.string()}, std::string(what) + ": " + error.message(),
-                 "make the folder writable");
+  return fail_at(path, std::string(what) + ": " + error.message(), "make the folder writable");
 }
 
 Expected<void> move_file(const fs::path& from, const fs::path& to) {

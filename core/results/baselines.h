@@ -16,18 +16,18 @@ namespace instr {
 
 // The folder `.instr_bench` in the nearest folder, from the working directory up, that contains it
 // or `.git`; else in the working directory.
-std::filesystem::path project_folder();
+fs::path project_folder();
 
 // INSTR_BENCH_BASELINES if it is set; else `baselines` in project_folder().
-std::filesystem::path baselines_folder();
+fs::path baselines_folder();
 
 // Returns the path of the baseline with that name, whether or not it exists. An error if the name
 // is invalid: it has letters, digits, `.`, `_` and `-`, and begins with a letter or a digit.
-Expected<std::filesystem::path> baseline_path(const std::string& name);
+Expected<fs::path> baseline_path(const std::string& name);
 
 // Finds the file of a baseline given as a name or a path. The advice of the error suggests near
 // names.
-Expected<std::filesystem::path> find_baseline(const std::string& name_or_file);
+Expected<fs::path> find_baseline(const std::string& name_or_file);
 
 // The names of all baselines, sorted.
 std::vector<std::string> baseline_names();
@@ -40,26 +40,26 @@ class BaselineDraft {
   static Expected<BaselineDraft> start(const std::string& name);
 
   // The file for the run's results, unless they are kept elsewhere.
-  std::filesystem::path file() const { return folder_.path() / "results.jsonl"; }
+  fs::path file() const { return folder_.path() / "results.jsonl"; }
 
   // Makes the results in `file`, with the files beside it, the baseline: moves file(), or copies
   // any other file. The old baseline stays until the new one is complete.
-  Expected<std::filesystem::path> publish(const std::filesystem::path& file) const;
+  Expected<fs::path> publish(const fs::path& file) const;
 
   // Keeps an interrupted run's file() beside the baselines, and returns its new path.
-  Expected<std::filesystem::path> keep() const;
+  Expected<fs::path> keep() const;
 
  private:
-  BaselineDraft(std::filesystem::path baseline, PrivateFolder folder)
+  BaselineDraft(fs::path baseline, PrivateFolder folder)
       : baseline_(std::move(baseline)), folder_(std::move(folder)) {}
 
-  std::filesystem::path baseline_;
+  fs::path baseline_;
   PrivateFolder folder_;
 };
 
 // Locks the baselines, so that none is replaced while its results and functions are read. Nothing
 // if `file` is not a baseline.
-std::optional<FileLock> hold_baselines(const std::filesystem::path& file);
+std::optional<FileLock> hold_baselines(const fs::path& file);
 
 Expected<void> remove_baseline(const std::string& name);
 

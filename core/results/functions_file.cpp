@@ -15,8 +15,6 @@
 
 namespace instr {
 
-namespace fs = std::filesystem;
-
 namespace {
 
 constexpr std::size_t kMinNumbers = 2;  // of a function: instructions and calls

@@ -23,7 +23,7 @@
 namespace instr {
 
 // The path of the functions of a results file.
-std::filesystem::path functions_path(const std::filesystem::path& file);
+fs::path functions_path(const fs::path& file);
 
 // Makes the lines of a measurement.
 std::string next_functions(SideLines& lines, const std::string& key,
@@ -55,7 +55,7 @@ using OnSum = std::function<Expected<void>(const std::string& key, const Functio
 // Opens the functions of the results file `file`, whose first line, without its newline, is
 // `header`; without a functions file, no functions are known. Errors: those of SideFile::index(). A
 // measurement's line is parsed on demand, unless `on_sum` is given.
-Expected<FunctionsOf> open_functions(const std::filesystem::path& file, const std::string& header,
+Expected<FunctionsOf> open_functions(const fs::path& file, const std::string& header,
                                      Incomplete incomplete = Incomplete::kRefused,
                                      const OnSum& on_sum = nullptr);
 

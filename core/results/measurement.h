@@ -10,6 +10,7 @@
 #include <variant>
 #include <vector>
 
+#include "core/base/error.h"
 #include "core/definitions/metrics.h"
 #include "core/definitions/select.h"
 #include "core/definitions/variant.h"
@@ -115,7 +116,7 @@ struct Counted {
   std::shared_ptr<const LineCosts> lines = {};     // if requested
   // If the calls of an interpreter were followed: its functions, the statement first.
   std::optional<std::vector<FollowedFunction>> followed = {};
-  std::optional<std::filesystem::path> profile;  // with --keep-profiles
+  std::optional<fs::path> profile;  // with --keep-profiles
   std::optional<Timing> timing;
   std::optional<CompilerReport> compiler = {};  // of an experiment
   std::vector<OperatorTime> operators = {};     // of one iteration of an experiment, by self time

@@ -12,14 +12,12 @@
 
 namespace instr {
 
-namespace fs = std::filesystem;
-
 namespace {
 
 // The error for a count that is not the sum of its functions' or call paths' costs.
 tl::unexpected<Error> wrong_sum(const fs::path& file, const std::string& key, double ir,
                                 const SideKind& kind, double sum) {
-  return fail_at({file.string()},
+  return fail_at(file,
                  fmt::format("`{}` has {} instructions, and its {}, in {}, have {} together",
                              printable(key), ir, kind.things, side_path(file, kind).string(), sum),
                  "one of the two was edited: measure again");

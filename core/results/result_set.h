@@ -42,12 +42,12 @@ struct ResultSet {
 Expected<Measurement> add_profile(const ResultSet& set, Measurement measurement);
 
 // Reads a results file with the files beside it. `name`: for messages.
-Expected<ResultSet> read_result_set(const std::filesystem::path& file, std::string name,
+Expected<ResultSet> read_result_set(const fs::path& file, std::string name,
                                     Incomplete incomplete = Incomplete::kRefused);
 
 // Parses the bytes of a results file, and reads the files beside it.
-Expected<ResultSet> parse_result_set(std::string_view bytes, const std::filesystem::path& file,
-                                     std::string name, Incomplete incomplete);
+Expected<ResultSet> parse_result_set(std::string_view bytes, const fs::path& file, std::string name,
+                                     Incomplete incomplete);
 
 // Makes a result set of measurements in memory, with their functions, call trees and lines.
 ResultSet make_result_set(std::string name, ResultsHeader header,

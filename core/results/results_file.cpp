@@ -142,8 +142,6 @@ std::string to_line(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-namespace fs = std::filesystem;
-
 namespace {
 
 struct SideWriter {

@@ -55,7 +55,7 @@ std::string to_line(const nlohmann::ordered_json& json);
 // an existing file must hold results.
 class ResultsTarget {
  public:
-  static Expected<ResultsTarget> open(const std::filesystem::path& file);
+  static Expected<ResultsTarget> open(const fs::path& file);
 
   // True unless it is a pipe or terminal: a file can be read back, and has functions beside it.
   bool is_file() const { return file_.is_regular(); }
@@ -98,8 +98,7 @@ struct Results {
 
 // Reads a results file. Unknown fields are ignored; another schema is an error. Errors have the
 // malformed line as their place.
-Expected<Results> read_results(const std::filesystem::path& file,
-                               Incomplete incomplete = Incomplete::kRefused);
+Expected<Results> read_results(const fs::path& file, Incomplete incomplete = Incomplete::kRefused);
 
 // Parses the bytes of a results file; `name` is for messages.
 Expected<Results> parse_results(std::string_view bytes, const std::string& name,

@@ -14,8 +14,6 @@
 
 namespace instr {
 
-namespace fs = std::filesystem;
-
 namespace {
 
 constexpr const char* kMeasureAgain = "measure again";
@@ -341,7 +339,7 @@ Expected<Results> parse_results(std::string_view bytes, const std::string& name,
     ++count;
   }
   if (!results.is_complete && incomplete == Incomplete::kRefused) {
-    return fail_at({name}, "these results are incomplete: the run that wrote them did not finish",
+    return fail_at(name, "these results are incomplete: the run that wrote them did not finish",
                    "measure again, or add --allow-incomplete");
   }
   results.measurements = measurements.take();

@@ -49,7 +49,7 @@ inline constexpr SideKind kLinesFile{"lines", "costs of lines", 1};
 inline constexpr SideKind kSideKinds[] = {kFunctionsFile, kCallTreesFile, kLinesFile};
 
 // The path of such a file beside the results `file`.
-std::filesystem::path side_path(const std::filesystem::path& file, const SideKind& kind);
+fs::path side_path(const fs::path& file, const SideKind& kind);
 
 // Makes the lines, in their order.
 class SideLines {
@@ -155,8 +155,7 @@ class SideFile {
 };
 
 // Reads the side file of this kind beside the results `file`; null if it does not exist.
-Expected<std::shared_ptr<SideFile>> read_side_file(const std::filesystem::path& file,
-                                                   const SideKind& kind);
+Expected<std::shared_ptr<SideFile>> read_side_file(const fs::path& file, const SideKind& kind);
 
 // Reads the value of a key from a side file; null if it has none. Not to be called from two threads
 // at once.
