@@ -128,9 +128,8 @@ Expected<void> make_output_folder(const fs::path& folder, const char* advice) {
   }
   const auto tried = PrivateFolder::make_in(folder);
   if (tried) return {};
-  return fail_at(folder,
-                 std::string("cannot write to this folder: ") + std::strerror(tried.error()),
-                 advice);
+  return fail_at(
+      folder, std::string("cannot write to this folder: ") + std::strerror(tried.error()), advice);
 }
 
 }  // namespace instr
