@@ -40,7 +40,7 @@ bool is_aligned(const void* payload, std::size_t alignment) {
   return reinterpret_cast<std::uintptr_t>(payload) % alignment == 0;
 }
 
-TEST(ArenaTest, BlocksAreAlignedAndKeepWhatIsWritten) {
+TEST(ArenaTest, BlocksAreAlignedAndKeepTheirContent) {
   std::mt19937 random(1);
   std::map<char*, std::pair<std::size_t, char>> live;
   for (int i = 0; i < 20000; ++i) {
@@ -65,7 +65,7 @@ TEST(ArenaTest, BlocksAreAlignedAndKeepWhatIsWritten) {
 }
 
 TEST(ArenaTest, ABlocksAddressDependsOnlyOnLiveBlocks) {
-  // Freed in two different orders, the same blocks are handed out again in the same order.
+  // The same blocks, freed in two different orders, are returned again in the same order.
   std::vector<void*> first, second;
   for (int round = 0; round < 2; ++round) {
     std::vector<void*> blocks;
@@ -77,7 +77,7 @@ TEST(ArenaTest, ABlocksAddressDependsOnlyOnLiveBlocks) {
   EXPECT_EQ(first, second);
 }
 
-TEST(ArenaTest, CallocZeroesBlocksThatWereUsedBefore) {
+TEST(ArenaTest, CallocZeroesUsedBlocks) {
   auto* dirty = static_cast<char*>(take(5000));
   memset(dirty, 1, 5000);
   give(dirty);
@@ -177,13 +177,13 @@ TEST(ArenaTest, ManyThreadsDoNotDisturbEachOther) {
   EXPECT_NEAR(static_cast<double>(arena_counters().live_bytes - before), 0, 4096);
 }
 
-TEST(ArenaTest, AFreshArenaForgetsWhatWasBefore) {
+TEST(ArenaTest, AFreshArenaIgnoresEarlierBlocks) {
   EXPECT_EQ(in_child([] {
               void* old = take(500);
               memset(old, 5, 500);
               if (!open_fresh_arena(0, nullptr)) return false;
               bool zero = arena_counters().allocs == 0 && arena_counters().live_bytes == 0;
-              give(old);  // into nothing
+              give(old);  // does nothing
               bool untouched = arena_counters().live_bytes == 0;
               void* fresh = take(500);
               auto* moved = static_cast<char*>(realloc(old, 600));
@@ -193,7 +193,7 @@ TEST(ArenaTest, AFreshArenaForgetsWhatWasBefore) {
             0);
 }
 
-TEST(ArenaTest, AFreshArenaIsTheSameWhateverCameBefore) {
+TEST(ArenaTest, AFreshArenaDoesNotDependOnEarlierBlocks) {
   auto addresses = [](int history, std::uintptr_t* out) {
     for (int i = 0; i < history; ++i) (void)take(static_cast<std::size_t>(i));
     open_fresh_arena(0, nullptr);

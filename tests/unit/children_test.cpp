@@ -1,4 +1,4 @@
-// Children of a host that use their time, or do nothing, and those that only have to wait.
+// Children of a host that use up their time, are idle, or only wait.
 #include "worker/children.h"
 
 #include <gtest/gtest.h>
@@ -38,7 +38,7 @@ void spin_for(int64_t cpu_ms) {
   }
 }
 
-void stay_on(int cpu) {
+void pin_to(int cpu) {
   cpu_set_t set;
   CPU_ZERO(&set);
   CPU_SET(cpu, &set);
@@ -77,23 +77,23 @@ class Children : public ::testing::Test {
   Page* page_;
 };
 
-TEST_F(Children, ThatDoNothingAreStopped) {
+TEST_F(Children, AreStoppedWhenIdle) {
   EXPECT_EQ(verdict_of(start_host([] { pause(); }, 300)), CpuVerdict::kIdle);
 }
 
-TEST_F(Children, ThatStopThemselvesAreStopped) {
+TEST_F(Children, AreStoppedWhenTheyStopThemselves) {
   EXPECT_EQ(verdict_of(start_host([] { raise(SIGSTOP); }, 300)), CpuVerdict::kIdle);
 }
 
-TEST_F(Children, ThatSpinAreStopped) {
+TEST_F(Children, AreStoppedWhenTheirTimeIsUsedUp) {
   EXPECT_EQ(verdict_of(start_host(spin, 300)), CpuVerdict::kUsedUp);
 }
 
-TEST_F(Children, ThatEndInTimeAreNot) {
+TEST_F(Children, AreNotStoppedIfTheyEndInTime) {
   EXPECT_EQ(verdict_of(start_host([] { spin_for(100); }, 10'000)), CpuVerdict::kGoesOn);
 }
 
-TEST_F(Children, CountWithWhatTheyStarted) {
+TEST_F(Children, AreStoppedForTheTimeOfTheirChildren) {
   const auto body = [] {
     if (fork() == 0) spin();
     wait(nullptr);
@@ -101,7 +101,7 @@ TEST_F(Children, CountWithWhatTheyStarted) {
   EXPECT_EQ(verdict_of(start_host(body, 300)), CpuVerdict::kUsedUp);
 }
 
-TEST_F(Children, CountWithTheirDaemons) {
+TEST_F(Children, AreStoppedForTheTimeOfTheirDaemons) {
   const auto body = [] {
     if (fork() == 0) {
       setsid();
@@ -115,7 +115,7 @@ TEST_F(Children, CountWithTheirDaemons) {
 }
 
 // The child gets half a percent of the one CPU that it shares with others.
-TEST_F(Children, ThatWaitForABusyMachineGoOn) {
+TEST_F(Children, AreNotStoppedOnABusyMachine) {
   constexpr int64_t kLimitMs = 300;
   const int cpu = sched_getcpu();
   std::vector<pid_t> others;
@@ -123,24 +123,24 @@ TEST_F(Children, ThatWaitForABusyMachineGoOn) {
     others.push_back(fork());
     if (others.back() != 0) continue;
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    stay_on(cpu);
+    pin_to(cpu);
     spin();
   }
   const auto body = [cpu] {
-    stay_on(cpu);
+    pin_to(cpu);
     setpriority(PRIO_PROCESS, 0, 19);
     spin_for(20);
   };
   EXPECT_EQ(verdict_of(start_host(body, kLimitMs)), CpuVerdict::kGoesOn);
-  EXPECT_GT(page_->took_ms, kLimitMs) << "there was nothing to wait for";
+  EXPECT_GT(page_->took_ms, kLimitMs) << "the machine was not busy";
   for (pid_t other : others) {
     kill(other, SIGKILL);
     waitpid(other, nullptr, 0);
   }
 }
 
-// As in a container that is paused.
-TEST_F(Children, ThatAreStoppedWithTheirHostGoOn) {
+// As in a paused container.
+TEST_F(Children, AreNotStoppedIfTheirHostWasStoppedAsWell) {
   constexpr int64_t kLimitMs = 1000;
   const auto body = [this] {
     while (!page_->may_end) usleep(1000);

@@ -1,4 +1,4 @@
-// The decision when a process has used or idled away its time, on recorded text of /proc.
+// Decides from recorded texts of /proc if a process has used up its time or is idle.
 #include "worker/cpu_watch.h"
 
 #include <gtest/gtest.h>
@@ -14,8 +14,9 @@ using namespace testing;
 
 constexpr CpuLimits kTwoSeconds{2000, 2000};
 
-// Looks once for each value, at the watch's interval; the verdicts up to the first that ends it.
-std::vector<CpuVerdict> looks(CpuWatch watch, const std::vector<CpuUse>& uses) {
+// Passes the values to the watch at its interval; returns the verdicts up to the first that ends
+// it.
+std::vector<CpuVerdict> look_at(CpuWatch watch, const std::vector<CpuUse>& uses) {
   std::vector<CpuVerdict> verdicts;
   int64_t now = 0;
   for (const CpuUse& use : uses) {
@@ -25,24 +26,24 @@ std::vector<CpuVerdict> looks(CpuWatch watch, const std::vector<CpuUse>& uses) {
   return verdicts;
 }
 
-// `count` looks at a process that uses so much CPU time in each interval.
+// The values of `count` looks at a process that uses so much CPU time in each interval.
 std::vector<CpuUse> steadily(int64_t cpu_ms, int count, bool has_work = false) {
   std::vector<CpuUse> uses;
   for (int i = 1; i <= count; ++i) uses.push_back({cpu_ms * i, has_work});
   return uses;
 }
 
-TEST(ParseStat, ReadsWhatTheKernelWrites) {
+TEST(ParseStat, ReadsTheKernelsText) {
   const auto stat = value_of(parse_stat(
       "8754 (cat) R 8745 8745 5380 0 -1 4194304 99 0 0 0 12 3 100 5 20 0 1 0 80650 3133440 381 "
       "18446744073709551615 93829161766912 93829161786793 140731211073824 0 0 0 0 0 0 0 0 0 17 1 "
       "0 0 0 0 0 93829161802800 93829161804416 93829447790592\n"));
   EXPECT_EQ(stat.parent, 8745);
   EXPECT_EQ(stat.state, 'R');
-  EXPECT_EQ(stat.cpu_ms, 1200);  // with the time of its children
+  EXPECT_EQ(stat.cpu_ms, 1200);  // including its children
 }
 
-TEST(ParseStat, ANameMayLookLikeAnything) {
+TEST(ParseStat, ANameMayContainAnyText) {
   const auto stat = value_of(
       parse_stat("7 (a) R 1 (b c)) S 6 7 7 0 -1 4194304 0 0 0 0 0 1 0 0 20 0 1 0 5 6 7\n"));
   EXPECT_EQ(stat.parent, 6);
@@ -50,55 +51,55 @@ TEST(ParseStat, ANameMayLookLikeAnything) {
   EXPECT_EQ(stat.cpu_ms, 10);
 }
 
-TEST(ParseStat, RefusesEverythingElse) {
+TEST(ParseStat, RefusesMalformedTexts) {
   for (const char* text :
        {"", "7", "7 (a)", "7 (a) S 6", "7 (a) S x 7 7 0 -1 4 0 0 0 0 0 1 0 0 20"})
     EXPECT_FALSE(parse_stat(text)) << text;
 }
 
 TEST(CpuWatch, StopsAProcessThatHasUsedItsTime) {
-  const auto verdicts = looks({kTwoSeconds, 0}, steadily(200, 20, true));
+  const auto verdicts = look_at({kTwoSeconds, 0}, steadily(200, 20, true));
   EXPECT_EQ(verdicts.size(), 10u);
   EXPECT_EQ(verdicts.back(), CpuVerdict::kUsedUp);
 }
 
-TEST(CpuWatch, TimeBeforeItBeganDoesNotCount) {
-  const auto verdicts = looks({kTwoSeconds, 0, {500, false}}, steadily(1000, 20));
+TEST(CpuWatch, EarlierTimeDoesNotCount) {
+  const auto verdicts = look_at({kTwoSeconds, 0, {500, false}}, steadily(1000, 20));
   EXPECT_EQ(verdicts.size(), 3u);
 }
 
 TEST(CpuWatch, StopsAnIdleProcess) {
-  const auto verdicts = looks({kTwoSeconds, 0}, steadily(0, 20));
+  const auto verdicts = look_at({kTwoSeconds, 0}, steadily(0, 20));
   EXPECT_EQ(verdicts.size(), 10u);
   EXPECT_EQ(verdicts.back(), CpuVerdict::kIdle);
 }
 
-TEST(CpuWatch, AlmostNothingIsIdleToo) {
-  EXPECT_EQ(looks({kTwoSeconds, 0}, steadily(19, 20)).back(), CpuVerdict::kIdle);
+TEST(CpuWatch, AProcessThatUsesLittleIsIdle) {
+  EXPECT_EQ(look_at({kTwoSeconds, 0}, steadily(19, 20)).back(), CpuVerdict::kIdle);
 }
 
-TEST(CpuWatch, AProcessThatGetsLittleOfABusyMachineGoesOn) {
-  EXPECT_EQ(looks({kTwoSeconds, 0}, steadily(0, 100, true)).back(), CpuVerdict::kGoesOn);
-  EXPECT_EQ(looks({kTwoSeconds, 0}, steadily(21, 90)).back(), CpuVerdict::kGoesOn);
+TEST(CpuWatch, AProcessThatWaitsForABusyMachineIsNotIdle) {
+  EXPECT_EQ(look_at({kTwoSeconds, 0}, steadily(0, 100, true)).back(), CpuVerdict::kGoesOn);
+  EXPECT_EQ(look_at({kTwoSeconds, 0}, steadily(21, 90)).back(), CpuVerdict::kGoesOn);
 }
 
 TEST(CpuWatch, WorkEndsAnIdleTime) {
   auto uses = steadily(0, 9);
   uses.push_back({250, false});
   for (int i = 0; i < 9; ++i) uses.push_back(uses.back());
-  EXPECT_EQ(looks({kTwoSeconds, 0}, uses).back(), CpuVerdict::kGoesOn);
+  EXPECT_EQ(look_at({kTwoSeconds, 0}, uses).back(), CpuVerdict::kGoesOn);
   uses.push_back(uses.back());
-  EXPECT_EQ(looks({kTwoSeconds, 0}, uses).back(), CpuVerdict::kIdle);
+  EXPECT_EQ(look_at({kTwoSeconds, 0}, uses).back(), CpuVerdict::kIdle);
 }
 
-TEST(CpuWatch, TimeThatTheWatcherDidNotSeeIsNotIdle) {
+TEST(CpuWatch, TimeWithoutALookIsNotIdle) {
   CpuWatch watch(kTwoSeconds, 0);
   EXPECT_EQ(watch.look(200, {}), CpuVerdict::kGoesOn);
   EXPECT_EQ(watch.look(3'600'000, {}), CpuVerdict::kGoesOn);
   EXPECT_EQ(watch.look(7'200'000, {}), CpuVerdict::kGoesOn);
 }
 
-TEST(CpuWatch, TimeThatDisappearsWithAProcessStillCounts) {
+TEST(CpuWatch, TimeOfAnEndedProcessStillCounts) {
   CpuWatch watch(kTwoSeconds, 0);
   EXPECT_EQ(watch.look(200, {1500, true}), CpuVerdict::kGoesOn);
   EXPECT_EQ(watch.look(400, {100, true}), CpuVerdict::kGoesOn);
@@ -112,7 +113,7 @@ TEST(CpuWatch, LooksOftenEnoughForItsLimit) {
   EXPECT_EQ(CpuWatch(CpuLimits{}, 0).interval_ms(), 1000);
 }
 
-TEST(StoppedText, SaysWhyAndAfterHowLong) {
+TEST(StoppedText, NamesTheReasonAndTheTime) {
   EXPECT_EQ(stopped_text(CpuVerdict::kUsedUp, 2000), "stopped after 2 s of CPU time");
   EXPECT_EQ(stopped_text(CpuVerdict::kIdle, 500), "stopped after being idle for 0.5 s");
 }

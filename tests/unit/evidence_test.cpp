@@ -4,17 +4,17 @@
 
 #include <vector>
 
-namespace instr {
+namespace instr::evidence_test {
 namespace {
 
 constexpr std::uint64_t kEntry = 20;
 
 Block block(std::uint64_t iterations, std::uint64_t ir, std::uint64_t allocs = 0) {
-  Block one{iterations, {}, 0, 0};
-  one.totals.events.of[0] = ir;
-  one.totals.allocs = allocs;
-  one.totals.alloc_bytes = 8 * allocs;
-  return one;
+  Block block{iterations, {}, 0, 0};
+  block.totals.events.of[0] = ir;
+  block.totals.allocs = allocs;
+  block.totals.alloc_bytes = 8 * allocs;
+  return block;
 }
 
 // A block of a statement that costs the same each time.
@@ -41,8 +41,8 @@ TEST(Evidence, BlocksOfAnyLengthAreOnOneLine) {
   EXPECT_FALSE(evidence.changes_state());
 }
 
-// An interpreter enters a block of one iteration otherwise than longer ones, and at a higher cost.
-TEST(Evidence, WhatEnteringABlockMayCostDependsOnTheLanguage) {
+// In an interpreter, the entry of a block of one iteration differs from that of longer blocks.
+TEST(Evidence, TheCostOfAnEntryDependsOnTheLanguage) {
   const auto with_entry = [](const BlockEntry& entry) {
     Evidence evidence(entry);
     evidence.add(block(1, 1700 + 500));
@@ -69,7 +69,7 @@ TEST(Evidence, OneInstructionMoreAnywhereIsUneven) {
   }
 }
 
-TEST(Evidence, WhatOnlyTheStartOfABlockCostsIsUneven) {
+TEST(Evidence, AnExpensiveStartOfABlockIsUneven) {
   Evidence evidence;
   evidence.add(block(1, 5000 + 100));
   evidence.add(block(24, 5000 + 2400));
@@ -99,7 +99,7 @@ TEST(Evidence, FindsThePeriodOfSingleIterations) {
   };
   EXPECT_EQ(period_of({1, 2}, 3), 2U);
   EXPECT_EQ(period_of({1, 1, 2}, 3), 3U);
-  EXPECT_EQ(period_of({1, 1, 2}, 2), 0U);  // seen twice is not enough
+  EXPECT_EQ(period_of({1, 1, 2}, 2), 0U);  // only twice
   EXPECT_EQ(period_of({7}, 30), 0U);       // nothing differs
   std::vector<std::uint64_t> hundred(100, 6);
   hundred[99] = 5000;
@@ -109,9 +109,9 @@ TEST(Evidence, FindsThePeriodOfSingleIterations) {
 TEST(Evidence, GrowingMemoryAndUnequalAllocationsChangeState) {
   Evidence grows;
   for (int i = 0; i < 2; ++i) {
-    Block one = even(24);
-    one.growth = 240;
-    grows.add_counted(one);
+    Block growing = even(24);
+    growing.growth = 240;
+    grows.add_counted(growing);
   }
   EXPECT_TRUE(grows.grows());
   EXPECT_TRUE(grows.changes_state());
@@ -133,7 +133,7 @@ TEST(Evidence, GrowingMemoryAndUnequalAllocationsChangeState) {
   EXPECT_TRUE(longer.changes_state());
 }
 
-TEST(Evidence, TheTraceIsOfEveryCostInItsOrder) {
+TEST(Evidence, TheTraceDependsOnAllCostsInOrder) {
   EXPECT_EQ(after_blocks({1, 2}).trace(), after_blocks({1, 2}).trace());
   EXPECT_NE(after_blocks({1, 2}).trace(), after_blocks({2, 1}).trace());
   EXPECT_NE(after_blocks({1, 2}).trace(), after_blocks({1, 2, 2}).trace());
@@ -142,11 +142,11 @@ TEST(Evidence, TheTraceIsOfEveryCostInItsOrder) {
 TEST(Evidence, SystemCallsAreNoted) {
   Evidence evidence;
   EXPECT_FALSE(evidence.has_system_calls());
-  Block one = even(24);
-  one.system_calls = 1;
-  evidence.add_counted(one);
+  Block calling = even(24);
+  calling.system_calls = 1;
+  evidence.add_counted(calling);
   EXPECT_TRUE(evidence.has_system_calls());
 }
 
 }  // namespace
-}  // namespace instr
+}  // namespace instr::evidence_test

@@ -1,4 +1,4 @@
-// The cost of a healthy snippet is counted to the instruction, whatever else is going on.
+// The cost of a valid snippet is counted to the instruction.
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -9,7 +9,7 @@
 namespace instr::worker_tests::counts_test {
 namespace {
 
-TEST(WorkerCounts, HelloSaysWhatItIs) {
+TEST(WorkerCounts, HelloDescribesTheWorker) {
   Rig::get().zygote();
   const wire::Message& hello = Rig::get().hello();
   EXPECT_EQ(hello.get("version"), wire::kWorkerVersion);
@@ -18,7 +18,7 @@ TEST(WorkerCounts, HelloSaysWhatItIs) {
   EXPECT_NE(hello.get("cpu_features").find("avx2"), std::string::npos);
 }
 
-TEST(WorkerCounts, TheCanaryCostsWhatWasWritten) {
+TEST(WorkerCounts, TheCanaryCostsItsInstructions) {
   Answer answer = Rig::get().empty_host().measure({"instr_canary_snippet"});
   ASSERT_TRUE(answer.measured()) << answer.text();
   EXPECT_EQ(answer.ir(), 1000);
@@ -32,7 +32,7 @@ TEST(WorkerCounts, CountsGrowWithTheWorkToTheInstruction) {
   EXPECT_EQ(host.measure({"spin_1000000"}).ir() - base, 3 * 999'990);
 }
 
-TEST(WorkerCounts, NorDoBlocksOfOtherLengthsCountOtherwise) {
+TEST(WorkerCounts, CountsDoNotDependOnTheLengthOfBlocks) {
   TestHost host = Rig::get().host();
   for (int iterations : {2, 7, 100}) {
     Request request{"spin_1000"};
@@ -55,7 +55,7 @@ TEST(WorkerCounts, AlternatingIterationsHaveTheirMean) {
   }
 }
 
-TEST(WorkerCounts, RareIterationsHaveTheMeanOfWholePeriods) {
+TEST(WorkerCounts, RareCostsAreAveragedOverWholePeriods) {
   TestHost host = Rig::get().host();
   const Answer answer = host.measure({"works_every_100th"});
   EXPECT_EQ(answer.number("steady"), 1u);
@@ -63,7 +63,7 @@ TEST(WorkerCounts, RareIterationsHaveTheMeanOfWholePeriods) {
   EXPECT_DOUBLE_EQ(answer.ir() - host.measure({"counts_to_100"}).ir(), 3 * 999 / 100.0);
 }
 
-TEST(WorkerCounts, WhatIsRandomIsNotSteady) {
+TEST(WorkerCounts, RandomCostsAreNotSteady) {
   TestHost host = Rig::get().host();
   for (const char* snippet :
        {"asks_the_time", "asks_the_time_late", "rebuilds_by_the_clock", "counts_cycles",
@@ -75,7 +75,7 @@ TEST(WorkerCounts, WhatIsRandomIsNotSteady) {
   EXPECT_EQ(host.measure({"asks_the_time_in_vain"}).number("steady"), 1u);
 }
 
-TEST(WorkerCounts, WhatLeavesMemoryBehindChangesItsState) {
+TEST(WorkerCounts, LeakingMemoryChangesState) {
   TestHost host = Rig::get().host();
   EXPECT_EQ(host.measure({"leaks"}).number("changes_state"), 1u);
   EXPECT_EQ(host.measure({"allocates_3"}).number("changes_state"), 0u);
@@ -105,20 +105,20 @@ TEST(WorkerCounts, AllocationsAreExact) {
   EXPECT_EQ(answer.number("peak_bytes"), 100u);
 }
 
-TEST(WorkerCounts, PeakIsOfSimultaneouslyLiveBytes) {
+TEST(WorkerCounts, PeakCountsBytesThatAreLiveTogether) {
   Answer answer = Rig::get().host().measure({"holds_3"});
   EXPECT_EQ(answer.for_each("allocs_2"), 2);
   EXPECT_EQ(answer.number("peak_bytes"), 1100u);
 }
 
-TEST(WorkerCounts, LeftoversOfAnIterationAreNotTheNextOnesPeak) {
+TEST(WorkerCounts, PeakExcludesLeaksOfEarlierIterations) {
   Answer answer = Rig::get().host().measure({"leaks"});
   EXPECT_EQ(answer.for_each("allocs_2"), 1);
   EXPECT_EQ(answer.number("peak_bytes"), 100u);
   EXPECT_EQ(answer.number("steady"), 1u);
 }
 
-TEST(WorkerCounts, TheProfileHoldsTheLastBlockAndNothingElse) {
+TEST(WorkerCounts, TheProfileContainsOnlyTheLastBlock) {
   Answer answer = Rig::get().host().measure({"adds"});
   auto profile = read_profile(Rig::get().work_dir() / "shared" / answer.message.get("profile"));
   ASSERT_TRUE(profile) << to_string(profile.error());
@@ -184,7 +184,7 @@ TEST(WorkerCounts, AllThreadsOfAParallelOperatorAreCounted) {
   EXPECT_LT(together, 1.5 * alone);
 }
 
-TEST(WorkerCounts, ATorchScriptZygoteCountsAlike) {
+TEST(WorkerCounts, ATorchScriptZygoteCountsTheSame) {
   TestHost host = Rig::get().host(WarmUp::kTorchScript);
   EXPECT_EQ(host.measure({"instr_canary_snippet"}).ir(), 1000);
   Answer answer = host.measure({"differentiates"});

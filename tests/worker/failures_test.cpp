@@ -1,4 +1,4 @@
-// Whatever a snippet does to its process, the worker reports it and continues.
+// The worker reports and survives snippets that crash, hang or disturb the count.
 #include <gtest/gtest.h>
 #include <signal.h>
 
@@ -69,8 +69,8 @@ TEST(WorkerSurvives, ClosedDescriptors) {
   EXPECT_TRUE(answer.measured()) << answer.text();
 }
 
-// The snippet needs a second of CPU time, for which it waits beyond its timeout.
-TEST(WorkerSurvives, AMachineThatIsBusyWithOtherThings) {
+// The snippet needs a second of CPU time, and waits longer for it than its timeout.
+TEST(WorkerSurvives, ABusyMachine) {
   TestHost host = Rig::get().host();
   const unsigned cores = std::thread::hardware_concurrency();
   SpawnOptions loop;
@@ -94,13 +94,13 @@ TEST(WorkerSurvives, AThreadLeftBehind) {
   EXPECT_TRUE(answer.measured()) << answer.text();
 }
 
-// Those that start and end within the statement are part of it.
-TEST(WorkerSurvives, ThreadsOfTheStatementsOwn) {
+// Threads that start and end within the statement are part of it.
+TEST(WorkerSurvives, ThreadsWithinTheStatement) {
   Answer answer = Rig::get().host().measure({"runs_threads"});
   EXPECT_TRUE(answer.measured()) << answer.text();
 }
 
-TEST(WorkerSurvives, FilesLeftInTheFolderThatItRunsIn) {
+TEST(WorkerSurvives, FilesLeftInTheSnippetsFolder) {
   auto has_left = [](const std::filesystem::path& folder) {
     for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
       if (entry.path().filename() == "left_here") return true;
@@ -113,7 +113,7 @@ TEST(WorkerSurvives, FilesLeftInTheFolderThatItRunsIn) {
       Answer answer = host.measure({"leaves_files"});
       EXPECT_TRUE(answer.measured()) << answer.text();
     }
-    EXPECT_TRUE(has_left(Rig::get().work_dir()));  // that it looks where they are
+    EXPECT_TRUE(has_left(Rig::get().work_dir()));  // has_left() finds such files
     EXPECT_TRUE(host.measure({"spin_10"}).measured());
     EXPECT_FALSE(has_left(Rig::get().work_dir()));
   }
@@ -125,7 +125,7 @@ TEST(WorkerSurvives, ASecondProcessInTheLoop) {
   EXPECT_EQ(host.measure({"instr_canary_snippet"}).ir(), 1000);
 }
 
-TEST(WorkerSurvives, ADaemonWhichItEnds) {
+TEST(WorkerSurvives, ADaemonAndKillsIt) {
   Answer answer = Rig::get().host().measure({"daemonises"});
   ASSERT_TRUE(answer.measured()) << answer.text();
   int daemon = atoi(answer.output().c_str());
@@ -133,7 +133,7 @@ TEST(WorkerSurvives, ADaemonWhichItEnds) {
   EXPECT_EQ(kill(daemon, 0), -1);
 }
 
-TEST(WorkerSurvives, AndKeepsWhatASnippetPrints) {
+TEST(WorkerSurvives, OutputAndKeepsIt) {
   Answer answer = Rig::get().host().measure({"prints"});
   EXPECT_EQ(answer.output().substr(0, 11), "so it goes\n");
 }

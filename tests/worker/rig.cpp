@@ -131,7 +131,7 @@ Rig& Rig::get() {
 }
 
 Rig::Rig() {
-  // That of the end-to-end tests, so that they have the same worker.
+  // The cache of the end-to-end tests, which use the same worker.
   const char* given = getenv("INSTR_TEST_CACHE");
   const fs::path beside = fs::path(INSTR_BENCH_PROGRAM).parent_path() / "e2e-cache";
   setenv("INSTR_BENCH_CACHE", given != nullptr ? given : beside.c_str(), 1);

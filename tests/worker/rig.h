@@ -1,5 +1,5 @@
-// The setup of worker tests: the worker, built against the LibTorch in TORCH_DIR (else the one
-// found), a unit from tests/fixtures/worker, and zygotes under the real Callgrind.
+// The setup of worker tests: the worker, built against the LibTorch in TORCH_DIR (else the one that
+// is found), a unit from tests/fixtures/worker, and zygotes under the real Callgrind.
 #pragma once
 
 #include <filesystem>
@@ -14,7 +14,7 @@
 
 namespace instr::worker_tests {
 
-// A reply with its numbers at hand.
+// A reply to a measurement.
 struct Answer {
   wire::Message message;
 
@@ -26,9 +26,9 @@ struct Answer {
   // Instructions per iteration, without the cost of entering a block.
   double ir() const;
   double for_each(const std::string& total) const;
-  // Those in the results; empty: it failed.
+  // The metrics as in results; empty if the measurement failed.
   std::map<std::string, double> metrics() const;
-  // Everything that must be the same in each measurement.
+  // The numbers that must be the same in each measurement.
   std::string counts() const;
 };
 
@@ -39,10 +39,10 @@ struct Request {
   int iterations = 0;
   int timeout_ms = 120'000;
   std::uint64_t memory_limit = std::uint64_t{2} << 30;
-  Simulation simulation = {};  // as the zygote was started with
+  Simulation simulation = {};  // with which the zygote was started
 };
 
-// A host with the unit loaded.
+// A host, with the unit if `loaded`.
 class TestHost {
  public:
   TestHost(std::shared_ptr<WorkerProcess> zygote, bool loaded);
@@ -54,18 +54,17 @@ class TestHost {
 
 class Rig {
  public:
-  // Built once for all tests of this program; throws if it cannot be.
+  // Built once for all tests of this program; throws if that fails.
   static Rig& get();
 
   // The zygote that most tests share.
   std::shared_ptr<WorkerProcess> zygote(WarmUp kind = WarmUp::kEager);
-  // An eager one of its own: of a copy of the worker, with all its files in a folder with this
-  // name.
+  // Starts an eager zygote of a copy of the worker, with all its files in a folder with this name.
   std::shared_ptr<WorkerProcess> start(const std::string& folder,
                                        const Simulation& simulation = {});
 
   TestHost host(WarmUp kind = WarmUp::kEager) { return TestHost(zygote(kind), true); }
-  // For a zygote that simulates caches and branches; requests say so, too.
+  // A host of a zygote that simulates caches and branches; its requests must have both set.
   TestHost simulating_host();
   TestHost empty_host() { return TestHost(zygote(), false); }
 
@@ -87,7 +86,7 @@ class Rig {
   std::map<std::string, std::shared_ptr<WorkerProcess>> zygotes_;
 };
 
-// Asks `where` for a measurement; profiles go to its worker's folder.
+// Requests a measurement from `where`; profiles go to its worker's folder.
 Answer ask(Requestable& where, const Request& request, bool fork = true);
 
 }  // namespace instr::worker_tests

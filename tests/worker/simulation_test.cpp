@@ -1,5 +1,5 @@
-// The metrics of simulated caches and branches for snippets whose accesses can be counted by hand;
-// and that they do not depend on earlier code.
+// The metrics of simulated caches and branches, which do not depend on earlier code, for snippets
+// whose accesses can be counted by hand.
 #include <gtest/gtest.h>
 
 #include "core/definitions/metrics.h"
@@ -25,15 +25,15 @@ class WorkerSimulation : public ::testing::Test {
 TEST_F(WorkerSimulation, ReportsAllMetricsOnlyOnRequest) {
   auto metrics = measure("spin_10");
   for (auto names : {kUsualMetrics, kCacheMetrics, kBranchMetrics}) {
-    for (const Metric& one : names) EXPECT_TRUE(metrics.contains(one.name)) << one.name;
+    for (const Metric& metric : names) EXPECT_TRUE(metrics.contains(metric.name)) << metric.name;
   }
   EXPECT_EQ(metrics.size(), kMetrics.size() - kTimeMetrics.size());
   auto plain = Rig::get().host().measure({"spin_10"}).metrics();
   EXPECT_EQ(plain.size(), kUsualMetrics.size());
 }
 
-// A first level of 32 KiB, 512 lines: less data stays in it; of more data, accessed cyclically,
-// nothing does, since the line needed next has always just been evicted.
+// The first level has 32 KiB, 512 lines. Less data stays in it. More data, accessed cyclically,
+// does not: the next line has always just been evicted.
 TEST_F(WorkerSimulation, SmallDataStaysInTheFirstLevel) {
   auto metrics = measure("reads_16_kib");
   EXPECT_EQ(metrics["data_reads"], 256);
@@ -44,8 +44,8 @@ TEST_F(WorkerSimulation, SmallDataStaysInTheFirstLevel) {
   EXPECT_EQ(metrics["estimated_cycles"], metrics["l1_hits"]);
 }
 
-// Counts are net of the loop's own access to its counter, but not of its miss: that line is evicted
-// with the others.
+// The loop's access to its own counter is subtracted, but not its miss: that line is evicted with
+// the others.
 constexpr int kCounter = 1;
 
 TEST_F(WorkerSimulation, LargerDataComesFromTheLastLevel) {
@@ -67,15 +67,15 @@ TEST_F(WorkerSimulation, EvenLargerDataComesFromMemory) {
   EXPECT_EQ(metrics["estimated_cycles"], metrics["l1_hits"] + 35 * (262144 + kCounter));
 }
 
-TEST_F(WorkerSimulation, CodeIsCachedForItself) {
+TEST_F(WorkerSimulation, CodeHasItsOwnCache) {
   auto metrics = measure("runs_64_kib");
   EXPECT_GE(metrics["i1_misses"], 1024);
   EXPECT_LE(metrics["i1_misses"], 1024 + 2);  // before and after them
   EXPECT_EQ(metrics["d1_misses"], 0);
 }
 
-TEST_F(WorkerSimulation, BranchesAreCountedAndFollowed) {
-  // The exit of a long loop is mispredicted, that of a short one is in the history.
+TEST_F(WorkerSimulation, BranchesAreCountedAndPredicted) {
+  // The exit of a long loop is mispredicted, the exit of a short one is in the history.
   auto metrics = measure("spin_1000");
   EXPECT_EQ(metrics["branches"], 1000);
   EXPECT_EQ(metrics["mispredictions"], 1);
@@ -84,7 +84,7 @@ TEST_F(WorkerSimulation, BranchesAreCountedAndFollowed) {
   EXPECT_EQ(metrics["mispredictions"], 0);
 }
 
-TEST_F(WorkerSimulation, IndirectJumpsAreTakenForWhereTheyWentLast) {
+TEST_F(WorkerSimulation, IndirectJumpsArePredictedByTheirLastTarget) {
   auto metrics = measure("jumps_to_one");
   EXPECT_EQ(metrics["branches"], 1);
   EXPECT_EQ(metrics["mispredictions"], 0);
@@ -95,13 +95,13 @@ TEST_F(WorkerSimulation, IndirectJumpsAreTakenForWhereTheyWentLast) {
 
 const char* const kSensitive[] = {"adds", "multiplies", "differentiates", "sorts", "allocates_3"};
 
-TEST_F(WorkerSimulation, LeavesTheCountsAsTheyAre) {
+TEST_F(WorkerSimulation, DoesNotChangeOtherCounts) {
   TestHost plain = Rig::get().host();
   for (const char* snippet : kSensitive) {
     auto expected = plain.measure({snippet}).metrics();
     auto metrics = measure(snippet);
-    for (const Metric& one : kUsualMetrics) {
-      EXPECT_EQ(metrics[one.name], expected[one.name]) << snippet;
+    for (const Metric& metric : kUsualMetrics) {
+      EXPECT_EQ(metrics[metric.name], expected[metric.name]) << snippet;
     }
   }
 }
@@ -109,8 +109,8 @@ TEST_F(WorkerSimulation, LeavesTheCountsAsTheyAre) {
 TEST_F(WorkerSimulation, DoesNotDependOnTheWorkersPath) {
   std::map<std::string, std::map<std::string, double>> first;
   for (const char* snippet : kSensitive) first[snippet] = measure(snippet);
-  for (std::size_t longer : {60, 200}) {
-    host_ = TestHost(Rig::get().start(std::string(longer, 'x'), {true, true}), true);
+  for (std::size_t length : {60, 200}) {
+    host_ = TestHost(Rig::get().start(std::string(length, 'x'), {true, true}), true);
     for (const char* snippet : kSensitive) EXPECT_EQ(measure(snippet), first[snippet]) << snippet;
   }
 }
