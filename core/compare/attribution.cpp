@@ -2,10 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <deque>
 #include <map>
 #include <optional>
-#include <string_view>
 #include <unordered_map>
 #include <utility>
 
@@ -65,20 +63,6 @@ double sum_sizes(const std::vector<FunctionCost>& functions, const std::string& 
   return sum;
 }
 
-struct RawName {
-  std::string_view function;
-  std::string_view object;
-
-  bool operator==(const RawName&) const = default;
-};
-
-struct RawNameHash {
-  std::size_t operator()(const RawName& name) const {
-    std::hash<std::string_view> hash;
-    return hash(name.function) * 31 + hash(name.object);
-  }
-};
-
 // Functions that only one side has and whose names share a part.
 struct Unmatched {
   std::vector<Id> before;
@@ -115,13 +99,12 @@ bool has_calls(const std::vector<FunctionCost>& functions) {
 class Attributor::Names {
  public:
   Id find_or_add(const FunctionCost& cost) {
-    const auto known = by_raw_.find({cost.function, cost.object});
-    if (known != by_raw_.end()) return known->second;
-    const Id id = intern(code_name(cost.function, cost.object));
-    const std::string& function = texts_.emplace_back(cost.function);
-    const std::string& object = texts_.emplace_back(cost.object);
-    by_raw_.emplace(RawName{function, object}, id);
-    return id;
+    const auto [entry, is_new] = by_raw_.try_emplace(cost.function + '\0' + cost.object, 0);
+    if (!is_new) return entry->second;
+    CodeName code = code_name(cost.function, cost.object);
+    const auto [known, is_new_code] = by_code_.try_emplace(code, names_.size());
+    if (is_new_code) names_.push_back({std::move(code), std::nullopt, std::nullopt});
+    return entry->second = known->second;
   }
 
   const CodeName& code(Id id) const { return names_[id].code; }
@@ -204,12 +187,6 @@ class Attributor::Names {
         plain;  // shared by functions of the same name without parameters, in a library
   };
 
-  Id intern(CodeName code) {
-    auto [entry, is_new] = by_code_.try_emplace(code, names_.size());
-    if (is_new) names_.push_back({std::move(code), std::nullopt, std::nullopt});
-    return entry->second;
-  }
-
   Id common(Id id, std::optional<Id> Name::*field, const std::string& text,
             const std::string& scope) {
     std::optional<Id>& known = names_[id].*field;
@@ -217,8 +194,7 @@ class Attributor::Names {
     return *known;
   }
 
-  std::deque<std::string> texts_;  // for the keys of by_raw_, which are views
-  std::unordered_map<RawName, Id, RawNameHash> by_raw_;
+  std::unordered_map<std::string, Id> by_raw_;  // by function and library as profiles name them
   std::map<CodeName, Id> by_code_;
   std::vector<Name> names_;
   std::map<std::pair<std::string, std::string>, Id> common_;

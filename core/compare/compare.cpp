@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 #include <set>
+#include <span>
 #include <tuple>
 #include <utility>
 
@@ -42,8 +43,8 @@ bool needs_attribution(const MetricChange& metric) {
 
 Expected<void> attribute(ComparedRow& row, const ResultSet& before, const ResultSet& after,
                          Attributor& attributor) {
-  TRY_ASSIGN(auto functions_before, before.functions(row.key));
-  TRY_ASSIGN(auto functions_after, after.functions(row.key));
+  TRY_ASSIGN(const auto functions_before, before.functions(row.key));
+  TRY_ASSIGN(const auto functions_after, after.functions(row.key));
   if (functions_before.empty() || functions_after.empty()) return {};
   const MetricChange* max = nullptr;  // the most important metric
   for (const MetricChange& metric : row.metrics) {
@@ -74,22 +75,17 @@ Expected<void> attribute_rows(Comparison& comparison, const ResultSet& before,
   return {};
 }
 
-Expected<void> add_lines(ComparedRow& row, const ResultSet& before, const ResultSet& after) {
-  TRY_ASSIGN(auto lines_before, before.lines(row.key));
-  TRY_ASSIGN(auto lines_after, after.lines(row.key));
-  if (!lines_before || !lines_after) return {};
-  row.lines = compare_lines(*lines_before, *lines_after, row.ir_change());
-  return {};
-}
-
-Expected<void> add_lines_to_rows(Comparison& comparison, const ResultSet& before,
-                                 const ResultSet& after, const CompareOptions& options) {
+Expected<void> compare_lines_of_rows(Comparison& comparison, const ResultSet& before,
+                                     const ResultSet& after, const CompareOptions& options) {
   if (!options.wants_lines || !before.lines || !after.lines) return {};
   std::size_t left = options.max_attributions;
   for (ComparedRow& row : comparison.rows) {
     if (row.ir_change() == 0) continue;
     if (left-- == 0) break;
-    TRY(add_lines(row, before, after));
+    TRY_ASSIGN(const auto lines_before, before.lines(row.key));
+    TRY_ASSIGN(const auto lines_after, after.lines(row.key));
+    if (!lines_before || !lines_after) continue;
+    row.lines = compare_lines(*lines_before, *lines_after, row.ir_change());
   }
   return {};
 }
@@ -152,27 +148,12 @@ ComparisonSummary summarize(const std::vector<ComparedRow>& rows) {
   return summary;
 }
 
-// Returns the metrics of all counts of the set, whether their values are readable or not.
-std::set<std::string> collect_metrics(const ResultSet& set) {
-  std::set<std::string> names;
-  for (const Measurement& measurement : set.results.measurements) {
-    const auto* counted = std::get_if<Counted>(&measurement.outcome);
-    if (counted == nullptr) continue;
-    for (const auto& [name, value] : counted->metrics) names.insert(name);
-    for (const auto& [name, why] : counted->lost) names.insert(name);
-  }
-  return names;
-}
-
 // "a, b, c and 12 more"
 std::string list_some(const std::vector<std::string>& keys) {
-  constexpr std::size_t kMaxListed = 3;
-  std::string text;
-  for (std::size_t i = 0; i < std::min(keys.size(), kMaxListed); ++i) {
-    text += (i == 0 ? "" : ", ") + printable(keys[i]);
-  }
-  if (keys.size() <= kMaxListed) return text;
-  return text + fmt::format(" and {} more", keys.size() - kMaxListed);
+  const std::span listed = std::span(keys).first(std::min<std::size_t>(keys.size(), 3));
+  const std::string text = printable(fmt::format("{}", fmt::join(listed, ", ")));
+  if (keys.size() == listed.size()) return text;
+  return text + fmt::format(" and {} more", keys.size() - listed.size());
 }
 
 // Adds a problem for each changed limit, however many benchmarks have it.
@@ -282,7 +263,11 @@ Expected<Comparison> compare(const ResultSet& before, const ResultSet& after,
   Comparison comparison;
   comparison.before_name = before.name;
   comparison.after_name = after.name;
-  const std::set<std::string> known_before = collect_metrics(before);
+  std::set<std::string> known_before;
+  for (const Measurement& measurement : before.results.measurements) {
+    const auto* counted = std::get_if<Counted>(&measurement.outcome);
+    if (counted != nullptr) add_metrics(known_before, *counted);
+  }
   comparison.rows.reserve(pairs.size());
   for (const auto& [key, pair] : pairs) {
     TRY_ASSIGN(auto row, compare_row(key, pair, known_before, options));
@@ -291,7 +276,7 @@ Expected<Comparison> compare(const ResultSet& before, const ResultSet& after,
   }
   sort_rows(comparison.rows);
   TRY(attribute_rows(comparison, before, after, options));
-  TRY(add_lines_to_rows(comparison, before, after, options));
+  TRY(compare_lines_of_rows(comparison, before, after, options));
   comparison.summary = summarize(comparison.rows);
   add_problems(comparison, before, after, options);
   return comparison;

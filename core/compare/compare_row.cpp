@@ -41,9 +41,7 @@ std::string explain_outcome(const Measurement& measurement) {
 std::vector<std::string> list_metrics(const Counted* before, const Counted* after) {
   std::set<std::string> rest;
   for (const Counted* counted : {before, after}) {
-    if (counted == nullptr) continue;
-    for (const auto& [name, value] : counted->metrics) rest.insert(name);
-    for (const auto& [name, why] : counted->lost) rest.insert(name);
+    if (counted != nullptr) add_metrics(rest, *counted);
   }
   std::vector<std::string> names;
   for (const std::string& name : limit_metrics()) {
@@ -93,11 +91,9 @@ std::optional<Limit> find_limit(const std::map<std::string, Limit>& limits,
 void add_limit_changes(std::vector<LimitChange>& changes, bool is_soft,
                        const std::map<std::string, Limit>& before,
                        const std::map<std::string, Limit>& after) {
-  std::set<std::string> metrics;
-  for (const auto* limits : {&before, &after}) {
-    for (const auto& [metric, limit] : *limits) metrics.insert(metric);
-  }
-  for (const std::string& metric : metrics) {
+  std::map<std::string, Limit> either = before;
+  either.insert(after.begin(), after.end());
+  for (const auto& [metric, limit] : either) {
     LimitChange change{metric, is_soft, find_limit(before, metric), find_limit(after, metric)};
     if (change.before != change.after) changes.push_back(std::move(change));
   }
@@ -310,6 +306,11 @@ Expected<void> check_repetitions(const ComparedRow& row, const Counted& before,
 }
 
 }  // namespace
+
+void add_metrics(std::set<std::string>& names, const Counted& counted) {
+  for (const auto& [name, value] : counted.metrics) names.insert(name);
+  for (const auto& [name, why] : counted.lost) names.insert(name);
+}
 
 Expected<ComparedRow> compare_row(const std::string& key, const MeasurementPair& pair,
                                   const std::set<std::string>& known_before,

@@ -13,6 +13,9 @@ struct MeasurementPair {
   const Measurement* after = nullptr;
 };
 
+// Adds the metrics of a count, whether their values are valid or not.
+void add_metrics(std::set<std::string>& names, const Counted& counted);
+
 // At least one side of `pair` is set. `known_before`: the metrics of all earlier results; any other
 // metric is newly requested, and not lost. An error if a limit that a measurement carries is
 // invalid.
