@@ -188,18 +188,45 @@ ExpectedStatus run_experiment(const ExperimentArguments& given, const Invocation
   return status;
 }
 
+void declare_output(CommandLine& line, ExperimentArguments& options) {
+  line.group("What to show and keep");
+  line.option("-o,--output", "FILE", "the results, a line of JSON each (results.jsonl)",
+              take_path(options.output));
+  line.option("--output-dir,--output-dirname", "DIR",
+              "keep all in this folder: results.jsonl, unless --output names another file, the "
+              "summary as text and Markdown, and pictures",
+              take_path(options.folder));
+  line.flag("--collect-counters", "also keep all counters of torch.compile() in the results",
+            options.collects_counters);
+  line.flag("--profile", "also keep the operators that took the most time in the results",
+            options.measure.wants_operators);
+  declare_dump(line, options.measure, kDumpFolder);
+  declare_format(line, options.format, document_formats());
+  line.flag(kPrintCommands,
+            "print a command for each experiment, which runs it alone, and exit: to run them "
+            "elsewhere, several at a time; this one then takes in what they measured",
+            options.prints_commands);
+  line.option("--only", "KEY",
+              "run only the experiment with this key; its result goes to a file of its own in the "
+              "folder results.parts, beside results.jsonl, from which a run of all takes it",
+              take_text(options.only));
+  line.flag("--show-each", "also a line for each experiment, with its speed-up's p-value",
+            options.shows_each);
+  declare_codes(line, options.codes);
+  line.flag("--dry-run", "list the experiments without running them", options.is_dry_run);
+  declare_showing(line, options.showing);
+}
+
 }  // namespace
 
 Action experiment_command(CommandLine& line) {
   auto options = std::make_shared<ExperimentArguments>();
   line.describe(
-      "Measures the product of the axes below over the definitions: each experiment is verified "
-      "and "
+      "Measures the product of the axes below over the definitions: each experiment is verified and "
       "timed in a fresh process, and is a line of the results file, from which the same command "
       "resumes after an interruption. Ends with a summary by backend. A value of an axis after a "
       "minus is left out: --backend=-tvm,-openxla, --threads=-2. FILE, in TOML, uses the same "
-      "names "
-      "(batch_size, iterations_per_run); options override it.");
+      "names (batch_size, iterations_per_run); options override it.");
   line.operands({"[FILE.toml]", 0, 1}, options->files);
   line.group("What to measure");
   declare_filters(line, options->plan.selection);
@@ -217,32 +244,7 @@ Action experiment_command(CommandLine& line) {
               take_seconds(options->timeout));
   declare_tools(line, options->measure.tools);
   declare_build(line, options->plan.build);
-  line.group("What to show and keep");
-  line.option("-o,--output", "FILE", "the results, a line of JSON each (results.jsonl)",
-              take_path(options->output));
-  line.option("--output-dir,--output-dirname", "DIR",
-              "keep all in this folder: results.jsonl, unless --output names another file, the "
-              "summary as text and Markdown, and pictures",
-              take_path(options->folder));
-  line.flag("--collect-counters", "also keep all counters of torch.compile() in the results",
-            options->collects_counters);
-  line.flag("--profile", "also keep the operators that took the most time in the results",
-            options->measure.wants_operators);
-  declare_dump(line, options->measure, kDumpFolder);
-  declare_format(line, options->format, document_formats());
-  line.flag(kPrintCommands,
-            "print a command for each experiment, which runs it alone, and exit: to run them "
-            "elsewhere, several at a time; this one then takes in what they measured",
-            options->prints_commands);
-  line.option("--only", "KEY",
-              "run only the experiment with this key; its result goes to a file of its own in the "
-              "folder results.parts, beside results.jsonl, from which a run of all takes it",
-              take_text(options->only));
-  line.flag("--show-each", "also a line for each experiment, with its speed-up's p-value",
-            options->shows_each);
-  declare_codes(line, options->codes);
-  line.flag("--dry-run", "list the experiments without running them", options->is_dry_run);
-  declare_showing(line, options->showing);
+  declare_output(line, *options);
   line.section("Exit status",
                "  0 success; 1 something failed or computes a different result; 2 wrong usage or\n"
                "  setup; 3 a code is worse than expected; 130 interrupted, with the results so\n"

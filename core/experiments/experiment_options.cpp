@@ -107,7 +107,7 @@ constexpr Key kKeys[] = {
     {"timeout", Shape::kNumber, "timeout = 60.0"},
 };
 
-// A list's values, read by `convert`; errors are at the value's place.
+// Reads a list with `convert`, unless `into` has values already. Errors are at the value's place.
 template <class T, class Convert>
 void take(const TableReader& read, std::string_view key, std::vector<T>& into, Convert convert) {
   const bool is_given = !into.empty();
@@ -121,7 +121,6 @@ void take(const TableReader& read, std::string_view key, std::vector<T>& into, C
   }
 }
 
-// Files and suites are one list.
 void take_definitions(const TableReader& read, const SourceText& source,
                       std::vector<std::filesystem::path>& into) {
   std::vector<std::filesystem::path> files;
@@ -135,56 +134,45 @@ void take_definitions(const TableReader& read, const SourceText& source,
   into.insert(into.end(), suites.begin(), suites.end());
 }
 
-Expected<std::string> as_it_is(const std::string& text) { return text; }
-
 }  // namespace
 
 std::vector<AxisOption> axis_options() {
   std::vector<std::string> backends;
   for (const BackendFacts& known : kBackends) backends.emplace_back(known.name);
-  return {
-      make_axis<std::string>(
-          {"device", "accelerator", "cpu, cuda (default: as in the definitions)", known_devices()},
-          [](PlanConfig & plan) -> auto& { return plan.selection.devices; }, parse_device),
-      make_axis<Backend>(
-          {"backend", nullptr,
-           fmt::format("{} (default: all); eager is always included", fmt::join(backends, ", ")),
-           backends},
-          [](PlanConfig & plan) -> auto& { return plan.selection.backends; }, parse_backend),
-      make_axis<Autograd>(
-          {"test",
-           nullptr,
-           "eval (forward), train (with backward); default: both",
-           {"eval", "train"}},
-          [](PlanConfig & plan) -> auto& { return plan.selection.autograds; }, parse_test),
-      make_axis<std::string>(
-          {"dtype",
-           nullptr,
-           "float32, float64, float16, bfloat16: for tensors without an explicit type; "
-           "amp: float32 under autocast (float32)",
-           {std::begin(kDataTypes), std::end(kDataTypes)}},
-          [](PlanConfig & plan) -> auto& { return plan.axes.data_types; }, parse_data_type),
-      make_axis<std::string>(
-          {"shapes",
-           nullptr,
-           "static, dynamic: whether the backends of torch.compile() make code for these "
-           "sizes or for any (static)",
-           {std::begin(kShapes), std::end(kShapes)}},
-          [](PlanConfig & plan) -> auto& { return plan.axes.shapes; }, parse_shapes),
-      make_number_axis(
-          {"threads",
-           nullptr,
-           "measure with these numbers of threads, whatever the definitions say",
-           {},
-           kMaxThreads},
-          [](PlanConfig & plan) -> auto& { return plan.axes.threads; }),
-      make_number_axis(
-          {"batch_size",
-           nullptr,
-           "the same for definitions with a parameter batch_size",
-           {},
-           kMaxBatch},
-          [](PlanConfig & plan) -> auto& { return plan.axes.batch_sizes; })};
+  const std::vector<std::string> types{std::begin(kDataTypes), std::end(kDataTypes)};
+  const std::vector<std::string> shapes{std::begin(kShapes), std::end(kShapes)};
+  const std::string backends_help =
+      fmt::format("{} (default: all); eager is always included", fmt::join(backends, ", "));
+  const char* const types_help =
+      "float32, float64, float16, bfloat16: for tensors without an explicit type; amp: float32 "
+      "under autocast (float32)";
+  const char* const shapes_help =
+      "static, dynamic: whether the backends of torch.compile() make code for these sizes or for "
+      "any (static)";
+  const char* const threads_help =
+      "measure with these numbers of threads, whatever the definitions say";
+  return {make_axis<std::string>(
+              {"device", "accelerator", "cpu, cuda (default: as in the definitions)",
+               known_devices()},
+              [](PlanConfig& plan) -> auto& { return plan.selection.devices; }, parse_device),
+          make_axis<Backend>(
+              {"backend", nullptr, backends_help, backends},
+              [](PlanConfig& plan) -> auto& { return plan.selection.backends; }, parse_backend),
+          make_axis<Autograd>(
+              {"test", nullptr, "eval (forward), train (with backward); default: both",
+               std::vector<std::string>{"eval", "train"}},
+              [](PlanConfig& plan) -> auto& { return plan.selection.autograds; }, parse_test),
+          make_axis<std::string>(
+              {"dtype", nullptr, types_help, types},
+              [](PlanConfig& plan) -> auto& { return plan.axes.data_types; }, parse_data_type),
+          make_axis<std::string>(
+              {"shapes", nullptr, shapes_help, shapes},
+              [](PlanConfig& plan) -> auto& { return plan.axes.shapes; }, parse_shapes),
+          make_number_axis({"threads", nullptr, threads_help, {}, kMaxThreads},
+                           [](PlanConfig& plan) -> auto& { return plan.axes.threads; }),
+          make_number_axis({"batch_size", nullptr,
+                            "the same for definitions with a parameter batch_size", {}, kMaxBatch},
+                           [](PlanConfig& plan) -> auto& { return plan.axes.batch_sizes; })};
 }
 
 tl::expected<void, Errors> apply_experiment_file(const SourceText& source,
@@ -193,9 +181,10 @@ tl::expected<void, Errors> apply_experiment_file(const SourceText& source,
   Errors errors;
   const TableReader read(table, "a file of experiments", kKeys, source, errors);
   Selection& selection = options.plan.selection;
-  take(read, "filter", selection.filters, as_it_is);
-  take(read, "exclude", selection.excludes, as_it_is);
-  take(read, "tag", selection.tags, as_it_is);
+  const auto keep_text = [](const std::string& text) { return Expected<std::string>(text); };
+  take(read, "filter", selection.filters, keep_text);
+  take(read, "exclude", selection.excludes, keep_text);
+  take(read, "tag", selection.tags, keep_text);
   take_definitions(read, source, options.plan.definitions);
   read_axes(read, options.plan);
   for (const char* key : {"repetitions", "repeat"}) {

@@ -4,7 +4,7 @@
 #include "core/profile/function_names.h"
 #include "core/results/functions_file.h"
 #include "core/results/results_file.h"
-#include "tests/e2e/tested_program.h"
+#include "tests/e2e/python_fixture.h"
 #include "tests/labels.h"
 
 namespace instr::e2e::python_test {
@@ -12,8 +12,7 @@ namespace {
 
 const RunsUnder kNewestLibtorch("newest", "Python.*");
 
-// Functions of so many nops, which Python calls through ctypes: what the interpreter does is the
-// same for all of them.
+// Functions with different numbers of nops, which Python calls through ctypes in the same way.
 constexpr const char* kNops = R"(
 extern "C" void nops_100() { __asm__ volatile(".rept 100\nnop\n.endr"); }
 extern "C" void nops_350() { __asm__ volatile(".rept 350\nnop\n.endr"); }
@@ -69,19 +68,8 @@ autograd = true
 reduce = "sum"
 )toml";
 
-class Python : public ::testing::Test {
+class Python : public PythonTest {
  protected:
-  void SetUp() override {
-    if (!has_python()) GTEST_SKIP() << "TORCH_DIR is not the torch of an interpreter";
-  }
-
-  fs::path write(const std::string& name, std::string text) const {
-    for (std::size_t at; (at = text.find("FOLDER")) != std::string::npos;) {
-      text.replace(at, 6, folder_.path().string());
-    }
-    return folder_.write(name, text);
-  }
-
   void compile_nops() const {
     SpawnOptions compile;
     const std::string library = (folder_.path() / "nops.so").string();
@@ -89,19 +77,6 @@ class Python : public ::testing::Test {
     auto compiled = run_command(compile);
     ASSERT_TRUE(compiled && compiled->exit_code == 0);
   }
-
-  Records counted(std::vector<std::string> more = {},
-                  const std::vector<std::string>& variables = {}) const {
-    const fs::path output = folder_.path() / "results.jsonl";
-    fs::remove(output);
-    more.insert(more.begin(), {"--definitions=" + (folder_.path() / "all.toml").string(),
-                               "--output=" + output.string(), "--quiet"});
-    const CommandResult result = run(std::move(more), variables);
-    EXPECT_EQ(result.exit_code, 0) << result.errors << result.output;
-    return read_results(output);
-  }
-
-  TemporaryFolder folder_;
 };
 
 double metric(const Records& records, const std::string& key, const char* name) {
@@ -117,7 +92,7 @@ double count(const Records& records, const std::string& key) {
   return metric(records, key, "instructions");
 }
 
-TEST_F(Python, IsCountedToTheInstructionAndAlwaysAlike) {
+TEST_F(Python, CountsAreExactAndReproducible) {
   compile_nops();
   write("all.toml", kDefinitions);
   const Records records = counted();
@@ -132,7 +107,7 @@ TEST_F(Python, IsCountedToTheInstructionAndAlwaysAlike) {
                 count(records, "twice/twice/py/eager/forward/t1/cpu"),
             count(records, "twice/twice/py/eager/forward/t1/cpu") -
                 count(records, "twice/once/py/eager/forward/t1/cpu"));
-  // The object and, with a byte at its end, what it holds.
+  // The object and its content, which has one byte more.
   EXPECT_EQ(metric(records, "memory/py/eager/forward/t1/cpu", "allocs"), 2);
   EXPECT_GE(metric(records, "memory/py/eager/forward/t1/cpu", "alloc_bytes"), 1001);
   // Python runs LibTorch's operator and its own binding of it.
@@ -147,13 +122,13 @@ TEST_F(Python, IsCountedToTheInstructionAndAlwaysAlike) {
   for (const auto& [key, record] : again) {
     EXPECT_EQ(record.at("metrics"), records.at(key).at("metrics")) << key;
   }
-  // A Valgrind of its own for one of them.
+  // One of them under a new Valgrind.
   again = counted({"--filter=twice/once"}, {"INSTR_TEST_ISOLATION=process"});
   EXPECT_EQ(count(again, "twice/once/py/eager/forward/t1/cpu"),
             count(records, "twice/once/py/eager/forward/t1/cpu"));
 }
 
-// What each function costs itself, however it is called, by key.
+// The self cost of each function, by key.
 std::map<std::string, std::map<CodeName, double>> self_costs(const fs::path& file) {
   std::map<std::string, std::map<CodeName, double>> all;
   const auto results = instr::read_results(file);
@@ -169,7 +144,7 @@ std::map<std::string, std::map<CodeName, double>> self_costs(const fs::path& fil
   return all;
 }
 
-// Instrumentation then starts in the interpreter's loop, whose name Callgrind cannot know.
+// With paths, instrumentation starts in the interpreter's loop, whose name Callgrind cannot know.
 TEST_F(Python, PathsOfCallsHaveTheFunctionsOfThePlainProfile) {
   compile_nops();
   write("all.toml", kDefinitions);
@@ -192,9 +167,8 @@ TEST_F(Python, PathsOfCallsHaveTheFunctionsOfThePlainProfile) {
   EXPECT_EQ(compared.exit_code, 0) << compared.errors;
 }
 
-// Instructions that meet an object with a dictionary of its own, and two classes in turn:
-// CPython 3.11 and later specialise them again and again. However often they ran before, the count
-// is the same.
+// Instructions that meet an object with a dictionary, and two classes alternately: CPython 3.11 and
+// later specialise them again and again. The count does not depend on the number of warm-up runs.
 constexpr const char* kAdapting = R"toml(schema = 1
 
 [setups.classes]
@@ -249,7 +223,7 @@ warmup = 67
 iterations = 12
 )toml";
 
-TEST_F(Python, IsCountedInCodeThatHasComeToRest) {
+TEST_F(Python, IsCountedOnceItsCodeIsSpecialised) {
   write("all.toml", kAdapting);
   const Records records = counted();
   for (const std::string label : {"own", "both"}) {
@@ -263,8 +237,7 @@ TEST_F(Python, IsCountedInCodeThatHasComeToRest) {
   }
 }
 
-TEST_F(Python, FailuresComeBackAtTheTomlLineAndHarmNoOther) {
-  write("all.toml", R"toml(schema = 1
+constexpr const char* kFailing = R"toml(schema = 1
 py_global_setup = """
 def helper(a):
     return a / 0
@@ -306,7 +279,10 @@ py_stmt = "import gc, random; gc.enable(); random.seed(5); torch.manual_seed(1);
 label = "good"
 py_setup = "x = torch.ones((4, 4))"
 py_stmt = "x + x"
-)toml");
+)toml";
+
+TEST_F(Python, FailuresAreAtTheTomlLineAndAffectNoOtherBenchmark) {
+  write("all.toml", kFailing);
   const fs::path output = folder_.path() / "all.jsonl";
   const CommandResult result = run({"--definitions=" + (folder_.path() / "all.toml").string(),
                                     "--output=" + output.string(), "--quiet"});
@@ -342,9 +318,7 @@ py_stmt = "x + x"
             count(records, "good/py/eager/forward/t1/cpu"));
 }
 
-TEST_F(Python, IsExplainedByItsFunctions) {
-  compile_nops();
-  write("all.toml", R"toml(schema = 1
+constexpr const char* kCalls = R"toml(schema = 1
 py_global_setup = """
 import ctypes
 library = ctypes.CDLL("FOLDER/nops.so")
@@ -362,7 +336,11 @@ def all_of_them():
 [[benchmark]]
 label = "calls"
 py_stmt = "all_of_them()"
-)toml");
+)toml";
+
+TEST_F(Python, IsExplainedByItsFunctions) {
+  compile_nops();
+  write("all.toml", kCalls);
   const std::string key = "calls/py/eager/forward/t1/cpu";
   const CommandResult result =
       run({"explain", key, "--definitions=" + (folder_.path() / "all.toml").string(),
@@ -396,119 +374,6 @@ py_stmt = "all_of_them()"
   EXPECT_EQ(functions["many"].at("object"), (folder_.path() / "all.toml").string() + ":7:1");
   ASSERT_EQ(functions["many"].at("callers").size(), 1U);
   EXPECT_EQ(functions["many"].at("callers")[0].at("function"), "all_of_them");
-}
-
-constexpr const char* kTimed = R"toml(schema = 1
-[[benchmark]]
-label = "sleeps"
-setup = "auto x = torch::ones({4});"
-stmt = "usleep(2000); auto y = x + 1;"
-py_setup = "import time; x = torch.ones(4)"
-py_stmt = "time.sleep(0.002); y = x + 1"
-signature = "f(x) -> y"
-iterations = 3
-
-[[benchmark]]
-label = "starts a program"
-py_setup = """
-import os, subprocess, sys
-ends = os.pipe()
-code = "import os; os.write(%d, b'x')" % ends[1]
-subprocess.run([sys.executable, "-c", code], pass_fds=ends[1:], check=True)
-x = torch.ones(len(os.read(ends[0], 1)))
-"""
-py_stmt = "y = x + 1"
-
-[[benchmark]]
-label = "registers"
-py_global_setup = """
-library = torch.library.Library("timed", "DEF")
-library.define("twice(Tensor x) -> Tensor")
-library.impl("twice", lambda x: 2 * x, "CompositeExplicitAutograd")
-library.impl("twice", torch.empty_like, "Meta")
-"""
-py_setup = "x = torch.ones(4)"
-py_stmt = "y = torch.ops.timed.twice(x)"
-signature = "f(x) -> y"
-
-[[benchmark]]
-label = "wrong"
-py_setup = "x = torch.ones(4)"
-py_stmt = "y = x + (2 if torch.jit.is_scripting() else 1)"
-torchscript = true
-signature = "f(x) -> y"
-
-[[benchmark]]
-label = "gradient"
-py_setup = "w = torch.ones(3, requires_grad=True)"
-py_module = "torch.nn.Linear(3, 2)"
-signature = "f(w) -> y"
-torchscript = true
-autograd = true
-reduce = "sum"
-
-[[benchmark]]
-label = "raises"
-py_setup = "n = 0"
-py_stmt = """
-n += 1
-if n == 5: raise ValueError("five")
-"""
-)toml";
-
-TEST_F(Python, IsTimedAndVerifiedAsCppIs) {
-  write("all.toml", kTimed);
-  const CommandResult result =
-      run({"--definitions=" + (folder_.path() / "all.toml").string(), "--format=json", "--quiet",
-           "--metrics=wall,first_result,ready,graphs,graph_breaks", "--verify", "--repetitions=3",
-           "--min-time=0.001", "--backend=eager,torchscript,aot_eager,tvm",
-           "--exclude=gradient/py/.*/forward/"});
-  EXPECT_EQ(result.exit_code, 1) << result.errors << result.output;
-  const auto report = nlohmann::json::parse(result.output);
-  Records records;
-  for (const auto& one : report.at("measurements")) {
-    records[one.at("key").get<std::string>()] = one;
-  }
-  for (const char* key : {"sleeps/eager/forward/t1/cpu", "sleeps/py/eager/forward/t1/cpu"}) {
-    const nlohmann::json& record = records.at(key);
-    ASSERT_EQ(record.at("outcome"), "timed") << record;
-    EXPECT_GE(record.at("metrics").at("wall").get<double>(), 2e6);
-    EXPECT_EQ(record.at("times").at("wall").size(), 3u);
-    EXPECT_EQ(record.at("times").at("iterations"), 3);
-  }
-  EXPECT_EQ(records.at("starts a program/py/eager/forward/t1/cpu").at("outcome"), "timed");
-  const auto code_of = [&](const std::string& key) {
-    const nlohmann::json& record = records.at(key + "/t1/cpu");
-    EXPECT_EQ(record.at("outcome"), "timed") << record;
-    return record.at("verification").at("code").get<std::string>();
-  };
-  EXPECT_EQ(code_of("wrong/py/torchscript/forward"), "FAIL");
-  EXPECT_EQ(code_of("registers/py/aot_eager/forward"), "PASS");
-  for (const std::string backend : {"torchscript", "aot_eager"}) {
-    const std::string gradient = "gradient/py/" + backend + "/forward_backward";
-    EXPECT_EQ(code_of(gradient), "PASS");
-    const auto& metrics = records.at(gradient + "/t1/cpu").at("metrics");
-    EXPECT_GT(metrics.at("ready").get<double>(), metrics.at("wall").get<double>());
-  }
-  // Dynamo cannot put what sleeps into a graph.
-  for (const auto& [label, breaks] : {std::pair{"sleeps", 1}, {"wrong", 0}}) {
-    const std::string key = std::string(label) + "/py/aot_eager/forward/t1/cpu";
-    const nlohmann::json& metrics = records.at(key).at("metrics");
-    EXPECT_EQ(metrics.at("graphs"), 1) << key;
-    EXPECT_EQ(metrics.at("graph_breaks"), breaks) << key;
-    EXPECT_FALSE(records.at(std::string(label) + "/py/eager/forward/t1/cpu")
-                     .at("metrics")
-                     .contains("graphs"));
-    const nlohmann::json& tvm = records.at(std::string(label) + "/py/tvm/forward/t1/cpu");
-    EXPECT_EQ(tvm.at("outcome"), "skipped");
-    const std::string reason = tvm.at("reason");
-    EXPECT_HAS(reason, "needs the package apache-tvm: ");
-  }
-  const nlohmann::json& raises = records.at("raises/py/eager/forward/t1/cpu");
-  ASSERT_EQ(raises.at("outcome"), "failed");
-  const std::string message = raises.at("failure").at("message");
-  EXPECT_HAS(message, "all.toml:55:1: ValueError: five");
-  EXPECT_TRUE(stray_processes().empty());
 }
 
 TEST_F(Python, WithoutATorchItIsSkippedWithTheReason) {

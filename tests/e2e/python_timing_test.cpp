@@ -1,0 +1,126 @@
+// Times and verification of snippets in Python.
+#include "tests/e2e/python_fixture.h"
+#include "tests/labels.h"
+
+namespace instr::e2e::python_timing_test {
+namespace {
+
+const RunsUnder kNewestLibtorch("newest", "PythonTiming.*");
+
+class PythonTiming : public PythonTest {};
+
+constexpr const char* kTimed = R"toml(schema = 1
+[[benchmark]]
+label = "sleeps"
+setup = "auto x = torch::ones({4});"
+stmt = "usleep(2000); auto y = x + 1;"
+py_setup = "import time; x = torch.ones(4)"
+py_stmt = "time.sleep(0.002); y = x + 1"
+signature = "f(x) -> y"
+iterations = 3
+
+[[benchmark]]
+label = "starts a program"
+py_setup = """
+import os, subprocess, sys
+ends = os.pipe()
+code = "import os; os.write(%d, b'x')" % ends[1]
+subprocess.run([sys.executable, "-c", code], pass_fds=ends[1:], check=True)
+x = torch.ones(len(os.read(ends[0], 1)))
+"""
+py_stmt = "y = x + 1"
+
+[[benchmark]]
+label = "registers"
+py_global_setup = """
+library = torch.library.Library("timed", "DEF")
+library.define("twice(Tensor x) -> Tensor")
+library.impl("twice", lambda x: 2 * x, "CompositeExplicitAutograd")
+library.impl("twice", torch.empty_like, "Meta")
+"""
+py_setup = "x = torch.ones(4)"
+py_stmt = "y = torch.ops.timed.twice(x)"
+signature = "f(x) -> y"
+
+[[benchmark]]
+label = "wrong"
+py_setup = "x = torch.ones(4)"
+py_stmt = "y = x + (2 if torch.jit.is_scripting() else 1)"
+torchscript = true
+signature = "f(x) -> y"
+
+[[benchmark]]
+label = "gradient"
+py_setup = "w = torch.ones(3, requires_grad=True)"
+py_module = "torch.nn.Linear(3, 2)"
+signature = "f(w) -> y"
+torchscript = true
+autograd = true
+reduce = "sum"
+
+[[benchmark]]
+label = "raises"
+py_setup = "n = 0"
+py_stmt = """
+n += 1
+if n == 5: raise ValueError("five")
+"""
+)toml";
+
+TEST_F(PythonTiming, IsTimedAndVerifiedAsCppIs) {
+  write("all.toml", kTimed);
+  const CommandResult result =
+      run({"--definitions=" + (folder_.path() / "all.toml").string(), "--format=json", "--quiet",
+           "--metrics=wall,first_result,ready,graphs,graph_breaks", "--verify", "--repetitions=3",
+           "--min-time=0.001", "--backend=eager,torchscript,aot_eager,tvm",
+           "--exclude=gradient/py/.*/forward/"});
+  EXPECT_EQ(result.exit_code, 1) << result.errors << result.output;
+  const auto report = nlohmann::json::parse(result.output);
+  Records records;
+  for (const auto& one : report.at("measurements")) {
+    records[one.at("key").get<std::string>()] = one;
+  }
+  for (const char* key : {"sleeps/eager/forward/t1/cpu", "sleeps/py/eager/forward/t1/cpu"}) {
+    const nlohmann::json& record = records.at(key);
+    ASSERT_EQ(record.at("outcome"), "timed") << record;
+    EXPECT_GE(record.at("metrics").at("wall").get<double>(), 2e6);
+    EXPECT_EQ(record.at("times").at("wall").size(), 3u);
+    EXPECT_EQ(record.at("times").at("iterations"), 3);
+  }
+  EXPECT_EQ(records.at("starts a program/py/eager/forward/t1/cpu").at("outcome"), "timed");
+  const auto code_of = [&](const std::string& key) {
+    const nlohmann::json& record = records.at(key + "/t1/cpu");
+    EXPECT_EQ(record.at("outcome"), "timed") << record;
+    return record.at("verification").at("code").get<std::string>();
+  };
+  EXPECT_EQ(code_of("wrong/py/torchscript/forward"), "FAIL");
+  EXPECT_EQ(code_of("registers/py/aot_eager/forward"), "PASS");
+  for (const std::string backend : {"torchscript", "aot_eager"}) {
+    const std::string gradient = "gradient/py/" + backend + "/forward_backward";
+    EXPECT_EQ(code_of(gradient), "PASS");
+    const auto& metrics = records.at(gradient + "/t1/cpu").at("metrics");
+    EXPECT_GT(metrics.at("ready").get<double>(), metrics.at("wall").get<double>());
+  }
+  // Dynamo cannot put a sleep into a graph.
+  for (const auto& [label, breaks] : {std::pair{"sleeps", 1}, {"wrong", 0}}) {
+    const std::string key = std::string(label) + "/py/aot_eager/forward/t1/cpu";
+    const nlohmann::json& metrics = records.at(key).at("metrics");
+    EXPECT_EQ(metrics.at("graphs"), 1) << key;
+    EXPECT_EQ(metrics.at("graph_breaks"), breaks) << key;
+    EXPECT_FALSE(records.at(std::string(label) + "/py/eager/forward/t1/cpu")
+                     .at("metrics")
+                     .contains("graphs"));
+    const nlohmann::json& tvm = records.at(std::string(label) + "/py/tvm/forward/t1/cpu");
+    EXPECT_EQ(tvm.at("outcome"), "skipped");
+    const std::string reason = tvm.at("reason");
+    EXPECT_HAS(reason, "needs the package apache-tvm: ");
+  }
+  const nlohmann::json& raises = records.at("raises/py/eager/forward/t1/cpu");
+  ASSERT_EQ(raises.at("outcome"), "failed");
+  const std::string message = raises.at("failure").at("message");
+  EXPECT_HAS(message, "all.toml:55:1: ValueError: five");
+  EXPECT_TRUE(stray_processes().empty());
+}
+
+}  // namespace
+}  // namespace instr::e2e::python_timing_test
