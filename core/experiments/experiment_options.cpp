@@ -151,28 +151,33 @@ std::vector<AxisOption> axis_options() {
       "any (static)";
   const char* const threads_help =
       "measure with these numbers of threads, whatever the definitions say";
-  return {make_axis<std::string>(
-              {"device", "accelerator", "cpu, cuda (default: as in the definitions)",
-               known_devices()},
-              [](PlanConfig& plan) -> auto& { return plan.selection.devices; }, parse_device),
-          make_axis<Backend>(
-              {"backend", nullptr, backends_help, backends},
-              [](PlanConfig& plan) -> auto& { return plan.selection.backends; }, parse_backend),
-          make_axis<Autograd>(
-              {"test", nullptr, "eval (forward), train (with backward); default: both",
-               std::vector<std::string>{"eval", "train"}},
-              [](PlanConfig& plan) -> auto& { return plan.selection.autograds; }, parse_test),
-          make_axis<std::string>(
-              {"dtype", nullptr, types_help, types},
-              [](PlanConfig& plan) -> auto& { return plan.axes.data_types; }, parse_data_type),
-          make_axis<std::string>(
-              {"shapes", nullptr, shapes_help, shapes},
-              [](PlanConfig& plan) -> auto& { return plan.axes.shapes; }, parse_shapes),
-          make_number_axis({"threads", nullptr, threads_help, {}, kMaxThreads},
-                           [](PlanConfig& plan) -> auto& { return plan.axes.threads; }),
-          make_number_axis({"batch_size", nullptr,
-                            "the same for definitions with a parameter batch_size", {}, kMaxBatch},
-                           [](PlanConfig& plan) -> auto& { return plan.axes.batch_sizes; })};
+  return {
+      make_axis<std::string>(
+          {"device", "accelerator", "cpu, cuda (default: as in the definitions)", known_devices()},
+          [](PlanConfig & plan) -> auto& { return plan.selection.devices; }, parse_device),
+      make_axis<Backend>(
+          {"backend", nullptr, backends_help, backends},
+          [](PlanConfig & plan) -> auto& { return plan.selection.backends; }, parse_backend),
+      make_axis<Autograd>(
+          {"test", nullptr, "eval (forward), train (with backward); default: both",
+           std::vector<std::string>{"eval", "train"}},
+          [](PlanConfig & plan) -> auto& { return plan.selection.autograds; }, parse_test),
+      make_axis<std::string>(
+          {"dtype", nullptr, types_help, types},
+          [](PlanConfig & plan) -> auto& { return plan.axes.data_types; }, parse_data_type),
+      make_axis<std::string>(
+          {"shapes", nullptr, shapes_help, shapes},
+          [](PlanConfig & plan) -> auto& { return plan.axes.shapes; }, parse_shapes),
+      make_number_axis(
+          {"threads", nullptr, threads_help, {}, kMaxThreads},
+          [](PlanConfig & plan) -> auto& { return plan.axes.threads; }),
+      make_number_axis(
+          {"batch_size",
+           nullptr,
+           "the same for definitions with a parameter batch_size",
+           {},
+           kMaxBatch},
+          [](PlanConfig & plan) -> auto& { return plan.axes.batch_sizes; })};
 }
 
 tl::expected<void, Errors> apply_experiment_file(const SourceText& source,
