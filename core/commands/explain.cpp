@@ -109,7 +109,7 @@ Expected<Explanation> explain_count(const ExplainArguments& options, const std::
                                                                           : ProfilePaths::kMerged);
   if (!found || !options.callers) return found;
   const Explanation& all = *found;
-  Explanation chosen = callers_of(all, make_matcher(*options.callers));
+  Explanation chosen = select_callers(all, make_matcher(*options.callers));
   if (!chosen.functions.empty()) return chosen;
   std::vector<std::string> names;
   for (const ExplainedFunction& one : all.functions) names.push_back(one.code.function);
@@ -126,7 +126,7 @@ struct Flame {
 
 Expected<std::optional<Flame>> open_flame(const ExplainArguments& options) {
   if (!options.flame) return std::nullopt;
-  TRY_ASSIGN(auto format, flame_format_of(*options.flame));
+  TRY_ASSIGN(auto format, find_flame_format(*options.flame));
   return OutputFile::open(*options.flame, format->kind).map([&](OutputFile&& file) {
     return std::optional(Flame{format, std::move(file)});
   });

@@ -1,4 +1,3 @@
-
 #include "core/report/list.h"
 
 #include <unistd.h>

@@ -89,7 +89,7 @@ void count_fastest(const std::vector<AgainstEager>& all,
     for (const ExperimentRecord* record : records) measurements.push_back(measurement_of(*record));
     std::vector<const Measurement*> alternatives;
     for (const Measurement& measurement : measurements) alternatives.push_back(&measurement);
-    const Measurement* fastest = fastest_of(alternatives);
+    const Measurement* fastest = find_fastest(alternatives);
     if (fastest == nullptr) continue;
     const auto place = static_cast<std::size_t>(fastest - measurements.data());
     ++collected[summary_key(*records[place])].summary.fastest;

@@ -13,7 +13,7 @@ namespace {
 using LanguageBackend = std::pair<Language, Backend>;
 
 double wall_median(const Measurement& measurement) {
-  return median(timing_of_working(measurement)->of(kWall));
+  return median(find_working_timing(measurement)->of(kWall));
 }
 
 struct Figures {
@@ -23,13 +23,13 @@ struct Figures {
   std::vector<double> ready;
 };
 
-std::optional<double> median_of(const std::vector<double>& values) {
+std::optional<double> find_median(const std::vector<double>& values) {
   return values.empty() ? std::nullopt : std::optional(median(values));
 }
 
 const Measurement* eager_among(const std::vector<const Measurement*>& alternatives) {
   for (const Measurement* one : alternatives) {
-    if (one->variant.backend == Backend::kEager && timing_of_working(*one) != nullptr) return one;
+    if (one->variant.backend == Backend::kEager && find_working_timing(*one) != nullptr) return one;
   }
   return nullptr;
 }
@@ -38,14 +38,14 @@ void add_benchmark(const std::vector<const Measurement*>& alternatives,
                    std::map<LanguageBackend, BackendSummary>& summaries,
                    std::map<LanguageBackend, Figures>& figures) {
   const Measurement* eager = eager_among(alternatives);
-  const Measurement* fastest = fastest_of(alternatives);
+  const Measurement* fastest = find_fastest(alternatives);
   for (const Measurement* one : alternatives) {
     const LanguageBackend backend{one->variant.language, one->variant.backend};
     BackendSummary& summary = summaries[backend];
     Figures& known = figures[backend];
     ++summary.requested;
     if (one == fastest) ++summary.fastest;
-    const Timing* timing = timing_of_working(*one);
+    const Timing* timing = find_working_timing(*one);
     if (timing == nullptr) continue;
     ++summary.works;
     if (!timing->of(kFirstResultTime).empty())
@@ -55,7 +55,7 @@ void add_benchmark(const std::vector<const Measurement*>& alternatives,
     if (auto faster = times_better(wall_median(*eager), wall_median(*one)))
       known.speedups.push_back(*faster);
     auto less =
-        times_better(peak_of_working(*eager).value_or(0), peak_of_working(*one).value_or(0));
+        times_better(find_working_peak(*eager).value_or(0), find_working_peak(*one).value_or(0));
     if (less) known.memory_ratios.push_back(*less);
   }
 }
@@ -72,22 +72,22 @@ bool has_passed(const Measurement& measurement) {
   return !verification || verification->code == VerificationCode::kPass;
 }
 
-const Timing* timing_of_working(const Measurement& measurement) {
+const Timing* find_working_timing(const Measurement& measurement) {
   const auto* counted = std::get_if<Counted>(&measurement.outcome);
   bool is_timed = counted != nullptr && counted->timing.has_value();
   return is_timed && has_passed(measurement) ? &*counted->timing : nullptr;
 }
 
-std::optional<double> metric_of_working(const Measurement& measurement, const std::string& metric) {
+std::optional<double> find_working_metric(const Measurement& measurement, const std::string& metric) {
   const auto* counted = std::get_if<Counted>(&measurement.outcome);
   if (counted == nullptr || !has_passed(measurement)) return std::nullopt;
   auto found = counted->metrics.find(metric);
   return found == counted->metrics.end() ? std::nullopt : std::optional(found->second);
 }
 
-std::optional<double> peak_of_working(const Measurement& measurement) {
-  auto on_device = metric_of_working(measurement, kDevicePeakBytes);
-  return on_device ? on_device : metric_of_working(measurement, kPeakBytes);
+std::optional<double> find_working_peak(const Measurement& measurement) {
+  auto on_device = find_working_metric(measurement, kDevicePeakBytes);
+  return on_device ? on_device : find_working_metric(measurement, kPeakBytes);
 }
 
 std::optional<double> times_better(double of_eager, double of_this) {
@@ -95,17 +95,17 @@ std::optional<double> times_better(double of_eager, double of_this) {
   return of_eager / of_this;
 }
 
-const Measurement* fastest_of(const std::vector<const Measurement*>& alternatives) {
+const Measurement* find_fastest(const std::vector<const Measurement*>& alternatives) {
   std::vector<const Measurement*> working;
   for (const Measurement* one : alternatives) {
-    if (one != nullptr && timing_of_working(*one) != nullptr) working.push_back(one);
+    if (one != nullptr && find_working_timing(*one) != nullptr) working.push_back(one);
   }
   if (working.size() < 2) return nullptr;
   const Measurement* min = *std::min_element(
       working.begin(), working.end(),
       [](const auto* left, const auto* right) { return wall_median(*left) < wall_median(*right); });
   auto is_as_fast = [&](const Measurement* one) {
-    auto ratio = speedup(timing_of_working(*one)->of(kWall), timing_of_working(*min)->of(kWall));
+    auto ratio = speedup(find_working_timing(*one)->of(kWall), find_working_timing(*min)->of(kWall));
     return one == min || (ratio && ratio->is_same());
   };
   std::stable_sort(working.begin(), working.end(), [](const auto* left, const auto* right) {
@@ -130,8 +130,8 @@ std::vector<BackendSummary> summarize_backends(const std::vector<Measurement>& m
     std::tie(summary.language, summary.backend) = backend;
     summary.speedup = geometric_mean(figures[backend].speedups);
     summary.memory_saved = geometric_mean(figures[backend].memory_ratios);
-    summary.first_result = median_of(figures[backend].first_results);
-    summary.ready = median_of(figures[backend].ready);
+    summary.first_result = find_median(figures[backend].first_results);
+    summary.ready = find_median(figures[backend].ready);
     if (summary.works > 0) ++timed[backend.first];
     all.push_back(summary);
   }

@@ -24,7 +24,7 @@ struct BackendSummary {
   Backend backend = Backend::kEager;
   std::size_t requested = 0;  // benchmarks
   std::size_t works = 0;      // benchmarks that were timed and, if verified, are correct
-  std::size_t fastest = 0;    // benchmarks for which it is fastest_of() the backends that work
+  std::size_t fastest = 0;    // benchmarks for which it is find_fastest() the backends that work
   // Geometric means over the benchmarks for which eager works, too: the speed-ups, and eager's peak
   // of live bytes over this backend's.
   std::optional<double> speedup;
@@ -42,13 +42,13 @@ std::vector<BackendSummary> summarize_backends(const std::vector<Measurement>& m
 bool has_passed(const Measurement& measurement);
 
 // The wall times of a variant that works, else null.
-const Timing* timing_of_working(const Measurement& measurement);
+const Timing* find_working_timing(const Measurement& measurement);
 
 // A metric of a variant that works; nothing if it was not measured.
-std::optional<double> metric_of_working(const Measurement& measurement, const std::string& metric);
+std::optional<double> find_working_metric(const Measurement& measurement, const std::string& metric);
 
 // Peak of live bytes of a variant that works: the device's if that is known.
-std::optional<double> peak_of_working(const Measurement& measurement);
+std::optional<double> find_working_peak(const Measurement& measurement);
 
 // The ratio to eager of a time or size; nothing if either is not above 0.
 std::optional<double> times_better(double of_eager, double of_this);
@@ -56,6 +56,6 @@ std::optional<double> times_better(double of_eager, double of_this);
 // The measurement with the least median wall time or, if others differ from it by no more than
 // chance, the first of all these in the order of kBackends, which is the plainest. Null if fewer
 // than two work.
-const Measurement* fastest_of(const std::vector<const Measurement*>& alternatives);
+const Measurement* find_fastest(const std::vector<const Measurement*>& alternatives);
 
 }  // namespace instr

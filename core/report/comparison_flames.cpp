@@ -19,7 +19,7 @@ namespace {
 
 constexpr const char* kIndex = "index.html";
 
-Expected<std::shared_ptr<const CallTree>> tree_of(const ResultSet& results,
+Expected<std::shared_ptr<const CallTree>> read_tree(const ResultSet& results,
                                                   const std::string& key) {
   auto tree = results.call_trees(key);
   if (!tree || *tree) return tree;
@@ -36,8 +36,8 @@ Expected<FlamePage> write_flame(const fs::path& folder, const ComparedRow& row,
                                 const ResultSet& before, const ResultSet& after) {
   const MetricChange& ir = *row.metric(kInstructions);
   FlamePage page{row.key, make_file_name(row.key) + ".html", *ir.before, *ir.after};
-  TRY_ASSIGN(auto old_tree, tree_of(before, row.key));
-  TRY_ASSIGN(auto new_tree, tree_of(after, row.key));
+  TRY_ASSIGN(auto old_tree, read_tree(before, row.key));
+  TRY_ASSIGN(auto new_tree, read_tree(after, row.key));
   return write_page(folder / page.file, flame_page(aligned(*old_tree, *new_tree), row.key))
       .map([&page] { return std::move(page); });
 }

@@ -12,14 +12,14 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-std::string name_of(RowState state) {
+std::string format_state(RowState state) {
   std::string name = to_string(state);
   std::replace(name.begin(), name.end(), ' ', '_');
   std::erase(name, '?');
   return name;
 }
 
-const char* name_of(FunctionState state) {
+const char* format_state(FunctionState state) {
   switch (state) {
     case FunctionState::kMoved: return "moved";
     case FunctionState::kNew: return "new";
@@ -78,7 +78,7 @@ Json function_json(const FunctionChange& part) {
   json["function"] = part.function;
   json["object"] = part.object;
   if (!part.object_before.empty()) json["object_before"] = part.object_before;
-  json["state"] = name_of(part.state);
+  json["state"] = format_state(part.state);
   json["has_symbol"] = part.has_symbol;
   json["same_name"] = part.same_name;
   json["before"] = json_number(part.before);
@@ -133,7 +133,7 @@ Json lines_json(const LineChanges& changes) {
 Json row_json(const ComparedRow& row) {
   Json json;
   json["key"] = row.key;
-  json["state"] = name_of(row.state);
+  json["state"] = format_state(row.state);
   json["verdict"] = to_string(row.verdict);
   if (!row.reason.empty()) json["reason"] = row.reason;
   json["metrics"] = Json::object();
@@ -162,7 +162,7 @@ Json head_json(const Comparison& comparison) {
 Json summary_json(const ComparisonSummary& summary) {
   Json json;
   json["states"] = Json::object();
-  for (const auto& [state, count] : summary.rows) json["states"][name_of(state)] = count;
+  for (const auto& [state, count] : summary.rows) json["states"][format_state(state)] = count;
   json["verdicts"] = Json::object();
   for (const auto& [verdict, count] : summary.verdicts) {
     json["verdicts"][to_string(verdict)] = count;
@@ -184,7 +184,7 @@ std::vector<std::string> limit_fields(const std::optional<Limit>& limit) {
 }
 
 // The reason and the changed limits.
-std::string remarks_of(const ComparedRow& row) {
+std::string format_remarks(const ComparedRow& row) {
   std::string text = row.reason;
   for (const LimitChange& change : row.limit_changes) {
     text += (text.empty() ? "" : "; ") + to_string(change);
@@ -194,7 +194,7 @@ std::string remarks_of(const ComparedRow& row) {
 
 std::vector<std::string> csv_fields(const ComparedRow& row, const MetricChange& metric) {
   std::vector<std::string> fields{row.key,
-                                  name_of(row.state),
+                                  format_state(row.state),
                                   to_string(row.verdict),
                                   metric.metric,
                                   csv_number(metric.before),
@@ -205,11 +205,11 @@ std::vector<std::string> csv_fields(const ComparedRow& row, const MetricChange& 
     for (std::string& field : limit_fields(limit)) fields.push_back(std::move(field));
   }
   fields.emplace_back(metric.metric.empty() ? "" : to_string(metric.verdict));
-  fields.push_back(remarks_of(row));
+  fields.push_back(format_remarks(row));
   return fields;
 }
 
-DocumentRecord record_of(const ComparedRow& row) {
+DocumentRecord make_record(const ComparedRow& row) {
   DocumentRecord record{to_line(row_json(row)), {}};
   for (const MetricChange& metric : row.metrics) record.lines.push_back(csv_fields(row, metric));
   if (row.metrics.empty()) record.lines.push_back(csv_fields(row, MetricChange{}));
@@ -228,7 +228,7 @@ Document comparison_document(const Comparison& comparison) {
       "key",          "state",         "verdict",        "metric",       "before",
       "after",        "change",        "relative",       "hard_percent", "hard_absolute",
       "soft_percent", "soft_absolute", "metric_verdict", "reason"};
-  for (const ComparedRow& row : comparison.rows) document.records.push_back(record_of(row));
+  for (const ComparedRow& row : comparison.rows) document.records.push_back(make_record(row));
   return document;
 }
 

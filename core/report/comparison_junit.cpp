@@ -15,7 +15,7 @@ constexpr int kPartsBehindParameters = 4;
 
 // The part of a key before the parameters ("n=64") and the last four parts; all of a key without
 // such parts.
-std::string label_of(const std::string& key) {
+std::string find_label(const std::string& key) {
   std::size_t end = key.size();
   for (int i = 0; i < kPartsBehindParameters && end != std::string::npos && end > 0; ++i) {
     end = key.rfind('/', end - 1);
@@ -75,7 +75,7 @@ std::vector<std::string> verdict_texts(const ComparedRow& row, Verdict verdict) 
 }
 
 // In one line: "slower, fails: instructions … limit 0.5%", "missing, fails: …".
-std::string message_of(const ComparedRow& row) {
+std::string format_message(const ComparedRow& row) {
   std::string message = to_string(row.state);
   std::vector<std::string> texts;
   if (row.verdict != Verdict::kPasses) {
@@ -86,31 +86,31 @@ std::string message_of(const ComparedRow& row) {
   return texts.empty() ? message : fmt::format("{}: {}", message, fmt::join(texts, "; "));
 }
 
-std::string text_of(const ComparedRow& row) {
+std::string format_row(const ComparedRow& row) {
   std::string text = row.reason.empty() ? "" : row.reason + "\n";
   for (const LimitChange& change : row.limit_changes) text += to_string(change) + "\n";
   return text + changes_text(row) + attribution_text(row);
 }
 
-JunitCase case_of(const ComparedRow& row) {
+JunitCase make_case(const ComparedRow& row) {
   JunitCase one;
-  one.classname = label_of(row.key);
+  one.classname = find_label(row.key);
   one.name = row.key;
   if (row.verdict == Verdict::kFails) {
     one.result = JunitResult::kFailure;
     one.type = to_string(row.state);
-    one.message = message_of(row);
-    one.text = text_of(row);
+    one.message = format_message(row);
+    one.text = format_row(row);
   } else if (row.state == RowState::kSkipped) {
     one.result = JunitResult::kSkipped;
     one.message = row.reason;
   } else {
-    one.output = message_of(row) + "\n" + text_of(row);
+    one.output = format_message(row) + "\n" + format_row(row);
   }
   return one;
 }
 
-JunitCase case_of_problems(const Comparison& comparison) {
+JunitCase make_problems_case(const Comparison& comparison) {
   JunitCase one;
   one.classname = "instr_bench";
   one.name = "the comparison as a whole";
@@ -139,9 +139,9 @@ std::string compare_junit(const Comparison& comparison) {
   bool fails_as_a_whole =
       comparison.verdict == Verdict::kFails && comparison.summary.count(Verdict::kFails) == 0;
   if (!comparison.problems.empty() || fails_as_a_whole) {
-    suite.cases.push_back(case_of_problems(comparison));
+    suite.cases.push_back(make_problems_case(comparison));
   }
-  for (const ComparedRow& row : comparison.rows) suite.cases.push_back(case_of(row));
+  for (const ComparedRow& row : comparison.rows) suite.cases.push_back(make_case(row));
   return junit_xml(suite);
 }
 

@@ -146,7 +146,7 @@ struct Pieces {
   std::size_t attributions_left_out = 0;
 };
 
-Pieces pieces_of(const Comparison& comparison, const CompareMarkdownOptions& options) {
+Pieces collect_pieces(const Comparison& comparison, const CompareMarkdownOptions& options) {
   Pieces pieces;
   pieces.attributions_left_out = comparison.not_attributed;
   for (const ComparedRow& row : comparison.rows) {
@@ -175,7 +175,7 @@ Pieces pieces_of(const Comparison& comparison, const CompareMarkdownOptions& opt
   return pieces;
 }
 
-std::string head_of(const Comparison& comparison) {
+std::string format_head(const Comparison& comparison) {
   return "**instr_bench: " + verdict_line(comparison) + "**\n\n" +
          comparison_summary_line(comparison.summary) + "\n";
 }
@@ -203,9 +203,9 @@ std::string note(const std::vector<std::string>& left_out, std::size_t max_bytes
 
 std::string compare_markdown(const Comparison& comparison, const CompareMarkdownOptions& options) {
   std::size_t max = std::max(options.max_bytes, kMinBytes);
-  Pieces pieces = pieces_of(comparison, options);
+  Pieces pieces = collect_pieces(comparison, options);
   Budget budget(max - kReserve);
-  budget.add(head_of(comparison));
+  budget.add(format_head(comparison));
   std::vector<std::string> left_out;
   auto add = [&](const std::string& head, const std::vector<std::string>& all, const char* tail,
                  std::size_t space, const char* what, std::size_t before = 0) {

@@ -54,7 +54,7 @@ std::string reason_text(const ComparedRow& row, std::size_t width) {
   return reason.empty() ? "" : indented(reason, kIndent, width, kReasonLines);
 }
 
-Table columns_of(const std::vector<Shown>& rows, std::size_t width, bool show_keys) {
+Table make_columns(const std::vector<Shown>& rows, std::size_t width, bool show_keys) {
   Table table{.columns = {{.heading = "benchmark", .align = Align::kLeft},
                           {.heading = "before"},
                           {.heading = "after"},
@@ -196,7 +196,7 @@ std::string compare_table(const Comparison& comparison, const CompareTableOption
   std::vector<Shown> rows = shown_rows(comparison, options.show_same);
   std::string out;
   if (!rows.empty()) {
-    auto wide = table_text(columns_of(rows, width, options.show_keys), width, options.color);
+    auto wide = table_text(make_columns(rows, width, options.show_keys), width, options.color);
     out += wide ? *wide : narrow_table(rows, width, options.color);
     out += attributions_text(comparison, options, width) + "\n";
   }
@@ -224,7 +224,7 @@ std::string place_text(const LineChange& change) {
   return fmt::format("{}:{} -> {}", change.file, before, after);
 }
 
-TableLine line_of(const LineChange& change, std::size_t width) {
+TableLine make_line(const LineChange& change, std::size_t width) {
   const auto count = [](const LineSide& side) {
     return side.line == 0 ? "-" : format_count(side.self);
   };
@@ -269,7 +269,7 @@ std::string lines_text(const LineChanges& changes, std::size_t width) {
   double others = 0;
   for (const LineChange& one : changes.lines) others += one.change();
   for (const LineChange* one : shown) {
-    table.lines.push_back(line_of(*one, width));
+    table.lines.push_back(make_line(*one, width));
     others -= one->change();
   }
   if (const std::size_t left = changes.lines.size() - shown.size(); left > 0) {

@@ -19,7 +19,7 @@ std::string value_text(const std::string& metric, const std::optional<double>& v
   return value ? format_metric(metric, *value) : "";
 }
 
-Tone tone_of(Verdict verdict, RowState state) {
+Tone choose_tone(Verdict verdict, RowState state) {
   switch (verdict) {
     case Verdict::kFails: return Tone::kBad;
     case Verdict::kWarns: return Tone::kWarning;
@@ -31,7 +31,7 @@ Tone tone_of(Verdict verdict, RowState state) {
   return is_plain ? Tone::kPlain : Tone::kDim;
 }
 
-std::string result_of(const ComparedRow& row) {
+std::string format_result(const ComparedRow& row) {
   std::string state = to_string(row.state);
   const MetricChange* ir = row.metric(kInstructions);
   if (ir != nullptr && ir->accepted) state += ", accepted";
@@ -46,7 +46,7 @@ std::string time_change(const MetricChange& metric) {
   return fmt::format("{:.2f}x", *metric.before / *metric.after);
 }
 
-CompareLine line_of(const MetricChange& metric) {
+CompareLine make_line(const MetricChange& metric) {
   CompareLine line;
   line.metric = printable(metric.metric);
   line.before = value_text(metric.metric, metric.before);
@@ -67,12 +67,12 @@ bool is_shown(const ComparedRow& row, const MetricChange& metric) {
   return metric.before.has_value() != metric.after.has_value() || metric.change().value_or(0) != 0;
 }
 
-std::string count_of(std::size_t count, const char* singular, const char* plural) {
+std::string format_quantity(std::size_t count, const char* singular, const char* plural) {
   return format_count(static_cast<double>(count)) + " " + (count == 1 ? singular : plural);
 }
 
 // The decimals of a change, and of all parts that have to add up to it.
-int decimals_of(double change) { return std::fabs(change) >= kFewDecimals ? 1 : 3; }
+int choose_decimals(double change) { return std::fabs(change) >= kFewDecimals ? 1 : 3; }
 
 double rounded(double value, int decimals) {
   double scale = decimals == 1 ? 10 : 1000;
@@ -132,7 +132,7 @@ std::string call_text(const CallChange& change, const std::string& caller,
 }  // namespace
 
 std::string format_change(double change) {
-  int decimals = decimals_of(change);
+  int decimals = choose_decimals(change);
   double value = rounded(change, decimals);
   if (value != 0 || change == 0 || !std::isfinite(change)) return signed_text(value, decimals);
   return fmt::format("{:+.1g}", change);
@@ -153,12 +153,12 @@ std::vector<CompareLine> compare_lines(const ComparedRow& row) {
   std::vector<CompareLine> lines;
   for (const MetricChange& metric : row.metrics) {
     if (!lines.empty() && !is_shown(row, metric)) continue;
-    CompareLine line = line_of(metric);
+    CompareLine line = make_line(metric);
     line.name = line.metric;
     line.is_key = false;
     if (metric.verdict != Verdict::kPasses) line.result = to_string(metric.verdict);
     if (metric.accepted) line.result = "accepted";
-    line.tone = tone_of(metric.verdict, RowState::kSlower);
+    line.tone = choose_tone(metric.verdict, RowState::kSlower);
     lines.push_back(std::move(line));
   }
   if (lines.empty()) lines.emplace_back();
@@ -167,13 +167,13 @@ std::vector<CompareLine> compare_lines(const ComparedRow& row) {
   if (!row.metrics.empty() && row.metrics.front().metric != kInstructions)
     first.name += " " + first.metric;
   first.is_key = true;
-  first.result = result_of(row);
-  first.tone = tone_of(row.verdict, row.state);
+  first.result = format_result(row);
+  first.tone = choose_tone(row.verdict, row.state);
   return lines;
 }
 
 std::vector<AttributionLine> attribution_lines(const Attribution& attribution, std::size_t width) {
-  const int decimals = decimals_of(attribution.difference);
+  const int decimals = choose_decimals(attribution.difference);
   std::vector<std::string> names = short_names(attribution, width);
   std::vector<AttributionLine> lines;
   std::vector<double> changes;
@@ -227,7 +227,7 @@ std::vector<CallLine> call_lines(const Attribution& attribution, std::size_t wid
     return short_names[static_cast<std::size_t>(std::lower_bound(names.begin(), names.end(), name) -
                                                 names.begin())];
   };
-  const int decimals = decimals_of(attribution.difference);
+  const int decimals = choose_decimals(attribution.difference);
   std::vector<CallLine> lines;
   for (const CallChange& one : attribution.calls) {
     const double change = rounded(one.change, decimals);
@@ -256,10 +256,10 @@ std::string verdict_line(const Comparison& comparison) {
   const ComparisonSummary& summary = comparison.summary;
   std::vector<std::string> parts;
   if (std::size_t fails = summary.count(Verdict::kFails); fails > 0) {
-    parts.push_back(count_of(fails, "benchmark fails", "benchmarks fail"));
+    parts.push_back(format_quantity(fails, "benchmark fails", "benchmarks fail"));
   }
   if (std::size_t warns = summary.count(Verdict::kWarns); warns > 0) {
-    parts.push_back(count_of(warns, "warns", "warn"));
+    parts.push_back(format_quantity(warns, "warns", "warn"));
   }
   if (std::size_t gains = summary.count(Verdict::kGain); gains > 0) {
     parts.push_back(format_count(static_cast<double>(gains)) +

@@ -12,7 +12,7 @@ namespace instr {
 
 namespace {
 
-std::string json_of(const DocumentCell& cell) {
+std::string format_json(const DocumentCell& cell) {
   if (cell.is_text) return to_line(nlohmann::ordered_json(cell.value));
   return cell.value.empty() ? "null" : cell.value;
 }
@@ -38,7 +38,7 @@ void add_records(Document& document, const DocumentTable& table) {
     std::vector<std::string> line;
     for (std::size_t i = 0; i < row.cells.size(); ++i) {
       members += fmt::format("{}\"{}\":{}", members.empty() ? "" : ",", table.columns[i].name,
-                             json_of(row.cells[i]));
+                             format_json(row.cells[i]));
       line.push_back(row.cells[i].value);
     }
     if (!row.more.empty()) members += "," + row.more;

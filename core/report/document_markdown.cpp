@@ -21,7 +21,7 @@ std::string code_block(const std::string& text) {
 }
 
 // The visible columns, that of the names first.
-std::vector<std::size_t> columns_of(const DocumentTable& table) {
+std::vector<std::size_t> order_columns(const DocumentTable& table) {
   std::vector<std::size_t> order{table.name_column};
   for (std::size_t i = 0; i < table.columns.size(); ++i) {
     if (i != table.name_column && !table.columns[i].is_hidden) order.push_back(i);
@@ -30,7 +30,7 @@ std::vector<std::size_t> columns_of(const DocumentTable& table) {
 }
 
 std::string table_markdown(const DocumentTable& table) {
-  const std::vector<std::size_t> order = columns_of(table);
+  const std::vector<std::size_t> order = order_columns(table);
   const DocumentColumn& names = table.columns[table.name_column];
   std::string out;
   if (!table.title.empty() && table.title != names.name) {

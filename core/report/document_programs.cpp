@@ -7,7 +7,7 @@ namespace instr {
 namespace {
 
 // The members of an object: `{"a":1}` -> `"a":1`.
-std::string members_of(const std::string& object) {
+std::string strip_braces(const std::string& object) {
   return object.size() < 2 ? "" : object.substr(1, object.size() - 2);
 }
 
@@ -18,7 +18,7 @@ std::string render_json(const Document& document, const RenderOptions&) {
   std::string out;
   if (document.list_name != nullptr) {
     for (const std::string& object : {document.head, document.summary}) {
-      const std::string members = members_of(object);
+      const std::string members = strip_braces(object);
       if (!members.empty()) out += members + ",";
     }
     out = "{" + out + "\"" + document.list_name + "\":";

@@ -32,7 +32,7 @@ ColumnNumbers visible_columns(const DocumentTable& table) {
 }
 
 // The first word of a heading of several words has a line of its own.
-TableColumn column_of(const DocumentTable& table, const DocumentColumn& column) {
+TableColumn make_column(const DocumentTable& table, const DocumentColumn& column) {
   TableColumn made{.heading = column.heading, .align = column.align, .span = column.span};
   const std::size_t space = made.heading.find(' ');
   const bool is_number = column.align == Align::kRight && table.headings == Headings::kRuled;
@@ -40,7 +40,7 @@ TableColumn column_of(const DocumentTable& table, const DocumentColumn& column) 
   return made;
 }
 
-TableLine line_of(const DocumentRow& row, const ColumnNumbers& shown, bool is_flat) {
+TableLine make_line(const DocumentRow& row, const ColumnNumbers& shown, bool is_flat) {
   TableLine line{.indent = is_flat ? 0 : kRowIndent};
   for (const std::size_t i : shown) line.cells.push_back({row.cells[i].text, row.cells[i].tone});
   if (!is_flat) line.cells.front().text = row.name;
@@ -57,11 +57,11 @@ std::size_t end_of_group(const std::vector<DocumentRow>& rows, std::size_t begin
 
 // A group of one row is one line with its full name, if that takes at most `max_flat` columns;
 // others are a heading and indented rows.
-Table columns_of(const DocumentTable& table, const ColumnNumbers& shown,
+Table make_columns(const DocumentTable& table, const ColumnNumbers& shown,
                  const RenderOptions& options, std::size_t max_flat = kAnyWidth) {
   Table made{.columns = {}, .headings = table.headings};
   if (table.has_keys) made.min_name = kAnyWidth;
-  for (const std::size_t i : shown) made.columns.push_back(column_of(table, table.columns[i]));
+  for (const std::size_t i : shown) made.columns.push_back(make_column(table, table.columns[i]));
   const std::vector<DocumentRow>& rows = table.rows;
   bool is_after_group = false;
   for (std::size_t begin = 0, end = 0; begin < rows.size(); begin = end) {
@@ -78,22 +78,22 @@ Table columns_of(const DocumentTable& table, const ColumnNumbers& shown,
     }
     made.lines.push_back({.text = between});
     for (std::size_t i = begin; i < end; ++i) {
-      made.lines.push_back(line_of(rows[i], shown, is_flat));
+      made.lines.push_back(make_line(rows[i], shown, is_flat));
       if (!rows[i].lines.empty()) made.lines.push_back({.text = rows[i].lines});
     }
   }
   return made;
 }
 
-std::optional<std::string> text_of(const DocumentTable& table, const ColumnNumbers& shown,
+std::optional<std::string> print_table(const DocumentTable& table, const ColumnNumbers& shown,
                                    const RenderOptions& options) {
-  Table made = columns_of(table, shown, options);
+  Table made = make_columns(table, shown, options);
   if (table.shortens_last) shorten_last(made, options.width);
   if (!table.is_tall) return table_text(made, options.width, options.color);
   const TableLayout layout = make_layout(made);
   if (options.width != 0 && layout.total() > options.width) {
     const std::size_t left = options.width - std::min(options.width, layout.beside_first());
-    made = columns_of(table, shown, options, table.has_keys ? 0 : left);
+    made = make_columns(table, shown, options, table.has_keys ? 0 : left);
   }
   return table_text(made, options.width, options.color);
 }
@@ -103,7 +103,7 @@ std::optional<std::string> text_of(const DocumentTable& table, const ColumnNumbe
 std::optional<std::string> fitting_text(const DocumentTable& table, ColumnNumbers& shown,
                                         const RenderOptions& options) {
   for (;;) {
-    if (auto text = text_of(table, shown, options)) return text;
+    if (auto text = print_table(table, shown, options)) return text;
     const auto spare = std::find_if(shown.rbegin(), shown.rend(),
                                     [&table](std::size_t i) { return table.columns[i].is_spare; });
     if (spare == shown.rend()) return std::nullopt;
@@ -151,7 +151,7 @@ std::string table_block(const DocumentTable& table, const RenderOptions& options
   ColumnNumbers shown = visible_columns(table);
   if (const auto text = fitting_text(table, shown, options)) return out + *text;
   if (table.too_wide == TooWide::kStacked) return out + stacked_text(table, shown, options);
-  return out + *text_of(table, shown, {.width = 0, .color = options.color});
+  return out + *print_table(table, shown, {.width = 0, .color = options.color});
 }
 
 // `text` in lines of at most `width` columns, all indented.
@@ -210,7 +210,7 @@ std::string full_heading(const DocumentColumn& column) {
 }
 
 std::size_t columns_width(const DocumentTable& table) {
-  return make_layout(columns_of(table, visible_columns(table), {})).total();
+  return make_layout(make_columns(table, visible_columns(table), {})).total();
 }
 
 bool fits(const DocumentTable& table, std::size_t width) {

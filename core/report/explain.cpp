@@ -64,7 +64,7 @@ Json function_json(const ExplainedFunction& function, bool has_calls) {
   return json;
 }
 
-DocumentRecord record_of(const ExplainedFunction& function, bool has_calls) {
+DocumentRecord make_record(const ExplainedFunction& function, bool has_calls) {
   const auto number = [](double value) { return to_line(json_number(value)); };
   const CodeName& code = function.code;
   DocumentRecord record{to_line(function_json(function, has_calls)), {}};
@@ -120,7 +120,7 @@ Explanation explain_followed(const std::string& key, const Counted& counted,
   return explanation;
 }
 
-Explanation callers_of(Explanation explanation,
+Explanation select_callers(Explanation explanation,
                        const std::function<bool(const std::string&)>& is_wanted) {
   explanation.is_of_callers = true;
   std::erase_if(explanation.functions, [&is_wanted](const ExplainedFunction& one) {
@@ -144,7 +144,7 @@ Document explain_document(const Explanation& explanation, const ExplainOptions& 
   document.list_name = "functions";
   document.fields = {"function", "object", "caller", "caller_object", "self", "inclusive", "calls"};
   for (const ExplainedFunction& one : explanation.functions) {
-    document.records.push_back(record_of(one, explanation.has_calls));
+    document.records.push_back(make_record(one, explanation.has_calls));
   }
   return document;
 }

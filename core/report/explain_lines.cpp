@@ -27,7 +27,7 @@ struct Row {
 
 constexpr const char* kHeadings[] = {"self", "share", "inclusive", "share"};
 
-std::string place_of(const LineCost& line) { return fmt::format("{}:{}", line.file, line.line); }
+std::string format_place(const LineCost& line) { return fmt::format("{}:{}", line.file, line.line); }
 
 std::vector<const LineCost*> in_order(const LineCosts& costs, ExplainOrder order) {
   const auto cost = [order](const LineCost* line) {
@@ -41,7 +41,7 @@ std::vector<const LineCost*> in_order(const LineCosts& costs, ExplainOrder order
   return lines;
 }
 
-std::vector<Row> rows_of(double total, const LineCosts& costs, const ExplainOptions& options) {
+std::vector<Row> make_rows(double total, const LineCosts& costs, const ExplainOptions& options) {
   const auto share = [total](double part) { return share_text(part, total); };
   const auto lines = in_order(costs, options.order);
   const std::size_t shown = std::min(options.max_functions, lines.size());
@@ -49,7 +49,7 @@ std::vector<Row> rows_of(double total, const LineCosts& costs, const ExplainOpti
   for (std::size_t i = 0; i < shown; ++i) {
     const double self = costs.per_iteration(lines[i]->self);
     Row row{
-        {format_count(self), share(self), kUnknownLine, ""}, place_of(*lines[i]), lines[i]->text};
+        {format_count(self), share(self), kUnknownLine, ""}, format_place(*lines[i]), lines[i]->text};
     if (lines[i]->inclusive) {
       const double inclusive = costs.per_iteration(*lines[i]->inclusive);
       row.numbers[2] = format_count(inclusive);
@@ -73,7 +73,7 @@ std::vector<Row> rows_of(double total, const LineCosts& costs, const ExplainOpti
   return rows;
 }
 
-DocumentTable table_of(double total, const LineCosts& costs, const ExplainOptions& options) {
+DocumentTable make_table(double total, const LineCosts& costs, const ExplainOptions& options) {
   const auto width = static_cast<std::size_t>(std::max(options.width, 0));
   DocumentTable table{.columns = {},
                       .name_column = std::size(kHeadings),
@@ -82,7 +82,7 @@ DocumentTable table_of(double total, const LineCosts& costs, const ExplainOption
   for (const char* heading : kHeadings) table.columns.push_back({heading});
   table.columns.push_back({.heading = "line", .align = Align::kLeft});
   table.columns.push_back({.heading = "source", .align = Align::kLeft});
-  for (const Row& row : rows_of(total, costs, options)) {
+  for (const Row& row : make_rows(total, costs, options)) {
     DocumentRow& made = table.rows.emplace_back();
     for (const std::string& number : row.numbers) made.cells.push_back({number});
     made.cells.push_back({shorten_middle(printable(row.place), path_width(width))});
@@ -91,7 +91,7 @@ DocumentTable table_of(double total, const LineCosts& costs, const ExplainOption
   return table;
 }
 
-DocumentRecord record_of(const LineCost& line, const LineCosts& costs) {
+DocumentRecord make_record(const LineCost& line, const LineCosts& costs) {
   const Json self = json_number(costs.per_iteration(line.self));
   const Json inclusive =
       line.inclusive ? json_number(costs.per_iteration(*line.inclusive)) : nullptr;
@@ -109,7 +109,7 @@ DocumentRecord record_of(const LineCost& line, const LineCosts& costs) {
 Document lines_document(const std::string& key, double total, const LineCosts& costs,
                         const ExplainOptions& options) {
   Document document{.title = explanation_title(key, total),
-                    .tables = {table_of(total, costs, options)}};
+                    .tables = {make_table(total, costs, options)}};
   document.head = to_line({{"schema", kLinesSchema},
                            {"program", "instr_bench"},
                            {"version", kProgramVersion},
@@ -119,7 +119,7 @@ Document lines_document(const std::string& key, double total, const LineCosts& c
                            {"iterations", costs.iterations}});
   document.list_name = "lines";
   document.fields = {"file", "line", "self", "inclusive", "text"};
-  for (const LineCost& line : costs.lines) document.records.push_back(record_of(line, costs));
+  for (const LineCost& line : costs.lines) document.records.push_back(make_record(line, costs));
   return document;
 }
 

@@ -41,15 +41,15 @@ struct Section {
   std::vector<FunctionLine> lines = {};
 };
 
-FunctionLine line_of(const CodeName& code, std::vector<std::string> numbers) {
+FunctionLine make_line(const CodeName& code, std::vector<std::string> numbers) {
   return {.numbers = std::move(numbers),
           .name = code.function,
           .object = code.has_symbol ? code.object : "",
           .is_function = code.has_symbol};
 }
 
-FunctionLine line_of(const ExplainedFunction& function, std::vector<std::string> numbers) {
-  FunctionLine line = line_of(function.code, std::move(numbers));
+FunctionLine make_line(const ExplainedFunction& function, std::vector<std::string> numbers) {
+  FunctionLine line = make_line(function.code, std::move(numbers));
   line.is_recursive = function.is_recursive;
   return line;
 }
@@ -73,7 +73,7 @@ Section cost_section(const Explanation& explanation,
       numbers.push_back(share_text(sum, total));
     }
     numbers.push_back(format_count(one.calls));
-    section.lines.push_back(line_of(one, std::move(numbers)));
+    section.lines.push_back(make_line(one, std::move(numbers)));
   }
   const std::size_t others = functions.size() - shown;
   if (explanation.is_of_callers || (others == 0 && total == sum)) return section;
@@ -93,13 +93,13 @@ void add_callers(Section& section, const ExplainedFunction& function, std::size_
     line.is_caller = true;
     section.lines.push_back(std::move(line));
   };
-  section.lines.push_back(line_of(
+  section.lines.push_back(make_line(
       function, {whole ? format_count(*whole) : kUnknown, "", format_count(function.calls)}));
   Caller others;
   for (std::size_t i = 0; i < function.callers.size(); ++i) {
     const Caller& caller = function.callers[i];
     if (i < max) {
-      add(line_of(caller.code, {}), caller);
+      add(make_line(caller.code, {}), caller);
     } else {
       others.ir += caller.ir;
       others.calls += caller.calls;

@@ -47,17 +47,17 @@ const std::vector<CodeKind>& code_kinds() {
   return kAll;
 }
 
-Json function_objects(const CallTree& tree) {
+Json make_functions(const CallTree& tree) {
   const std::vector<CodeName>& functions = tree.functions;
   std::vector<std::string> names;
-  for (const CodeName& one : functions) names.push_back(name_of(one));
+  for (const CodeName& one : functions) names.push_back(format_code_name(one));
   const std::vector<std::string> short_names = short_function_names(names, kMaxFrameName);
   Json objects = Json::array();
   for (std::size_t i = 0; i < names.size(); ++i) {
     objects.push_back({{"name", printable(names[i])},
                        {"short", short_names[i]},
                        {"object", printable(functions[i].object)},
-                       {"kind", kind_of_code(functions[i])}});
+                       {"kind", classify_code(functions[i])}});
     if (const std::string place = tree.place_of(i); !place.empty()) {
       objects.back()["place"] = printable(place);
     }
@@ -66,7 +66,7 @@ Json function_objects(const CallTree& tree) {
 }
 
 // `before`: costs of the same nodes, or null.
-Json nodes_of(const CallTree& tree, const CallTree* before) {
+Json make_nodes(const CallTree& tree, const CallTree* before) {
   Json nodes = Json::array();
   for (std::size_t i = 0; i < tree.nodes.size(); ++i) {
     const CallNode& node = tree.nodes[i];
@@ -83,10 +83,10 @@ Json nodes_of(const CallTree& tree, const CallTree* before) {
 }
 
 // The path from the root to each node: "the snippet;at::mm".
-std::vector<std::string> paths_of(const CallTree& tree) {
+std::vector<std::string> list_paths(const CallTree& tree) {
   std::vector<std::string> paths;
   for (std::size_t i = 0; i < tree.nodes.size(); ++i) {
-    std::string name = printable(name_of(tree.code_of(tree.nodes[i])));
+    std::string name = printable(format_code_name(tree.code_of(tree.nodes[i])));
     std::replace(name.begin(), name.end(), ';', ':');
     paths.push_back(i == 0 ? name : paths[tree.nodes[i].parent] + ";" + name);
   }
@@ -95,12 +95,12 @@ std::vector<std::string> paths_of(const CallTree& tree) {
 
 }  // namespace
 
-std::string name_of(const CodeName& code) {
+std::string format_code_name(const CodeName& code) {
   if (code.has_symbol) return code.function;
   return code.object.empty() ? "code without symbols" : code.object + ": code without symbols";
 }
 
-std::string kind_of_code(const CodeName& code) {
+std::string classify_code(const CodeName& code) {
   if (code.is_snippet()) return kSnippetName;
   for (const CodeKind& kind : code_kinds()) {
     for (const std::string_view part : kind.parts) {
@@ -112,15 +112,15 @@ std::string kind_of_code(const CodeName& code) {
 
 std::string flame_page(const CallTree& tree, const std::string& title) {
   return page("flame.html", {{"title", printable(title)},
-                             {"functions", function_objects(tree)},
-                             {"nodes", nodes_of(tree, nullptr)}});
+                             {"functions", make_functions(tree)},
+                             {"nodes", make_nodes(tree, nullptr)}});
 }
 
 Json flame_json(const AlignedTrees& trees, const std::string& title) {
   const auto& [before, after] = trees;
   return {{"title", printable(title)},
-          {"functions", function_objects(after)},
-          {"nodes", nodes_of(after, &before)},
+          {"functions", make_functions(after)},
+          {"nodes", make_nodes(after, &before)},
           {"before", before.per_iteration(before.nodes[0].total)}};
 }
 
@@ -141,7 +141,7 @@ std::string flame_index(const std::vector<FlamePage>& pages, const std::string& 
 
 std::string folded_stacks(const CallTree& tree, const std::string&) {
   std::string text;
-  const std::vector<std::string> paths = paths_of(tree);
+  const std::vector<std::string> paths = list_paths(tree);
   for (std::size_t i = 0; i < paths.size(); ++i) {
     const double self = tree.per_iteration(tree.nodes[i].self);
     if (self != 0) text += fmt::format("{} {}\n", paths[i], self);
@@ -167,7 +167,7 @@ std::string flame_endings() {
   return endings;
 }
 
-Expected<const FlameFormat*> flame_format_of(const std::filesystem::path& file) {
+Expected<const FlameFormat*> find_flame_format(const std::filesystem::path& file) {
   for (const FlameFormat& one : flame_formats()) {
     if (file.filename().string().ends_with(one.ending)) return &one;
   }

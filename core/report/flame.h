@@ -26,7 +26,7 @@ const std::vector<FlameFormat>& flame_formats();
 std::string flame_endings();
 
 // The format of this file name. An error that lists all endings if there is none.
-Expected<const FlameFormat*> flame_format_of(const std::filesystem::path& file);
+Expected<const FlameFormat*> find_flame_format(const std::filesystem::path& file);
 
 // A page that needs no network, and never runs what it shows.
 std::string flame_page(const CallTree& tree, const std::string& title);
@@ -52,10 +52,10 @@ std::string flame_index(const std::vector<FlamePage>& pages, const std::string& 
 std::string folded_stacks(const CallTree& tree, const std::string& title);
 
 // The name of a function in these graphs.
-std::string name_of(const CodeName& code);
+std::string format_code_name(const CodeName& code);
 
 // The kind of code of a function: "allocator", "dispatcher", "autograd", "kernel", "interpreter",
 // "memory", "the snippet" or "other".
-std::string kind_of_code(const CodeName& code);
+std::string classify_code(const CodeName& code);
 
 }  // namespace instr

@@ -77,7 +77,7 @@ DocumentColumn right(const char* name, const char* heading) {
 
 DocumentColumn hidden(const char* name) { return {.heading = "", .name = name, .is_hidden = true}; }
 
-DocumentRow row_of(const RecordedStep& step) {
+DocumentRow make_row(const RecordedStep& step) {
   const HistorySeries& series = step.series;
   return {.cells = {text_cell(series.key), text_cell(series.metric),
                     value_cell(series.metric, step.before), value_cell(series.metric, step.after),
@@ -119,7 +119,7 @@ Expected<DocumentTable> steps_table(const SqlDatabase& database,
     StepFunctions functions(database);
     std::size_t shown = 0;
     for (const RecordedStep& step : steps) {
-      DocumentRow row = row_of(step);
+      DocumentRow row = make_row(step);
       const auto attribution = showing.with_functions ? functions.attribute(step) : std::nullopt;
       if (attribution) row.more = "\"attribution\":" + to_line(attribution_json(*attribution));
       if (attribution && ++shown <= showing.max_functions) {
@@ -183,7 +183,7 @@ std::string change_text(const RecordedStep& step) {
                      printable(step.series.metric), printable(step.series.key));
 }
 
-std::vector<std::string> keys_of(const RecordedSteps& steps) {
+std::vector<std::string> collect_keys(const RecordedSteps& steps) {
   std::vector<std::string> keys;
   for (const RecordedStep& step : steps) {
     if (std::find(keys.begin(), keys.end(), step.series.key) == keys.end()) {
@@ -193,7 +193,7 @@ std::vector<std::string> keys_of(const RecordedSteps& steps) {
   return keys;
 }
 
-std::string title_of(const RecordedSteps& steps, const std::vector<RecordedSteps>& by_commit) {
+std::string format_title(const RecordedSteps& steps, const std::vector<RecordedSteps>& by_commit) {
   const auto weight = [](const RecordedStep& step) {
     return std::pair(step.series.metric == kInstructions, step.after / *step.before);
   };
@@ -201,7 +201,7 @@ std::string title_of(const RecordedSteps& steps, const std::vector<RecordedSteps
                                     [&weight](const RecordedStep& left, const RecordedStep& right) {
                                       return weight(left) < weight(right);
                                     });
-  const std::size_t others = keys_of(steps).size() - 1;
+  const std::size_t others = collect_keys(steps).size() - 1;
   const std::string more = others == 0 ? "" : fmt::format(" and {} more", others);
   const Commit& commit = by_commit.front().front().commit;
   const std::string rest = by_commit.size() == 1
@@ -221,7 +221,7 @@ std::string table_markdown(const SqlDatabase& database, const RecordedSteps& ste
   return render(ReportFormat::kMarkdown, {.tables = {std::move(*table)}});
 }
 
-std::string functions_of(const SqlDatabase& database, const RecordedSteps& steps) {
+std::string format_functions(const SqlDatabase& database, const RecordedSteps& steps) {
   StepFunctions functions(database);
   std::string text;
   std::size_t listed = 0;
@@ -236,8 +236,8 @@ std::string functions_of(const SqlDatabase& database, const RecordedSteps& steps
 }
 
 // The commands as indented code, which no text inside can end.
-std::string commands_of(const RecordedSteps& steps, const std::vector<std::string>& options) {
-  const std::vector<std::string> keys = keys_of(steps);
+std::string format_commands(const RecordedSteps& steps, const std::vector<std::string>& options) {
+  const std::vector<std::string> keys = collect_keys(steps);
   std::string words;
   for (const std::string& option : options) words += " " + shell_word(printable(option));
   std::string names;
@@ -257,7 +257,7 @@ std::string commands_of(const RecordedSteps& steps, const std::vector<std::strin
       hash, words, names);
 }
 
-std::string section_of(const SqlDatabase& database, const RecordedSteps& steps,
+std::string format_section(const SqlDatabase& database, const RecordedSteps& steps,
                        const std::vector<std::string>& options, const std::string& before) {
   const Commit& commit = steps.front().commit;
   std::string text =
@@ -268,8 +268,8 @@ std::string section_of(const SqlDatabase& database, const RecordedSteps& steps,
         "This commit or one before it, back to {}: those between were not measured.\n\n",
         short_hash(before));
   }
-  return text + table_markdown(database, steps) + functions_of(database, steps) +
-         commands_of(steps, options);
+  return text + table_markdown(database, steps) + format_functions(database, steps) +
+         format_commands(steps, options);
 }
 
 }  // namespace
@@ -302,7 +302,7 @@ Expected<std::string> growth_issue(const SqlDatabase& database, const RecordedSt
     by_commit.back().push_back(step);
   }
   return sql_stage([&]() -> Expected<std::string> {
-    std::string text = title_of(steps, by_commit) + "\n";
+    std::string text = format_title(steps, by_commit) + "\n";
     std::map<std::string, std::vector<OpenStep>> open_on;  // by branch
     for (const RecordedSteps& one : by_commit) {
       const std::string& branch = one.front().series.branch;
@@ -313,7 +313,7 @@ Expected<std::string> growth_issue(const SqlDatabase& database, const RecordedSt
       const auto gap = std::find_if(open.begin(), open.end(), [&one](const OpenStep& step) {
         return step.after == one.front().commit.hash;
       });
-      text += section_of(database, one, options, gap == open.end() ? "" : gap->before);
+      text += format_section(database, one, options, gap == open.end() ? "" : gap->before);
     }
     return text;
   });

@@ -14,7 +14,7 @@ namespace instr {
 namespace {
 
 // A file is its own commit.
-Commit commit_of(const ResultSet& file, std::int64_t position) {
+Commit make_commit(const ResultSet& file, std::int64_t position) {
   return {file.name, position, parse_time(file.results.header.started).value_or(0), ""};
 }
 
@@ -32,7 +32,7 @@ class FilesReportBuilder {
   Expected<void> add(const ResultSet& file) {
     const auto position = static_cast<std::int64_t>(data_.columns.size());
     TRY_ASSIGN(auto run,
-               make_run(file, commit_of(file, position), "", vary_, /*is_commit_trusted=*/true));
+               make_run(file, make_commit(file, position), "", vary_, /*is_commit_trusted=*/true));
     data_.columns.push_back({"",
                              file.name,
                              std::filesystem::path(file.name).filename().string(),
@@ -46,7 +46,7 @@ class FilesReportBuilder {
     }
     std::vector<std::int64_t> measured;
     for (const RunValue& value : run.values) {
-      ReportSeries& series = series_of(value, run.classes[value.class_index]);
+      ReportSeries& series = find_series(value, run.classes[value.class_index]);
       if (series.is_exact) measured.push_back(series.id);
       TRY(add_value(series, value));
     }
@@ -59,7 +59,7 @@ class FilesReportBuilder {
  private:
   std::size_t column() const { return data_.columns.size() - 1; }
 
-  ReportSeries& series_of(const RunValue& value, const std::string& class_text) {
+  ReportSeries& find_series(const RunValue& value, const std::string& class_text) {
     const auto [class_entry, is_new_class] =
         classes_.try_emplace(class_text, static_cast<std::int64_t>(classes_.size()));
     const auto [place, is_new] = series_.try_emplace(
@@ -85,8 +85,8 @@ class FilesReportBuilder {
       }
       repetitions = value.repetitions;
     } else if (!is_first && !is_same) {
-      TRY_ASSIGN(auto attribution, attribution_of(series, before, value.value));
-      TRY_ASSIGN(auto trees, trees_of(series));
+      TRY_ASSIGN(auto attribution, attribute_change(series, before, value.value));
+      TRY_ASSIGN(auto trees, align_trees(series));
       const Acceptance* found =
           find_accepted(accepted_, series.key, series.metric, before, value.value);
       series.changes.push_back({.column = column(),
@@ -106,7 +106,7 @@ class FilesReportBuilder {
   }
 
   // The functions that changed between the last value's column and this one.
-  Expected<std::optional<Attribution>> attribution_of(const ReportSeries& series, double before,
+  Expected<std::optional<Attribution>> attribute_change(const ReportSeries& series, double before,
                                                       double after) {
     const FunctionsOf& old = file_before(series).functions;
     if (series.metric != kInstructions || !old || !files_.back()->functions) return std::nullopt;
@@ -117,7 +117,7 @@ class FilesReportBuilder {
   }
 
   // The call paths of both columns, if they are known.
-  Expected<std::shared_ptr<const AlignedTrees>> trees_of(const ReportSeries& series) {
+  Expected<std::shared_ptr<const AlignedTrees>> align_trees(const ReportSeries& series) {
     const CallTreesOf& old = file_before(series).call_trees;
     if (series.metric != kInstructions || !old || !files_.back()->call_trees) return nullptr;
     TRY_ASSIGN(auto before, old(series.key));

@@ -26,7 +26,7 @@ class HistoryReportBuilder {
     TRY(add_steps());
     for_each_sampled(database_, choice_, [this](const SampledSeries& one) { add_samples(one); });
     for (const RecordedOutcome& one : read_outcomes(database_, choice_)) {
-      data_.outcomes.push_back({one.outcome, column_of(one.branch, one.commit)});
+      data_.outcomes.push_back({one.outcome, find_column(one.branch, one.commit)});
     }
     TRY(add_breaks());
     return std::move(data_);
@@ -55,13 +55,13 @@ class HistoryReportBuilder {
       return left.series.id < right.series.id;
     });
     for (const RecordedStep& step : steps) {
-      ReportSeries& series = series_of(step.series);
-      const std::size_t column = column_of(step.series.branch, step.commit);
+      ReportSeries& series = find_series(step.series);
+      const std::size_t column = find_column(step.series.branch, step.commit);
       if (step.series.is_exact) series.values.push_back({column, step.after});
       if (!step.before) continue;
       const auto trees = trees_.find({step.series.id, step.commit_id});
       series.changes.push_back({column, *step.before, step.after, step.p, functions.attribute(step),
-                                accepted_of(step),
+                                find_acceptance(step),
                                 trees == trees_.end() ? nullptr : trees->second});
     }
     return {};
@@ -76,33 +76,33 @@ class HistoryReportBuilder {
   }
 
   void add_samples(const SampledSeries& sampled) {
-    ReportSeries& series = series_of(sampled.series);
+    ReportSeries& series = find_series(sampled.series);
     for (std::size_t i = 0; i < sampled.values.size(); ++i) {
       series.values.push_back(
-          {column_of(sampled.series.branch, sampled.commits[i]), sampled.values[i]});
+          {find_column(sampled.series.branch, sampled.commits[i]), sampled.values[i]});
     }
   }
 
   Expected<void> add_breaks() {
     return read_breaks(database_, choice_).map([this](const std::vector<SeriesBreak>& breaks) {
       for (const SeriesBreak& one : breaks) {
-        data_.breaks.push_back({column_of(one.branch, one.commit), one.series,
+        data_.breaks.push_back({find_column(one.branch, one.commit), one.series,
                                 list_differences(one.differences, FieldClass::kMustMatch)});
       }
     });
   }
 
-  ReportSeries& series_of(const HistorySeries& series) {
+  ReportSeries& find_series(const HistorySeries& series) {
     auto [place, is_new] = series_.try_emplace(series.id, data_.series.size());
     if (is_new) data_.series.push_back({series, {}, {}});
     return data_.series[place->second];
   }
 
-  std::size_t column_of(const std::string& branch, const Commit& commit) const {
+  std::size_t find_column(const std::string& branch, const Commit& commit) const {
     return find_row(database_, columns_, {branch, commit.hash});
   }
 
-  std::optional<Acceptance> accepted_of(const RecordedStep& step) const {
+  std::optional<Acceptance> find_acceptance(const RecordedStep& step) const {
     const Acceptance* found =
         find_accepted(accepted_, step.series.key, step.series.metric, *step.before, step.after);
     return found == nullptr ? std::nullopt : std::optional(*found);

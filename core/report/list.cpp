@@ -19,7 +19,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kSteps = 4;
 
-const char* word_of(PlannedStep step) {
+const char* to_word(PlannedStep step) {
   switch (step) {
     case PlannedStep::kUnknown: return "measure";
     case PlannedStep::kCached: return "cached";
@@ -29,7 +29,7 @@ const char* word_of(PlannedStep step) {
   return "";
 }
 
-Tone tone_of(PlannedStep step) {
+Tone choose_tone(PlannedStep step) {
   switch (step) {
     case PlannedStep::kCached: return Tone::kGood;
     case PlannedStep::kCompile: return Tone::kWarning;
@@ -121,7 +121,7 @@ std::string dry_run_text(const std::vector<PlannedVariant>& variants, bool color
     ++counts[static_cast<std::size_t>(planned.step)];
     std::string what = printable(planned.variant.key);
     if (!planned.reason.empty()) what += "  (" + printable(planned.reason) + ")";
-    table.lines.push_back({.cells = {{word_of(planned.step), tone_of(planned.step)}, {what}}});
+    table.lines.push_back({.cells = {{to_word(planned.step), choose_tone(planned.step)}, {what}}});
   }
   auto count = [&counts](PlannedStep step) { return counts[static_cast<std::size_t>(step)]; };
   std::string text = *table_text(table, 0, color);

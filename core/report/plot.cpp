@@ -26,11 +26,11 @@ struct Cluster {
 };
 
 // The benchmarks for which eager and another backend work.
-std::vector<Cluster> clusters_of(const std::vector<Measurement>& measurements) {
+std::vector<Cluster> collect_clusters(const std::vector<Measurement>& measurements) {
   std::map<Benchmark, std::size_t> places;
   std::vector<Cluster> all;
   for (const Measurement& one : measurements) {
-    if (!wall_of(one)) continue;
+    if (!find_wall(one)) continue;
     auto [place, is_new] = places.emplace(benchmark_of(one.variant), all.size());
     if (is_new) all.emplace_back();
     Cluster& cluster = all[place->second];
@@ -40,7 +40,7 @@ std::vector<Cluster> clusters_of(const std::vector<Measurement>& measurements) {
   std::erase_if(all,
                 [](const Cluster& one) { return one.eager == nullptr || one.timed.size() < 2; });
   std::sort(all.begin(), all.end(), [](const Cluster& left, const Cluster& right) {
-    return stands_before(left.eager->variant, right.eager->variant);
+    return precedes(left.eager->variant, right.eager->variant);
   });
   return all;
 }
@@ -49,16 +49,16 @@ std::vector<Cluster> clusters_of(const std::vector<Measurement>& measurements) {
 std::vector<Series> take_series(std::map<Backend, std::vector<ChartPoint>> points) {
   std::vector<Series> all;
   for (auto& [backend, some] : points) {
-    all.push_back(series_of(backend));
+    all.push_back(make_series(backend));
     all.back().points = std::move(some);
   }
   return all;
 }
 
-ChartPoint bar_of(const Measurement& eager, const Measurement& other, double place) {
-  ChartPoint bar{*wall_of(eager) / *wall_of(other), place};
+ChartPoint make_bar(const Measurement& eager, const Measurement& other, double place) {
+  ChartPoint bar{*find_wall(eager) / *find_wall(other), place};
   const auto known =
-      speedup(timing_of_working(eager)->of(kWall), timing_of_working(other)->of(kWall));
+      speedup(find_working_timing(eager)->of(kWall), find_working_timing(other)->of(kWall));
   const auto interval = known ? known->interval : std::nullopt;
   if (interval && is_drawable(interval->first) && is_drawable(interval->second)) {
     bar.spread = Spread{interval->first, interval->second};
@@ -71,21 +71,21 @@ void add_ends(std::vector<double>& values, double value, const std::optional<Spr
   if (spread) values.insert(values.end(), {spread->from, spread->to});
 }
 
-double best_of(const Cluster& cluster) {
+double find_best_speedup(const Cluster& cluster) {
   double best = 0;
   for (const auto& [backend, one] : cluster.timed) {
     if (backend == Backend::kEager) continue;
-    best = std::max(best, *wall_of(*cluster.eager) / *wall_of(*one));
+    best = std::max(best, *find_wall(*cluster.eager) / *find_wall(*one));
   }
   return best;
 }
 
 Chart speedup_chart(const std::vector<Measurement>& measurements, bool is_sorted) {
-  std::vector<Cluster> clusters = clusters_of(measurements);
+  std::vector<Cluster> clusters = collect_clusters(measurements);
   if (is_sorted) {
     std::stable_sort(
         clusters.begin(), clusters.end(),
-        [](const Cluster& left, const Cluster& right) { return best_of(left) > best_of(right); });
+        [](const Cluster& left, const Cluster& right) { return find_best_speedup(left) > find_best_speedup(right); });
   }
   std::vector<const Measurement*> drawn;
   for (const Cluster& cluster : clusters) drawn.push_back(cluster.eager);
@@ -98,10 +98,10 @@ Chart speedup_chart(const std::vector<Measurement>& measurements, bool is_sorted
   double place = 0;  // in bars; half a bar is left free on either side of a cluster
   for (const Cluster& cluster : clusters) {
     double bars = static_cast<double>(cluster.timed.size() - 1);
-    chart.groups.push_back({place + (bars + 1) / 2, names.of_benchmark(cluster.eager->variant)});
+    chart.groups.push_back({place + (bars + 1) / 2, names.name_benchmark(cluster.eager->variant)});
     for (const auto& [backend, one] : cluster.timed) {
       if (backend == Backend::kEager) continue;
-      points[backend].push_back(bar_of(*cluster.eager, *one, place += 1));
+      points[backend].push_back(make_bar(*cluster.eager, *one, place += 1));
       add_ends(speedups, points[backend].back().x, points[backend].back().spread);
     }
     place += 1;
@@ -117,11 +117,11 @@ Chart distribution_chart(const std::vector<Measurement>& measurements) {
   std::map<Backend, std::vector<double>> speedups;
   std::vector<double> all{1};
   std::vector<const Measurement*> drawn;
-  for (const Cluster& cluster : clusters_of(measurements)) {
+  for (const Cluster& cluster : collect_clusters(measurements)) {
     drawn.push_back(cluster.eager);
     for (const auto& [backend, one] : cluster.timed) {
       if (backend == Backend::kEager) continue;
-      speedups[backend].push_back(*wall_of(*cluster.eager) / *wall_of(*one));
+      speedups[backend].push_back(*find_wall(*cluster.eager) / *find_wall(*one));
       all.push_back(speedups[backend].back());
     }
   }
@@ -147,19 +147,19 @@ Chart distribution_chart(const std::vector<Measurement>& measurements) {
 Chart memory_chart(const std::vector<Measurement>& measurements) {
   std::vector<const Measurement*> drawn;
   for (const Measurement& one : measurements) {
-    auto memory = peak_of_working(one);
-    if (wall_of(one) && memory && is_drawable(*memory)) drawn.push_back(&one);
+    auto memory = find_working_peak(one);
+    if (find_wall(one) && memory && is_drawable(*memory)) drawn.push_back(&one);
   }
   std::sort(drawn.begin(), drawn.end(), [](const Measurement* left, const Measurement* right) {
-    return stands_before(left->variant, right->variant);
+    return precedes(left->variant, right->variant);
   });
   const VariantNames names(drawn);
   std::map<Backend, std::vector<ChartPoint>> points;
   std::vector<double> memories;
   std::vector<double> walls;
   for (const Measurement* one : drawn) {
-    const ChartPoint point{*peak_of_working(*one), *wall_of(*one), spread_of(*one, kWall),
-                           names.of_benchmark(one->variant)};
+    const ChartPoint point{*find_working_peak(*one), *find_wall(*one), find_spread(*one, kWall),
+                           names.name_benchmark(one->variant)};
     memories.push_back(point.x);
     add_ends(walls, point.y, point.spread);
     points[one->variant.backend].push_back(point);
@@ -174,7 +174,7 @@ Chart memory_chart(const std::vector<Measurement>& measurements) {
   return chart;
 }
 
-Expected<Chart> chart_of(ChartKind kind, const std::vector<Measurement>& measurements,
+Expected<Chart> build_chart(ChartKind kind, const std::vector<Measurement>& measurements,
                          const PlotOptions& options) {
   switch (kind) {
     case ChartKind::kSpeedup: break;
@@ -250,7 +250,7 @@ Expected<Chart> make_chart(const std::vector<Measurement>& measurements,
   std::erase(kinds, ChartKind::kDistribution);  // on request alone: results with it have speed-ups
   if (options.kind) kinds = {*options.kind};
   for (ChartKind kind : kinds) {
-    TRY_ASSIGN(auto chart, chart_of(kind, measurements, options));
+    TRY_ASSIGN(auto chart, build_chart(kind, measurements, options));
     if (!chart.series.empty()) return finished(std::move(chart), measurements);
   }
   return nothing_to_draw(kinds, options.metric);
@@ -260,7 +260,7 @@ std::vector<std::pair<ChartKind, Expected<Chart>>> make_charts(
     const std::vector<Measurement>& measurements, const std::string& metric) {
   std::vector<std::pair<ChartKind, Expected<Chart>>> charts;
   for (ChartKind kind : kChartKinds) {
-    auto chart = chart_of(kind, measurements, {.kind = kind, .metric = metric, .by = {}});
+    auto chart = build_chart(kind, measurements, {.kind = kind, .metric = metric, .by = {}});
     if (chart && chart->series.empty()) continue;
     if (chart) chart = finished(std::move(*chart), measurements);
     charts.emplace_back(kind, std::move(chart));

@@ -22,7 +22,7 @@ struct Extremes {
   bool are_far_apart() const { return min > 0 && max / min > kLinearSpan; }
 };
 
-Extremes extremes_of(const std::vector<double>& values) {
+Extremes find_extremes(const std::vector<double>& values) {
   if (values.empty()) return {};
   auto [min, max] = std::minmax_element(values.begin(), values.end());
   return {*min, *max};
@@ -59,18 +59,18 @@ std::string logarithmic_lines(char axis, const Axis& of) {
 bool is_drawable(double value) { return value == 0 || (value >= kMin && value <= kMax); }
 
 Axis value_axis(std::string title, AxisUnit unit, const std::vector<double>& values) {
-  Extremes extremes = extremes_of(values);
+  Extremes extremes = find_extremes(values);
   if (!extremes.are_far_apart()) return bar_axis(std::move(title), unit, values);
   return {std::move(title), unit, true, extremes.min / 1.5, extremes.max * 1.5};
 }
 
 Axis bar_axis(std::string title, AxisUnit unit, const std::vector<double>& values) {
-  double max = extremes_of(values).max;
+  double max = find_extremes(values).max;
   return {std::move(title), unit, false, 0, max > 0 ? max * 1.1 : 1};
 }
 
 Axis parameter_axis(std::string title, const std::vector<double>& values) {
-  Extremes extremes = extremes_of(values);
+  Extremes extremes = find_extremes(values);
   Axis axis{std::move(title), AxisUnit::kParameter, extremes.are_far_apart(), 0, 0};
   double around = 0.05 * (extremes.max - extremes.min);
   axis.from = axis.is_logarithmic ? extremes.min / 1.3 : extremes.min - around;

@@ -28,9 +28,9 @@ Axis metric_axis(const std::string& metric, const std::vector<double>& values) {
   return value_axis(metric + " per iteration", AxisUnit::kNumber, values);
 }
 
-std::optional<double> parameter_of(const Variant& variant, const std::string& name) {
+std::optional<double> find_parameter(const Variant& variant, const std::string& name) {
   for (const auto& [parameter, value] : variant.params) {
-    if (parameter == name) return number_from(value);
+    if (parameter == name) return parse_number(value);
   }
   return std::nullopt;
 }
@@ -42,12 +42,12 @@ struct GrowthLine {
 };
 
 // The lines of more than one point.
-std::vector<GrowthLine> lines_by(const std::string& by, const Measured& measured,
+std::vector<GrowthLine> make_lines(const std::string& by, const Measured& measured,
                                  const std::string& metric) {
   std::map<std::pair<Benchmark, Backend>, std::size_t> places;
   std::vector<GrowthLine> lines;
   for (const Measurement* one : measured) {
-    auto number = parameter_of(one->variant, by);
+    auto number = find_parameter(one->variant, by);
     if (!number) continue;
     Benchmark rest = benchmark_of(one->variant);
     std::erase_if(std::get<1>(rest),
@@ -55,25 +55,25 @@ std::vector<GrowthLine> lines_by(const std::string& by, const Measured& measured
     auto [place, is_new] =
         places.try_emplace({std::move(rest), one->variant.backend}, lines.size());
     if (is_new) lines.push_back({one, {}});
-    lines[place->second].points[*number] = {*number, *metric_of(*one, metric),
-                                            spread_of(*one, metric)};
+    lines[place->second].points[*number] = {*number, *find_metric_value(*one, metric),
+                                            find_spread(*one, metric)};
   }
   std::erase_if(lines, [](const GrowthLine& line) { return line.points.size() < 2; });
   std::sort(lines.begin(), lines.end(), [&by](const GrowthLine& left, const GrowthLine& right) {
-    return stands_before(left.first->variant, right.first->variant, by);
+    return precedes(left.first->variant, right.first->variant, by);
   });
   return lines;
 }
 
 // The parameters against which there are lines.
-std::vector<std::string> parameters_of(const Measured& measured, const std::string& metric) {
+std::vector<std::string> find_growing_parameters(const Measured& measured, const std::string& metric) {
   std::set<std::string> names;
   for (const Measurement* one : measured) {
     for (const auto& [name, value] : one->variant.params) names.insert(name);
   }
   std::vector<std::string> growing;
   for (const std::string& name : names) {
-    if (!lines_by(name, measured, metric).empty()) growing.push_back(name);
+    if (!make_lines(name, measured, metric).empty()) growing.push_back(name);
   }
   return growing;
 }
@@ -104,7 +104,7 @@ Chart draw(const std::vector<GrowthLine>& lines, const std::string& by, const st
   std::vector<double> values;
   for (const GrowthLine& line : lines) {
     Series& series = chart.series.emplace_back();
-    series.name = names.of_line(line.first->variant, by);
+    series.name = names.name_line(line.first->variant, by);
     series.look = chart.series.size();
     for (const auto& [number, point] : line.points) {
       numbers.push_back(number);
@@ -125,12 +125,12 @@ Expected<Chart> growth_chart(const std::vector<Measurement>& measurements,
                              const PlotOptions& options) {
   Measured measured;
   for (const Measurement& one : measurements) {
-    if (metric_of(one, options.metric)) measured.push_back(&one);
+    if (find_metric_value(one, options.metric)) measured.push_back(&one);
   }
-  auto known = parameters_of(measured, options.metric);
+  auto known = find_growing_parameters(measured, options.metric);
   if (known.empty()) return Chart{};
   return choose(known, options).map([&](const std::string& by) {
-    return draw(lines_by(by, measured, options.metric), by, options.metric);
+    return draw(make_lines(by, measured, options.metric), by, options.metric);
   });
 }
 

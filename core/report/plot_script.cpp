@@ -87,7 +87,7 @@ std::string data_blocks(const Chart& chart) {
   return text;
 }
 
-double width_of(const std::string& name) {
+double measure_width(const std::string& name) {
   return kColumn *
          static_cast<double>(std::min(display_width(printable_xml(name)), kMaxNameLength));
 }
@@ -99,14 +99,14 @@ struct Layout {
   double height = 0;
 };
 
-Layout layout_of(const Chart& chart) {
+Layout lay_out(const Chart& chart) {
   Layout layout;
-  double legend = width_of("eager");
-  for (const Series& series : chart.series) legend = std::max(legend, width_of(series.name));
+  double legend = measure_width("eager");
+  for (const Series& series : chart.series) legend = std::max(legend, measure_width(series.name));
   double inner = kPlotHeight;
   if (chart.kind == ChartKind::kSpeedup) {
     for (const BarGroup& group : chart.groups) {
-      layout.left = std::max(layout.left, width_of(group.name) + 24);
+      layout.left = std::max(layout.left, measure_width(group.name) + 24);
     }
     inner = kBar * chart.y.to;
   }
@@ -158,7 +158,7 @@ std::string axis_lines(char axis, const Axis& of) {
   return scale_lines(axis, of) + fmt::format("set {}label {} noenhanced\n", axis, quoted(of.title));
 }
 
-const char* colour_of(const Series& series) { return kColours[series.look % std::size(kColours)]; }
+const char* choose_colour(const Series& series) { return kColours[series.look % std::size(kColours)]; }
 
 std::string bars(const Chart& chart) {
   std::string text = "set yrange [" + fmt::format("{}:0]\nunset ytics\n", chart.y.to);
@@ -188,12 +188,12 @@ std::string bars(const Chart& chart) {
         "  $series{} using 1:2:(0):1:($2-0.42):($2+0.42) with boxxyerror lc rgb '{}' title {} "
         "noenhanced, "
         "\\\n",
-        i, colour_of(chart.series[i]), quoted(chart.series[i].name));
+        i, choose_colour(chart.series[i]), quoted(chart.series[i].name));
   }
   return text + "  $eager using 1:2 with lines lw 1.5 dt 2 lc rgb '#999999' title 'eager'\n";
 }
 
-int mark_of(const Series& series) { return kMarks[series.look % std::size(kMarks)]; }
+int choose_mark(const Series& series) { return kMarks[series.look % std::size(kMarks)]; }
 
 std::string lines(const Chart& chart) {
   std::string text = axis_lines('y', chart.y) + data_blocks(chart) + kSmallEnds + "plot";
@@ -205,7 +205,7 @@ std::string lines(const Chart& chart) {
         "noenhanced",
         i == 0 ? "" : ",", i, has_ends ? "1:2:3:4" : "1:2",
         has_ends ? "yerrorlines" : "linespoints", series.look / std::size(kColours) % kDashes + 1,
-        colour_of(series), mark_of(series), quoted(series.name));
+        choose_colour(series), choose_mark(series), quoted(series.name));
   }
   return text + "\n";
 }
@@ -218,7 +218,7 @@ std::string mark_legend(const Chart& chart, const Layout& layout) {
     const double up = 1 - down / layout.height;
     text +=
         fmt::format("set label '' at screen {:.6f}, screen {:.6f} point pt {} ps 0.8 lc rgb '{}'\n",
-                    (layout.right + 24) / layout.width, up, mark_of(series), colour_of(series));
+                    (layout.right + 24) / layout.width, up, choose_mark(series), choose_colour(series));
     text += fmt::format("set label {} at screen {:.6f}, screen {:.6f} left noenhanced\n",
                         quoted(series.name), (layout.right + 36) / layout.width, up);
     down += kEntry;
@@ -239,7 +239,7 @@ std::string points(const Chart& chart, const Layout& layout) {
           fmt::format("{} \\\n  $point{} using {} lc rgb '{}' pt {} ps 0.8 title {} noenhanced",
                       number == 0 ? "" : ",", number,
                       point.spread ? "1:2:3:4 with yerrorbars" : "1:2 with points",
-                      colour_of(series), mark_of(series), quoted(point.name + ", " + series.name));
+                      choose_colour(series), choose_mark(series), quoted(point.name + ", " + series.name));
       ++number;
     }
   }
@@ -260,7 +260,7 @@ std::string drawing(const Chart& chart, const Layout& layout) {
 
 std::string plot_script(const Chart& chart) {
   const bool has_bars = chart.kind == ChartKind::kSpeedup;
-  const Layout layout = layout_of(chart);
+  const Layout layout = lay_out(chart);
   std::string text = frame(chart, layout);
   text +=
       "set border 3 lc rgb '#808080'\nset xtics textcolor rgb '#000000'\n"

@@ -11,19 +11,19 @@
 
 namespace instr {
 
-std::optional<double> metric_of(const Measurement& one, const std::string& metric) {
-  auto value = metric_of_working(one, metric);
+std::optional<double> find_metric_value(const Measurement& one, const std::string& metric) {
+  auto value = find_working_metric(one, metric);
   return value && is_drawable(*value) ? value : std::nullopt;
 }
 
-std::optional<double> wall_of(const Measurement& one) {
-  const Timing* timing = timing_of_working(one);
+std::optional<double> find_wall(const Measurement& one) {
+  const Timing* timing = find_working_timing(one);
   double wall = timing == nullptr ? 0 : median(timing->of(kWall));
   return wall > 0 && is_drawable(wall) ? std::optional(wall) : std::nullopt;
 }
 
-std::optional<Spread> spread_of(const Measurement& one, const std::string& metric) {
-  const Timing* timing = timing_of_working(one);
+std::optional<Spread> find_spread(const Measurement& one, const std::string& metric) {
+  const Timing* timing = find_working_timing(one);
   if (timing == nullptr) return std::nullopt;
   const auto half = quartiles(timing->of(metric));
   const bool is_there =
@@ -31,7 +31,7 @@ std::optional<Spread> spread_of(const Measurement& one, const std::string& metri
   return is_there ? std::optional(Spread{half->lower, half->upper}) : std::nullopt;
 }
 
-std::optional<double> number_from(const std::string& text) {
+std::optional<double> parse_number(const std::string& text) {
   double number = 0;
   const char* end = text.data() + text.size();
   auto [stopped, error] = std::from_chars(text.data(), end, number);
@@ -39,11 +39,11 @@ std::optional<double> number_from(const std::string& text) {
   return is_number ? std::optional(number) : std::nullopt;
 }
 
-bool stands_before(const Variant& left, const Variant& right, const std::string& but) {
+bool precedes(const Variant& left, const Variant& right, const std::string& but) {
   auto sortable = [&but](const Variant& variant) {
     std::vector<std::tuple<std::string, double, std::string>> params;
     for (const auto& [name, text] : variant.params) {
-      if (name != but) params.emplace_back(name, number_from(text).value_or(0), text);
+      if (name != but) params.emplace_back(name, parse_number(text).value_or(0), text);
     }
     return std::tuple(variant.label, std::move(params), variant.autograd, variant.threads,
                       variant.device, variant.language, variant.backend);
@@ -51,13 +51,13 @@ bool stands_before(const Variant& left, const Variant& right, const std::string&
   return sortable(left) < sortable(right);
 }
 
-Series series_of(Backend backend) {
+Series make_series(Backend backend) {
   return {facts_of(backend).title, static_cast<std::size_t>(backend), {}};
 }
 
 VariantNames::VariantNames(const std::vector<const Measurement*>& drawn) {
   for (const Measurement* one : drawn) {
-    Facets facets = facets_of(one->variant);
+    Facets facets = list_facets(one->variant);
     if (one == drawn.front()) common_ = facets;
     for (std::size_t i = 0; i < facets.size(); ++i) {
       is_common_[i] = is_common_[i] && facets[i] == common_[i];
@@ -65,7 +65,7 @@ VariantNames::VariantNames(const std::vector<const Measurement*>& drawn) {
   }
 }
 
-std::string VariantNames::of_line(const Variant& variant, const std::string& but) const {
+std::string VariantNames::name_line(const Variant& variant, const std::string& but) const {
   std::string name = variant.label;
   for (const auto& [parameter, value] : variant.params) {
     if (parameter != but) name += " " + parameter + "=" + value;
@@ -73,7 +73,7 @@ std::string VariantNames::of_line(const Variant& variant, const std::string& but
   return name + differing(variant, 0);
 }
 
-std::string VariantNames::of_benchmark(const Variant& variant) const {
+std::string VariantNames::name_benchmark(const Variant& variant) const {
   std::string name = variant.label;
   for (const auto& [parameter, value] : variant.params) name += " " + parameter + "=" + value;
   return name + differing(variant, 1);
@@ -82,15 +82,15 @@ std::string VariantNames::of_benchmark(const Variant& variant) const {
 std::string VariantNames::common_to_lines() const { return common(0); }
 std::string VariantNames::common_to_benchmarks() const { return common(1); }
 
-VariantNames::Facets VariantNames::facets_of(const Variant& variant) {
+VariantNames::Facets VariantNames::list_facets(const Variant& variant) {
   auto threads = static_cast<std::size_t>(std::max(variant.threads, 0));
-  return {series_of(variant.backend).name, to_string(variant.autograd),
+  return {make_series(variant.backend).name, to_string(variant.autograd),
           format_plural(threads, "thread"), variant.device,
           variant.language == Language::kCpp ? "" : facts_of(variant.language).title};
 }
 
 std::string VariantNames::differing(const Variant& variant, std::size_t first) const {
-  Facets facets = facets_of(variant);
+  Facets facets = list_facets(variant);
   std::string text;
   for (std::size_t i = first; i < facets.size(); ++i) {
     if (!is_common_[i] && !facets[i].empty()) text += ", " + facets[i];

@@ -12,23 +12,23 @@
 namespace instr {
 
 // Nothing if the metric is missing, cannot be drawn, or the measurement has not passed.
-std::optional<double> metric_of(const Measurement& one, const std::string& metric);
+std::optional<double> find_metric_value(const Measurement& one, const std::string& metric);
 
 // The median in nanoseconds, above 0; nothing if the variant does not work.
-std::optional<double> wall_of(const Measurement& one);
+std::optional<double> find_wall(const Measurement& one);
 
 // The quartiles of a metric that is the median of repeated times above 0.
-std::optional<Spread> spread_of(const Measurement& one, const std::string& metric);
+std::optional<Spread> find_spread(const Measurement& one, const std::string& metric);
 
 // The number that a parameter's text is, if it can be drawn.
-std::optional<double> number_from(const std::string& text);
+std::optional<double> parse_number(const std::string& text);
 
 // The order of names in a picture: by label and parameters, those that are numbers by their value,
 // without the parameter `but`.
-bool stands_before(const Variant& left, const Variant& right, const std::string& but = "");
+bool precedes(const Variant& left, const Variant& right, const std::string& but = "");
 
 // An empty series of the backend.
-Series series_of(Backend backend);
+Series make_series(Backend backend);
 
 // Names of variants without the properties that all drawn variants have in common.
 class VariantNames {
@@ -36,9 +36,9 @@ class VariantNames {
   explicit VariantNames(const std::vector<const Measurement*>& drawn);
 
   // With the backend, but without the parameter `but`, whose values are on the line.
-  std::string of_line(const Variant& variant, const std::string& but) const;
+  std::string name_line(const Variant& variant, const std::string& but) const;
   // Without the backend, which has a colour.
-  std::string of_benchmark(const Variant& variant) const;
+  std::string name_benchmark(const Variant& variant) const;
 
   std::string common_to_lines() const;
   std::string common_to_benchmarks() const;
@@ -46,7 +46,7 @@ class VariantNames {
  private:
   // Backend, autograd, threads, device, language; empty: C++.
   using Facets = std::array<std::string, 5>;
-  static Facets facets_of(const Variant& variant);
+  static Facets list_facets(const Variant& variant);
   std::string differing(const Variant& variant, std::size_t first) const;
   std::string common(std::size_t first) const;
 

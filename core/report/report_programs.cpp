@@ -22,11 +22,11 @@ constexpr std::size_t kBencherNameBytes = 1024;
 constexpr std::size_t kBencherSlugBytes = 64;
 
 template <class AnyJson>
-std::string document(const AnyJson& json) {
+std::string format_document(const AnyJson& json) {
   return json.dump(2, ' ', false, AnyJson::error_handler_t::replace) + "\n";
 }
 
-Json context_of(const ReportOptions& options) {
+Json make_context(const ReportOptions& options) {
   Json context;
   context["date"] = options.header ? options.header->started : "";
   context["executable"] = "instr_bench";
@@ -41,7 +41,7 @@ Json context_of(const ReportOptions& options) {
 }
 
 // The reason why the measurement is not a result; empty if it is.
-std::string error_of(const Measurement& measurement) {
+std::string format_error(const Measurement& measurement) {
   if (const auto* failure = std::get_if<Failure>(&measurement.outcome)) {
     const std::string kind = to_string(failure->kind);
     return printable(failure->message.empty() ? kind : kind + ": " + failure->message, true);
@@ -70,8 +70,8 @@ void add_time_fields(Json& out, const Json& json, bool is_error) {
   out["time_unit"] = is_timed ? "ns" : "s";
 }
 
-Json benchmark_of(const Measurement& measurement, const Json& json) {
-  const std::string error = error_of(measurement);
+Json make_benchmark(const Measurement& measurement, const Json& json) {
+  const std::string error = format_error(measurement);
   Json out;
   const std::string name = printable(measurement.variant.key);
   out["name"] = name;
@@ -121,7 +121,7 @@ std::string bencher_slug(const std::string& metric) {
   return slug;
 }
 
-std::string unit_of(const std::string& metric) {
+std::string find_unit(const std::string& metric) {
   const Metric* known = find_metric(metric);
   return known == nullptr ? metric : to_string(known->unit);
 }
@@ -136,7 +136,7 @@ std::string cell(const std::string& text) {
   return out;
 }
 
-std::string remarks_of(const Counted& counted) {
+std::string format_remarks(const Counted& counted) {
   std::string text = format_plural(counted.iterations, "iteration");
   if (!counted.steady) {
     text += "\nnot steady: " + unsteady_counts(counted);
@@ -145,17 +145,17 @@ std::string remarks_of(const Counted& counted) {
   return text;
 }
 
-Json entry_of(const std::string& key, const std::string& metric, double value,
+Json make_entry(const std::string& key, const std::string& metric, double value,
               const Counted& counted) {
   Json entry;
   entry["name"] = cell(metric == kInstructions ? key : key + " " + metric);
-  entry["unit"] = cell(unit_of(metric));
+  entry["unit"] = cell(find_unit(metric));
   entry["value"] = json_number(value);
   double apart = std::fabs(counted.second_block_instructions - counted.first_block_instructions);
   if (metric == kInstructions && !counted.steady && std::isfinite(apart)) {
     entry["range"] = "± " + to_line(json_number(apart));
   }
-  entry["extra"] = remarks_of(counted);
+  entry["extra"] = format_remarks(counted);
   return entry;
 }
 
@@ -180,7 +180,7 @@ std::string figures_text(const Json& measured) {
   return text;
 }
 
-JunitCase case_of(const Measurement& measurement) {
+JunitCase make_case(const Measurement& measurement) {
   const Json json = to_json(measurement);
   JunitCase made;
   made.classname = measurement.variant.label;
@@ -211,14 +211,14 @@ JunitCase case_of(const Measurement& measurement) {
 std::string report_gbench(const std::vector<Measurement>& measurements,
                           const ReportOptions& options) {
   Json json;
-  json["context"] = context_of(options);
+  json["context"] = make_context(options);
   json["benchmarks"] = Json::array();
   for (const Measurement& measurement : measurements) {
     const Json measured = to_json(measurement);
     if (measured["outcome"] == "skipped") continue;
-    json["benchmarks"].push_back(benchmark_of(measurement, measured));
+    json["benchmarks"].push_back(make_benchmark(measurement, measured));
   }
-  return document(json);
+  return format_document(json);
 }
 
 std::string report_bencher(const std::vector<Measurement>& measurements, const ReportOptions&) {
@@ -235,7 +235,7 @@ std::string report_bencher(const std::vector<Measurement>& measurements, const R
     }
     if (!measures.empty()) json.emplace(bencher_name(measurement.variant.key), measures);
   }
-  return document(json);
+  return format_document(json);
 }
 
 std::string report_smaller_is_better(const std::vector<Measurement>& measurements,
@@ -246,10 +246,10 @@ std::string report_smaller_is_better(const std::vector<Measurement>& measurement
     if (counted == nullptr) continue;
     for (const auto& [metric, value] : counted->metrics) {
       if (!std::isfinite(value)) continue;
-      json.push_back(entry_of(measurement.variant.key, metric, value, *counted));
+      json.push_back(make_entry(measurement.variant.key, metric, value, *counted));
     }
   }
-  return document(json);
+  return format_document(json);
 }
 
 std::string report_junit(const std::vector<Measurement>& measurements,
@@ -263,7 +263,7 @@ std::string report_junit(const std::vector<Measurement>& measurements,
   }
   double seconds = 0;
   for (const Measurement& measurement : measurements) {
-    suite.cases.push_back(case_of(measurement));
+    suite.cases.push_back(make_case(measurement));
     seconds += measurement.seconds;
   }
   suite.seconds = options.seconds.value_or(seconds);

@@ -26,11 +26,11 @@ struct Place {
   auto operator<=>(const Place&) const = default;
 };
 
-Place place_of(const Variant& variant) {
+Place make_place(const Variant& variant) {
   return {variant.language, variant.backend, variant.autograd};
 }
 
-std::string name_of(const Place& place) {
+std::string name_place(const Place& place) {
   return format_column_name(place.language, place.backend, place.autograd);
 }
 
@@ -52,12 +52,12 @@ struct Column {
   std::function<DocumentCell(const BenchRow&)> cell;
 };
 
-std::vector<Bench> benches_of(const std::vector<Measurement>& measurements) {
+std::vector<Bench> collect_benches(const std::vector<Measurement>& measurements) {
   std::vector<Bench> benches;
   std::map<std::string, std::vector<std::size_t>> by_name;
   for (const Measurement& measurement : measurements) {
     Bench bench{name_variant(measurement.variant)};
-    const Place place = place_of(measurement.variant);
+    const Place place = make_place(measurement.variant);
     std::vector<std::size_t>& known = by_name[bench.name.full];
     // A second measurement of one variant gets a row of its own: nothing is left out silently.
     auto free = std::find_if(known.begin(), known.end(),
@@ -118,7 +118,7 @@ DocumentCell wall_cell(const Measurement& measurement, const Counted& timed,
   if (!timed.timing) return {"-", Tone::kDim};
   const std::string time = format_time(median(timed.timing->of(kWall)));
   if (auto cell = unverified_cell(measurement, time)) return *cell;
-  Place place = place_of(measurement.variant);
+  Place place = make_place(measurement.variant);
   if (place.backend == Backend::kEager) return {time};
   place.backend = Backend::kEager;
   const Counted* eager = counted_of(find(variants, place));
@@ -146,7 +146,7 @@ DocumentCell fastest_cell(const Variants& variants) {
   }
   std::map<Language, std::string> names;
   for (const auto& [key, measurements] : alternatives) {
-    const Measurement* fastest = fastest_of(measurements);
+    const Measurement* fastest = find_fastest(measurements);
     if (fastest == nullptr) continue;
     names.emplace(key.first,
                   format_column_name(key.first, fastest->variant.backend, Autograd::kForward));
@@ -252,7 +252,7 @@ class ColumnMaker {
       return;
     }
     for (const Place& place : places_) {
-      add({.heading = name_of(place), .span = panel.heading}, [metric, place](const BenchRow& row) {
+      add({.heading = name_place(place), .span = panel.heading}, [metric, place](const BenchRow& row) {
         return variant_cell(row.bench.variants, place, metric);
       });
     }
@@ -262,7 +262,7 @@ class ColumnMaker {
   void add_others(const std::optional<Place>& owner) {
     const bool is_named = owner && places_.size() > 1;
     for (const std::string& metric : others_) {
-      add({.heading = metric_heading(metric), .span = is_named ? name_of(*owner) : ""},
+      add({.heading = metric_heading(metric), .span = is_named ? name_place(*owner) : ""},
           [metric, owner, has_panels = !panels_.empty()](const BenchRow& row) {
             const Measurement* measurement =
                 owner ? find(row.shown, *owner) : row.shown.begin()->second;
@@ -320,7 +320,7 @@ std::string shown_values(const ReportOptions& options) {
 
 DocumentTable wide_table(const std::vector<Measurement>& measurements,
                          const ReportOptions& options) {
-  const std::vector<Bench> benches = benches_of(measurements);
+  const std::vector<Bench> benches = collect_benches(measurements);
   const std::vector<Column> columns = ColumnMaker(benches, options, /*is_tall=*/false).make();
   DocumentTable table = empty_table(columns, options);
   std::map<std::string, std::size_t> groups;
@@ -339,7 +339,7 @@ DocumentTable wide_table(const std::vector<Measurement>& measurements,
 
 DocumentTable tall_table(const std::vector<Measurement>& measurements,
                          const ReportOptions& options) {
-  const std::vector<Bench> benches = benches_of(measurements);
+  const std::vector<Bench> benches = collect_benches(measurements);
   const std::vector<Column> columns = ColumnMaker(benches, options, /*is_tall=*/true).make();
   DocumentTable table = empty_table(columns, options);
   table.is_tall = true;
@@ -352,7 +352,7 @@ DocumentTable tall_table(const std::vector<Measurement>& measurements,
         row.cells = {{row.group}};
       } else {
         row.group = bench.name.full;
-        row.name = name_of(place);
+        row.name = name_place(place);
         row.cells = {{row.group + " " + row.name}};
       }
       add_cells(row, columns, {bench, {{place, measurement}}});

@@ -63,8 +63,8 @@ TEST(BackendSummary, AWrongResultIsNotASpeedup) {
   auto all = summarize_backends({eager, verified(script, VerificationCode::kPass)});
   ASSERT_EQ(all.size(), 2u);
   EXPECT_EQ(all[1].fastest, 1u);
-  EXPECT_EQ(fastest_of({&eager, nullptr}), nullptr);
-  EXPECT_EQ(fastest_of({&eager, &script}), &script);
+  EXPECT_EQ(find_fastest({&eager, nullptr}), nullptr);
+  EXPECT_EQ(find_fastest({&eager, &script}), &script);
 }
 
 // A slightly lower median by chance is not worth the preparation.
@@ -77,10 +77,10 @@ TEST(BackendSummary, WithoutASignificantDifferenceThePlainestIsFastest) {
   Measurement eager = of("eager", {8, 9, 10, 11, 12});
   Measurement script = of("torchscript", {4, 5, 6, 7, 8});
   Measurement frozen = of("frozen", {4, 5, 5.9, 7, 8});
-  EXPECT_EQ(fastest_of({&frozen, &eager, &script}), &script);
-  EXPECT_EQ(fastest_of({&eager, &frozen}), &frozen);
+  EXPECT_EQ(find_fastest({&frozen, &eager, &script}), &script);
+  EXPECT_EQ(find_fastest({&eager, &frozen}), &frozen);
   Measurement much_the_same = of("frozen", {7, 9, 9.9, 11, 12});
-  EXPECT_EQ(fastest_of({&much_the_same, &eager}), &eager);
+  EXPECT_EQ(find_fastest({&much_the_same, &eager}), &eager);
 }
 
 TEST(BackendSummary, MemoryIsComparedWithEager) {

@@ -177,15 +177,15 @@ TEST(Flame, FoldedStacksAddUpToTheCount) {
 }
 
 TEST(Flame, FormatsAreKnownByTheEndingOfTheFile) {
-  EXPECT_STREQ((*flame_format_of("a/b.html"))->ending, ".html");
-  EXPECT_STREQ((*flame_format_of("b.folded"))->ending, ".folded");
-  const auto unknown = flame_format_of("b.svg");
+  EXPECT_STREQ((*find_flame_format("a/b.html"))->ending, ".html");
+  EXPECT_STREQ((*find_flame_format("b.folded"))->ending, ".folded");
+  const auto unknown = find_flame_format("b.svg");
   ASSERT_FALSE(unknown);
   EXPECT_HAS(unknown.error().advice, ".folded");
 }
 
 TEST(Flame, KindsOfCode) {
-  const auto kind = [](const char* function) { return kind_of_code({function, "", true}); };
+  const auto kind = [](const char* function) { return classify_code({function, "", true}); };
   EXPECT_EQ(kind("__memcpy_avx_unaligned_erms"), "memory");
   EXPECT_EQ(kind("posix_memalign"), "allocator");
   EXPECT_EQ(kind("at::_ops::mm::call(at::Tensor const&, at::Tensor const&)"), "dispatcher");

@@ -204,7 +204,7 @@ Measurement repeated(const std::string& label, Backend backend, std::vector<doub
 TEST(PlotSpread, IsTheMiddleHalfOfTheRepetitions) {
   const Measurement eager = repeated("a", Backend::kEager, {20, 20, 20, 20, 20, 20, 20});
   const Measurement fused = repeated("a", Backend::kFused, {100, 4, 5, 10, 12, 20, 30});
-  EXPECT_EQ(spread_of(fused, "wall"), (Spread{7.5, 25}));
+  EXPECT_EQ(find_spread(fused, "wall"), (Spread{7.5, 25}));
   const Chart bars = good({eager, fused});
   EXPECT_EQ(bars.series[0].points[0].x, 20.0 / 12);
   // Of the 49 ratios the rank test rejects those beyond the ninth at either end.
@@ -224,9 +224,9 @@ TEST(PlotSpread, IsTheMiddleHalfOfTheRepetitions) {
 }
 
 TEST(PlotSpread, IsNotThereWhereNothingWasRepeated) {
-  EXPECT_FALSE(spread_of(repeated("a", Backend::kEager, {1, 2, 3}), "wall"));
-  EXPECT_FALSE(spread_of(repeated("a", Backend::kEager, {0, 0, 0, 5}), "wall"));
-  EXPECT_FALSE(spread_of(repeated("a", Backend::kEager, {1, 2, 3, 4}), "peak_bytes"));
+  EXPECT_FALSE(find_spread(repeated("a", Backend::kEager, {1, 2, 3}), "wall"));
+  EXPECT_FALSE(find_spread(repeated("a", Backend::kEager, {0, 0, 0, 5}), "wall"));
+  EXPECT_FALSE(find_spread(repeated("a", Backend::kEager, {1, 2, 3, 4}), "peak_bytes"));
   const std::string exact =
       plot_script(good({counted("mm", {{"n", "4"}}, 1), counted("mm", {{"n", "8"}}, 2)}));
   EXPECT_GOLDEN("plot/growth_without_spread.gnuplot", exact);
