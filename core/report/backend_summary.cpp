@@ -78,7 +78,8 @@ const Timing* find_working_timing(const Measurement& measurement) {
   return is_timed && has_passed(measurement) ? &*counted->timing : nullptr;
 }
 
-std::optional<double> find_working_metric(const Measurement& measurement, const std::string& metric) {
+std::optional<double> find_working_metric(const Measurement& measurement,
+                                          const std::string& metric) {
   const auto* counted = std::get_if<Counted>(&measurement.outcome);
   if (counted == nullptr || !has_passed(measurement)) return std::nullopt;
   auto found = counted->metrics.find(metric);
@@ -105,7 +106,8 @@ const Measurement* find_fastest(const std::vector<const Measurement*>& alternati
       working.begin(), working.end(),
       [](const auto* left, const auto* right) { return wall_median(*left) < wall_median(*right); });
   auto is_as_fast = [&](const Measurement* one) {
-    auto ratio = speedup(find_working_timing(*one)->of(kWall), find_working_timing(*min)->of(kWall));
+    auto ratio =
+        speedup(find_working_timing(*one)->of(kWall), find_working_timing(*min)->of(kWall));
     return one == min || (ratio && ratio->is_same());
   };
   std::stable_sort(working.begin(), working.end(), [](const auto* left, const auto* right) {

@@ -45,7 +45,8 @@ bool has_passed(const Measurement& measurement);
 const Timing* find_working_timing(const Measurement& measurement);
 
 // A metric of a variant that works; nothing if it was not measured.
-std::optional<double> find_working_metric(const Measurement& measurement, const std::string& metric);
+std::optional<double> find_working_metric(const Measurement& measurement,
+                                          const std::string& metric);
 
 // Peak of live bytes of a variant that works: the device's if that is known.
 std::optional<double> find_working_peak(const Measurement& measurement);

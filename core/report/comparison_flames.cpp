@@ -20,7 +20,7 @@ namespace {
 constexpr const char* kIndex = "index.html";
 
 Expected<std::shared_ptr<const CallTree>> read_tree(const ResultSet& results,
-                                                  const std::string& key) {
+                                                    const std::string& key) {
   auto tree = results.call_trees(key);
   if (!tree || *tree) return tree;
   return tl::unexpected(kKeptPaths.missing_in(results.name));

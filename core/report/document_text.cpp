@@ -58,7 +58,7 @@ std::size_t end_of_group(const std::vector<DocumentRow>& rows, std::size_t begin
 // A group of one row is one line with its full name, if that takes at most `max_flat` columns;
 // others are a heading and indented rows.
 Table make_columns(const DocumentTable& table, const ColumnNumbers& shown,
-                 const RenderOptions& options, std::size_t max_flat = kAnyWidth) {
+                   const RenderOptions& options, std::size_t max_flat = kAnyWidth) {
   Table made{.columns = {}, .headings = table.headings};
   if (table.has_keys) made.min_name = kAnyWidth;
   for (const std::size_t i : shown) made.columns.push_back(make_column(table, table.columns[i]));
@@ -86,7 +86,7 @@ Table make_columns(const DocumentTable& table, const ColumnNumbers& shown,
 }
 
 std::optional<std::string> print_table(const DocumentTable& table, const ColumnNumbers& shown,
-                                   const RenderOptions& options) {
+                                       const RenderOptions& options) {
   Table made = make_columns(table, shown, options);
   if (table.shortens_last) shorten_last(made, options.width);
   if (!table.is_tall) return table_text(made, options.width, options.color);

@@ -121,7 +121,7 @@ Explanation explain_followed(const std::string& key, const Counted& counted,
 }
 
 Explanation select_callers(Explanation explanation,
-                       const std::function<bool(const std::string&)>& is_wanted) {
+                           const std::function<bool(const std::string&)>& is_wanted) {
   explanation.is_of_callers = true;
   std::erase_if(explanation.functions, [&is_wanted](const ExplainedFunction& one) {
     return !is_wanted(one.code.function);

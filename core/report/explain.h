@@ -50,7 +50,7 @@ Explanation explain_followed(const std::string& key, const Counted& counted,
 // What is known of the functions whose name is among those wanted; without functions where there
 // are none.
 Explanation select_callers(Explanation explanation,
-                       const std::function<bool(const std::string&)>& is_wanted);
+                           const std::function<bool(const std::string&)>& is_wanted);
 
 // "a/b: 1,174 instructions per iteration"
 std::string explanation_title(const std::string& key, double total);

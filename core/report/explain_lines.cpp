@@ -27,7 +27,9 @@ struct Row {
 
 constexpr const char* kHeadings[] = {"self", "share", "inclusive", "share"};
 
-std::string format_place(const LineCost& line) { return fmt::format("{}:{}", line.file, line.line); }
+std::string format_place(const LineCost& line) {
+  return fmt::format("{}:{}", line.file, line.line);
+}
 
 std::vector<const LineCost*> in_order(const LineCosts& costs, ExplainOrder order) {
   const auto cost = [order](const LineCost* line) {
@@ -48,8 +50,9 @@ std::vector<Row> make_rows(double total, const LineCosts& costs, const ExplainOp
   std::vector<Row> rows;
   for (std::size_t i = 0; i < shown; ++i) {
     const double self = costs.per_iteration(lines[i]->self);
-    Row row{
-        {format_count(self), share(self), kUnknownLine, ""}, format_place(*lines[i]), lines[i]->text};
+    Row row{{format_count(self), share(self), kUnknownLine, ""},
+            format_place(*lines[i]),
+            lines[i]->text};
     if (lines[i]->inclusive) {
       const double inclusive = costs.per_iteration(*lines[i]->inclusive);
       row.numbers[2] = format_count(inclusive);

@@ -258,7 +258,7 @@ std::string format_commands(const RecordedSteps& steps, const std::vector<std::s
 }
 
 std::string format_section(const SqlDatabase& database, const RecordedSteps& steps,
-                       const std::vector<std::string>& options, const std::string& before) {
+                           const std::vector<std::string>& options, const std::string& before) {
   const Commit& commit = steps.front().commit;
   std::string text =
       fmt::format("\n## {} ({}): {}\n\n", short_hash(commit.hash), format_date(commit.authored),

@@ -107,7 +107,7 @@ class FilesReportBuilder {
 
   // The functions that changed between the last value's column and this one.
   Expected<std::optional<Attribution>> attribute_change(const ReportSeries& series, double before,
-                                                      double after) {
+                                                        double after) {
     const FunctionsOf& old = file_before(series).functions;
     if (series.metric != kInstructions || !old || !files_.back()->functions) return std::nullopt;
     TRY_ASSIGN(auto functions_before, old(series.key));

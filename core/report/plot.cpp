@@ -83,9 +83,10 @@ double find_best_speedup(const Cluster& cluster) {
 Chart speedup_chart(const std::vector<Measurement>& measurements, bool is_sorted) {
   std::vector<Cluster> clusters = collect_clusters(measurements);
   if (is_sorted) {
-    std::stable_sort(
-        clusters.begin(), clusters.end(),
-        [](const Cluster& left, const Cluster& right) { return find_best_speedup(left) > find_best_speedup(right); });
+    std::stable_sort(clusters.begin(), clusters.end(),
+                     [](const Cluster& left, const Cluster& right) {
+                       return find_best_speedup(left) > find_best_speedup(right);
+                     });
   }
   std::vector<const Measurement*> drawn;
   for (const Cluster& cluster : clusters) drawn.push_back(cluster.eager);
@@ -175,7 +176,7 @@ Chart memory_chart(const std::vector<Measurement>& measurements) {
 }
 
 Expected<Chart> build_chart(ChartKind kind, const std::vector<Measurement>& measurements,
-                         const PlotOptions& options) {
+                            const PlotOptions& options) {
   switch (kind) {
     case ChartKind::kSpeedup: break;
     case ChartKind::kGrowth: return growth_chart(measurements, options);

@@ -43,7 +43,7 @@ struct GrowthLine {
 
 // The lines of more than one point.
 std::vector<GrowthLine> make_lines(const std::string& by, const Measured& measured,
-                                 const std::string& metric) {
+                                   const std::string& metric) {
   std::map<std::pair<Benchmark, Backend>, std::size_t> places;
   std::vector<GrowthLine> lines;
   for (const Measurement* one : measured) {
@@ -66,7 +66,8 @@ std::vector<GrowthLine> make_lines(const std::string& by, const Measured& measur
 }
 
 // The parameters against which there are lines.
-std::vector<std::string> find_growing_parameters(const Measured& measured, const std::string& metric) {
+std::vector<std::string> find_growing_parameters(const Measured& measured,
+                                                 const std::string& metric) {
   std::set<std::string> names;
   for (const Measurement* one : measured) {
     for (const auto& [name, value] : one->variant.params) names.insert(name);

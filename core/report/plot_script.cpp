@@ -158,7 +158,9 @@ std::string axis_lines(char axis, const Axis& of) {
   return scale_lines(axis, of) + fmt::format("set {}label {} noenhanced\n", axis, quoted(of.title));
 }
 
-const char* choose_colour(const Series& series) { return kColours[series.look % std::size(kColours)]; }
+const char* choose_colour(const Series& series) {
+  return kColours[series.look % std::size(kColours)];
+}
 
 std::string bars(const Chart& chart) {
   std::string text = "set yrange [" + fmt::format("{}:0]\nunset ytics\n", chart.y.to);
@@ -216,9 +218,9 @@ std::string mark_legend(const Chart& chart, const Layout& layout) {
   double down = kTop + kEntry / 2;
   for (const Series& series : chart.series) {
     const double up = 1 - down / layout.height;
-    text +=
-        fmt::format("set label '' at screen {:.6f}, screen {:.6f} point pt {} ps 0.8 lc rgb '{}'\n",
-                    (layout.right + 24) / layout.width, up, choose_mark(series), choose_colour(series));
+    text += fmt::format(
+        "set label '' at screen {:.6f}, screen {:.6f} point pt {} ps 0.8 lc rgb '{}'\n",
+        (layout.right + 24) / layout.width, up, choose_mark(series), choose_colour(series));
     text += fmt::format("set label {} at screen {:.6f}, screen {:.6f} left noenhanced\n",
                         quoted(series.name), (layout.right + 36) / layout.width, up);
     down += kEntry;
@@ -235,11 +237,11 @@ std::string points(const Chart& chart, const Layout& layout) {
     for (const ChartPoint& point : series.points) {
       text += fmt::format("$point{} << EOD\n{}EOD\n", number,
                           point_line(chart, point, point.spread.has_value()));
-      plots +=
-          fmt::format("{} \\\n  $point{} using {} lc rgb '{}' pt {} ps 0.8 title {} noenhanced",
-                      number == 0 ? "" : ",", number,
-                      point.spread ? "1:2:3:4 with yerrorbars" : "1:2 with points",
-                      choose_colour(series), choose_mark(series), quoted(point.name + ", " + series.name));
+      plots += fmt::format(
+          "{} \\\n  $point{} using {} lc rgb '{}' pt {} ps 0.8 title {} noenhanced",
+          number == 0 ? "" : ",", number,
+          point.spread ? "1:2:3:4 with yerrorbars" : "1:2 with points", choose_colour(series),
+          choose_mark(series), quoted(point.name + ", " + series.name));
       ++number;
     }
   }

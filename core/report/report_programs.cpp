@@ -146,7 +146,7 @@ std::string format_remarks(const Counted& counted) {
 }
 
 Json make_entry(const std::string& key, const std::string& metric, double value,
-              const Counted& counted) {
+                const Counted& counted) {
   Json entry;
   entry["name"] = cell(metric == kInstructions ? key : key + " " + metric);
   entry["unit"] = cell(find_unit(metric));

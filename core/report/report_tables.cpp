@@ -252,9 +252,10 @@ class ColumnMaker {
       return;
     }
     for (const Place& place : places_) {
-      add({.heading = name_place(place), .span = panel.heading}, [metric, place](const BenchRow& row) {
-        return variant_cell(row.bench.variants, place, metric);
-      });
+      add({.heading = name_place(place), .span = panel.heading},
+          [metric, place](const BenchRow& row) {
+            return variant_cell(row.bench.variants, place, metric);
+          });
     }
   }
 
