@@ -1,12 +1,11 @@
-# What the other tools share: finds what is missing, installs it where it may, builds once.
-# Sourced, not run.
+# Functions that the other tools source: install missing packages, build once.
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 
 say() { printf '%s\n' "$*" >&2; }
 die() { say "error: $*"; exit 2; }
 
-# Without this, a command that Ctrl-C ends would be reported as failed.
+# Reports Ctrl-C instead of the failure of the command that it ended.
 interrupted() {
   trap '' INT
   if [ "$BASH_SUBSHELL" = 0 ]; then
@@ -17,7 +16,7 @@ interrupted() {
 }
 trap interrupted INT
 
-# Debian package for each thing that must be there: a command or a header.
+# Prints the missing ones of PACKAGE=PROBE..., where a probe is a command or a header.
 packages_missing() {
   local need missing=()
   for need in "$@"; do
@@ -48,7 +47,7 @@ install_packages() {
   rm -f "$log"
 }
 
-# Is a LibTorch to be found, in the order that instr_bench looks for one?
+# Searches a LibTorch, in the order of instr_bench.
 have_libtorch() {
   [ -n "${TORCH_DIR:-}${CMAKE_PREFIX_PATH:-}" ] && return 0
   local site
@@ -56,12 +55,12 @@ have_libtorch() {
     [ -e "$site" ] && return 0
   done
   [ -e /usr/include/torch/csrc/api/include/torch/torch.h ] && return 0
-  # The active Python's, where it is no virtual environment.
+  # An active Python that is not a virtual environment.
   command -v python3 >/dev/null 2>&1 && python3 -c \
     'import importlib.util, sys; sys.exit(importlib.util.find_spec("torch") is None)' 2>/dev/null
 }
 
-# Is there a clang++, by any name that instr_bench looks for one? Snippets compile fastest with it.
+# Searches a clang++, by the names that instr_bench knows. Snippets compile fastest with it.
 have_clang() {
   local name
   for name in $(compgen -c clang++); do
@@ -70,14 +69,14 @@ have_clang() {
   return 1
 }
 
-# Installs what is missing of PACKAGE=PROBE...
+# Installs the missing ones of PACKAGE=PROBE...
 setup_missing() {
   local missing
   mapfile -t missing < <(packages_missing "$@" | sort -u | sed '/^$/d')
   install_packages ${missing[@]+"${missing[@]}"}
 }
 
-# What the program is built with.
+# The packages that building needs.
 build_needs=(
   g++=g++ cmake=cmake ninja-build=ninja pkg-config=pkg-config
   libfmt-dev=/usr/include/fmt/core.h nlohmann-json3-dev=/usr/include/nlohmann/json.hpp
@@ -91,10 +90,10 @@ build_needs=(
   libjs-dygraphs=/usr/share/javascript/dygraphs/dygraph.min.js
 )
 
-# What the Debian package is made with.
+# The packages that making the Debian package needs.
 package_needs=(dpkg-dev=dpkg-shlibdeps file=file binutils=readelf)
 
-# All that building, measuring and testing need, and PACKAGE=PROBE...
+# Installs the packages for building, measuring and testing, and PACKAGE=PROBE...
 setup_packages() {
   local libtorch=libtorch-dev=/usr/include/torch/csrc/api/include/torch/torch.h clang=clang=clang++
   have_libtorch && libtorch=
@@ -104,11 +103,11 @@ setup_packages() {
     libbenchmark-dev=/usr/include/benchmark/benchmark.h ${libtorch:+"$libtorch"} "$@"
 }
 
-# What libFuzzer needs beside clang, for setup_packages.
+# The package of libFuzzer, for setup_packages.
 fuzzer_package=libclang-rt-14-dev=$(echo /usr/lib/llvm-14/lib/clang/14*/lib/linux/libclang_rt.fuzzer-"$(uname -m)".a)
 
-# Reads ninja's lines and shows how far the build is: on a terminal every second, elsewhere every ten. Steps take up
-# to a minute, so the elapsed time shows that the build is alive. A build with nothing to do prints nothing.
+# Reads ninja's lines and shows the progress: on a terminal every second, elsewhere every ten. Steps take up to a
+# minute, so the elapsed time shows that the build is alive. A build with nothing to do prints nothing.
 # (No `IFS=` before the `read`: after a timeout, bash 5.2 then assigns to the wrong `step`.)
 show_steps() {
   local what=$1 line status step='' next=0 text
@@ -136,7 +135,7 @@ show_steps() {
   [ ! -t 2 ] || printf '\r\033[K' >&2
 }
 
-# Configures and builds a preset; a second call does nothing that is done.
+# Configures and builds a preset, unless that is done.
 build_preset() {
   local preset=$1 log
   shift
@@ -145,7 +144,6 @@ build_preset() {
   (
     trap interrupted INT
     exec 9>"$root/build/.lock"
-    # Two runs at once build once.
     flock --nonblock 9 || { say "waiting for another run that is building in $root/build"; flock 9; }
     log=$root/build/$preset.log
     if [ ! -e "$folder/build.ninja" ] || [ $# -gt 0 ]; then
@@ -157,7 +155,7 @@ build_preset() {
   ) || die "the $preset build failed (above)"
 }
 
-# A virtual environment with packages from PyPI, kept where caches are kept.
+# Prints the path of a virtual environment with packages from PyPI, made once, in the user's cache.
 cached_venv() {
   local venv=${XDG_CACHE_HOME:-$HOME/.cache}/instr_bench/$1 what=$2
   shift 2
