@@ -36,7 +36,7 @@ struct CompileOptions {
   // The folder that holds worker/, for worker/snippet_support.h; empty: the installed one.
   std::filesystem::path sources;
   std::function<void(const std::string& what)> on_phase = {};  // "compiling 95 snippets"
-  // One unit per snippet, so that its code has the same addresses whatever else is compiled:
+  // Compiles a unit per snippet, so that its code has the same addresses whatever else is compiled:
   // instruction counts do not depend on addresses, but simulated caches and branches do.
   bool each_alone = false;
   // Compiles with line numbers, also the user's own sources: the code is the same, files are

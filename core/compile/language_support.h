@@ -20,26 +20,26 @@
 
 namespace instr {
 
-// All functions take variants in this language only.
+// Functions take variants in this language only.
 class LanguageSupport {
  public:
   using OnUnit = std::function<void(UnitResult)>;
 
   virtual ~LanguageSupport() = default;
 
-  // Prepares for these variants, which are about to be measured: finds the tools of the language.
-  // To be called before all others, again for further variants.
+  // Finds the tools of the language for these variants, which are about to be measured. Must be
+  // called before all others, and again for further variants.
   virtual void expect(const std::vector<Variant>&) {}
 
   // Returns the reason why a variant cannot run here; nothing if it can.
   virtual std::optional<std::string> find_obstacle(const Variant&) const { return std::nullopt; }
 
-  // Compiles what the cache lacks, and calls `on_unit` (from any thread, one call at a time) as
-  // each unit is ready. Returns when all are done or `stop` was requested; an error if nothing can
-  // be compiled at all.
+  // Compiles the variants that are not cached, and calls `on_unit` (from any thread, one call at a
+  // time) as each unit is ready. Returns when all are done or `stop` was requested; an error if
+  // nothing can be compiled at all.
   virtual Expected<void> compile(const std::vector<Variant>& variants, Purpose purpose,
                                  const OnUnit& on_unit, std::stop_token stop) = 0;
-  // The same for callers that need all of them at once.
+  // Compiles like compile(), and returns all results at once.
   Expected<CompiledVariants> compile_all(const std::vector<Variant>& variants, Purpose purpose,
                                          std::stop_token stop);
 

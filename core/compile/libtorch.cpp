@@ -1,5 +1,6 @@
 #include "core/compile/libtorch.h"
 
+#include <re2/re2.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -33,44 +34,23 @@ bool is_folder(const fs::path& path) {
   return fs::is_directory(path, ignored);
 }
 
-// Returns the number after "#define NAME".
-std::string find_defined_number(std::string_view text, std::string_view name) {
-  std::size_t at = text.find("#define " + std::string(name) + " ");
-  if (at == std::string_view::npos) return "";
-  std::size_t begin = text.find_first_of("0123456789", at + 9 + name.size());
-  if (begin == std::string_view::npos) return "";
-  std::size_t end = std::min(text.find_first_not_of("0123456789", begin), text.size());
-  return std::string(text.substr(begin, end - begin));
-}
-
-// Returns the quoted text after `name`.
-std::string find_quoted_after(std::string_view text, std::string_view name) {
-  std::size_t at = text.find(name);
-  if (at == std::string_view::npos) return "";
-  std::size_t begin = text.find_first_of("'\"", at + name.size());
-  if (begin == std::string_view::npos) return "";
-  std::size_t end = text.find(text[begin], begin + 1);
-  if (end == std::string_view::npos) return "";
-  return std::string(text.substr(begin + 1, end - begin - 1));
-}
-
 // Reads "1.13.0" from a header, which differs by version, else from Python's version.py.
 std::string read_version(const LibTorch& torch) {
+  static const RE2 kDefines(R"((?s)#define TORCH_VERSION_MAJOR [^0-9]*([0-9]+).*)"
+                            R"(#define TORCH_VERSION_MINOR [^0-9]*([0-9]+).*)"
+                            R"(#define TORCH_VERSION_PATCH [^0-9]*([0-9]+))");
+  static const RE2 kPython(R"(__version__ =[^'"]*['"]([^'"+]*))");
+  std::string major, minor, patch, version;
   for (const auto& folder : torch.include_dirs) {
     for (const char* header : {"torch/headeronly/version.h", "torch/version.h"}) {
-      auto text = read_text(folder / header);
-      if (!text) continue;
-      std::string major = find_defined_number(*text, "TORCH_VERSION_MAJOR");
-      std::string minor = find_defined_number(*text, "TORCH_VERSION_MINOR");
-      std::string patch = find_defined_number(*text, "TORCH_VERSION_PATCH");
-      if (!major.empty() && !minor.empty() && !patch.empty()) {
+      const std::string text = read_text(folder / header).value_or("");
+      if (RE2::PartialMatch(text, kDefines, &major, &minor, &patch)) {
         return major + "." + minor + "." + patch;
       }
     }
   }
-  std::string version =
-      find_quoted_after(read_text(torch.root / "version.py").value_or(""), "__version__ =");
-  return version.substr(0, version.find('+'));
+  RE2::PartialMatch(read_text(torch.root / "version.py").value_or(""), kPython, &version);
+  return version;
 }
 
 // Returns the define for the std::string layout that LibTorch was built with, which shows in the

@@ -10,7 +10,7 @@
 
 namespace instr {
 
-// One of `count` parts of all variants.
+// A part of all variants, which are divided by their keys.
 struct Shard {
   int index = 1;  // 1 to count
   int count = 1;

@@ -27,7 +27,7 @@ struct DiagnosticPatterns {
   RE2 place{R"(@(?:instr_snippet_[0-9a-f]{32}|shared):(.*?):(\d+):(\d+))"};
 };
 
-// One error while its lines are collected.
+// An error while its lines are collected.
 struct Group {
   Diagnostic diagnostic;
   std::vector<std::string> lines;

@@ -11,7 +11,7 @@
 
 namespace instr {
 
-// One error with the lines that belong to it.
+// An error with its notes.
 struct Diagnostic {
   std::string symbol;  // of the snippet; "shared" for a global setup; "" if not known
   std::string file;    // as the compiler named it, without the marker; empty: generated code

@@ -13,7 +13,7 @@ namespace instr {
 // comes further down in the same file, else by a #line directive. Nothing if it has none.
 std::optional<Text> join_global_setups(const Variant& variant);
 
-// The same as code; "" if it has none.
+// Returns the code of join_global_setups(); "" if the variant has no global setup.
 std::string global_code(const Variant& variant);
 
 // The #include lines of a global setup, and the rest with those lines left blank.
