@@ -40,6 +40,11 @@ bool print_output(std::string_view text) {
 
 void print_message(std::string_view text) { write_all(STDERR_FILENO, text); }
 
+ExitStatus refuse(const Errors& errors) {
+  for (const Error& error : errors) print_message("error: " + to_string(error) + "\n");
+  return kBadSetup;
+}
+
 int finish_output(int status, int failed) {
   std::lock_guard lock(output_mutex);
   // Some file systems report only now that there is no space.

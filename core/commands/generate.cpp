@@ -12,7 +12,7 @@
 #include "core/commands/cli/help.h"
 #include "core/commands/commands.h"
 #include "core/definitions/definition_schema.h"
-#include "core/results/results_schema.h"
+#include "core/results/results_file.h"
 
 namespace instr {
 

@@ -22,31 +22,20 @@ CodeName to_code(SideName name) {
   return {std::move(name.function), std::move(name.object), true};
 }
 
-// Reads a column of numbers; returns an empty one if one of them is not a T.
-template <class T>
-std::vector<T> read_column(JsonValue json, std::string_view name) {
-  std::vector<T> numbers;
-  for (const JsonValue item : items_of(json, name)) {
-    const auto number = value_as<T>(item);
-    if (!number) return {};
-    numbers.push_back(*number);
-  }
-  return numbers;
-}
-
 // Sets the costs and calls of the nodes; returns false if they are malformed.
 bool set_costs(JsonValue json, CallTree& tree) {
   const auto self = read_column<std::int64_t>(json, "self");
   const auto calls = read_column<std::uint64_t>(json, "calls");
-  if (self.empty() || calls.size() != self.size()) return false;
-  std::int64_t size = 0;
-  for (std::size_t i = 0; i < self.size(); ++i) {
-    if (self[i] < -kMaxTreeInstructions || self[i] > kMaxTreeInstructions) return false;
-    size += std::abs(self[i]);
-    if (size > kMaxTreeInstructions) return false;
+  if (!self || !calls || self->empty() || calls->size() != self->size()) return false;
+  std::int64_t sum = 0;
+  for (std::size_t i = 0; i < self->size(); ++i) {
+    const std::int64_t cost = (*self)[i];
+    if (cost < -kMaxTreeInstructions || cost > kMaxTreeInstructions) return false;
+    sum += std::abs(cost);
+    if (sum > kMaxTreeInstructions) return false;
     CallNode& node = tree.nodes.emplace_back();
-    node.self = self[i];
-    node.calls = calls[i];
+    node.self = cost;
+    node.calls = (*calls)[i];
   }
   return true;
 }
@@ -144,11 +133,11 @@ std::shared_ptr<const CallTree> call_tree_from(std::string_view text,
   auto tree = std::make_shared<CallTree>();
   tree->iterations = *iterations;
   Known known;
+  const auto depths = read_column<std::uint64_t>(*json, "depth");
+  const auto functions = read_column<std::uint64_t>(*json, "function");
   const bool is_tree =
-      set_costs(*json, *tree) &&
-      set_parents(read_column<std::uint64_t>(*json, "depth"), tree->nodes) &&
-      set_functions(read_column<std::uint64_t>(*json, "function"), find_name, *tree, known) &&
-      set_places(*json, known, *tree);
+      depths && functions && set_costs(*json, *tree) && set_parents(*depths, tree->nodes) &&
+      set_functions(*functions, find_name, *tree, known) && set_places(*json, known, *tree);
   if (!is_tree) return nullptr;
   sum_up(tree->nodes);
   return tree;

@@ -63,4 +63,18 @@ std::optional<T> member_as(JsonValue json, std::string_view name) {
   return value ? value_as<T>(*value) : std::nullopt;
 }
 
+// Reads a column of values; nothing if it is missing, or a value is not a T.
+template <class T>
+std::optional<std::vector<T>> read_column(JsonValue json, std::string_view name) {
+  const auto column = member(json, name);
+  if (!column || !column->is_array()) return std::nullopt;
+  std::vector<T> values;
+  for (const JsonValue item : items_of(*column)) {
+    const auto value = value_as<T>(item);
+    if (!value) return std::nullopt;
+    values.push_back(*value);
+  }
+  return values;
+}
+
 }  // namespace instr

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
+#include <iterator>
 #include <utility>
 
 #include "core/base/format.h"
@@ -12,19 +12,11 @@ namespace instr {
 
 namespace {
 
-constexpr std::array<std::pair<FailureKind, const char*>, 11> kFailureNames{{
-    {FailureKind::kCompileError, "compile_error"},
-    {FailureKind::kDefinitionError, "definition_error"},
-    {FailureKind::kCrashed, "crashed"},
-    {FailureKind::kAborted, "aborted"},
-    {FailureKind::kExited, "exited"},
-    {FailureKind::kException, "exception"},
-    {FailureKind::kTimedOut, "timed_out"},
-    {FailureKind::kOutOfMemory, "out_of_memory"},
-    {FailureKind::kWorkerLost, "worker_lost"},
-    {FailureKind::kNoProfile, "no_profile"},
-    {FailureKind::kUnsupported, "unsupported"},
-}};
+// In the order of FailureKind.
+constexpr const char* kFailureNames[] = {
+    "compile_error", "definition_error", "crashed",     "aborted",    "exited",     "exception",
+    "timed_out",     "out_of_memory",    "worker_lost", "no_profile", "unsupported"};
+static_assert(std::size(kFailureNames) == static_cast<std::size_t>(FailureKind::kUnsupported) + 1);
 
 // In the order in which merged() prefers them.
 enum class Kind { kSkipped, kVerified, kTimed, kCounted, kFailed };
@@ -66,18 +58,12 @@ std::string busy_note(const std::vector<Measurement>& measurements) {
       disturbed, timed, max);
 }
 
-const char* to_string(FailureKind kind) {
-  for (const auto& [known, name] : kFailureNames) {
-    if (known == kind) return name;
-  }
-  return "worker_lost";
-}
+const char* to_string(FailureKind kind) { return kFailureNames[static_cast<std::size_t>(kind)]; }
 
 std::optional<FailureKind> failure_kind_from(const std::string& name) {
-  for (const auto& [kind, known] : kFailureNames) {
-    if (name == known) return kind;
-  }
-  return std::nullopt;
+  const auto known = std::find(std::begin(kFailureNames), std::end(kFailureNames), name);
+  if (known == std::end(kFailureNames)) return std::nullopt;
+  return static_cast<FailureKind>(known - std::begin(kFailureNames));
 }
 
 std::vector<Variant> variants_of(const std::vector<Measurement>& measurements) {

@@ -1,5 +1,3 @@
-#include "core/results/results_schema.h"
-
 #include "core/base/json_schema.h"
 #include "core/results/fingerprint.h"
 #include "core/results/results_file.h"

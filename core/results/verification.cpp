@@ -2,7 +2,8 @@
 
 #include <fmt/format.h>
 
-#include <array>
+#include <algorithm>
+#include <iterator>
 #include <utility>
 #include <vector>
 
@@ -10,36 +11,29 @@ namespace instr {
 
 namespace {
 
-constexpr std::array<std::pair<VerificationCode, const char*>, 7> kCodeNames{{
-    {VerificationCode::kPass, "PASS"},
-    {VerificationCode::kFail, "FAIL"},
-    {VerificationCode::kEagerFailed, "EAGER_FAILED"},
-    {VerificationCode::kExceptionRaised, "EXCEPTION_RAISED"},
-    {VerificationCode::kNondeterministicEagerRun, "NONDETERMINISTIC_EAGER_RUN"},
-    {VerificationCode::kVerifierSkipped, "VERIFIER_SKIPPED"},
-    {VerificationCode::kVerifierDidntRun, "VERIFIER_DIDNT_RUN"},
-}};
+// In the order of VerificationCode.
+constexpr const char* kCodeNames[] = {"PASS",
+                                      "FAIL",
+                                      "EAGER_FAILED",
+                                      "EXCEPTION_RAISED",
+                                      "NONDETERMINISTIC_EAGER_RUN",
+                                      "VERIFIER_SKIPPED",
+                                      "VERIFIER_DIDNT_RUN"};
+static_assert(std::size(kCodeNames) ==
+              static_cast<std::size_t>(VerificationCode::kVerifierDidntRun) + 1);
 
 }  // namespace
 
-const char* to_string(VerificationCode code) {
-  for (const auto& [known, name] : kCodeNames) {
-    if (known == code) return name;
-  }
-  return "VERIFIER_DIDNT_RUN";
-}
+const char* to_string(VerificationCode code) { return kCodeNames[static_cast<std::size_t>(code)]; }
 
 std::optional<VerificationCode> verification_code_from(const std::string& name) {
-  for (const auto& [code, known] : kCodeNames) {
-    if (name == known) return code;
-  }
-  return std::nullopt;
+  const auto known = std::find(std::begin(kCodeNames), std::end(kCodeNames), name);
+  if (known == std::end(kCodeNames)) return std::nullopt;
+  return static_cast<VerificationCode>(known - std::begin(kCodeNames));
 }
 
 std::vector<std::string> verification_code_names() {
-  std::vector<std::string> names;
-  for (const auto& [code, name] : kCodeNames) names.emplace_back(name);
-  return names;
+  return {std::begin(kCodeNames), std::end(kCodeNames)};
 }
 
 bool is_candidate(const Variant& variant) { return variant.backend != Backend::kEager; }
