@@ -28,8 +28,8 @@ std::optional<double> find_median(const std::vector<double>& values) {
 }
 
 const Measurement* eager_among(const std::vector<const Measurement*>& alternatives) {
-  for (const Measurement* one : alternatives) {
-    if (one->variant.backend == Backend::kEager && find_working_timing(*one) != nullptr) return one;
+  for (const Measurement* measurement : alternatives) {
+    if (measurement->variant.backend == Backend::kEager && find_working_timing(*measurement) != nullptr) return measurement;
   }
   return nullptr;
 }
@@ -39,23 +39,23 @@ void add_benchmark(const std::vector<const Measurement*>& alternatives,
                    std::map<LanguageBackend, Figures>& figures) {
   const Measurement* eager = eager_among(alternatives);
   const Measurement* fastest = find_fastest(alternatives);
-  for (const Measurement* one : alternatives) {
-    const LanguageBackend backend{one->variant.language, one->variant.backend};
+  for (const Measurement* measurement : alternatives) {
+    const LanguageBackend backend{measurement->variant.language, measurement->variant.backend};
     BackendSummary& summary = summaries[backend];
     Figures& known = figures[backend];
     ++summary.requested;
-    if (one == fastest) ++summary.fastest;
-    const Timing* timing = find_working_timing(*one);
+    if (measurement == fastest) ++summary.fastest;
+    const Timing* timing = find_working_timing(*measurement);
     if (timing == nullptr) continue;
     ++summary.works;
     if (!timing->of(kFirstResultTime).empty())
       known.first_results.push_back(median(timing->of(kFirstResultTime)));
     if (!timing->of(kReadyTime).empty()) known.ready.push_back(median(timing->of(kReadyTime)));
     if (eager == nullptr) continue;
-    if (auto faster = times_better(wall_median(*eager), wall_median(*one)))
+    if (auto faster = times_better(wall_median(*eager), wall_median(*measurement)))
       known.speedups.push_back(*faster);
     auto less =
-        times_better(find_working_peak(*eager).value_or(0), find_working_peak(*one).value_or(0));
+        times_better(find_working_peak(*eager).value_or(0), find_working_peak(*measurement).value_or(0));
     if (less) known.memory_ratios.push_back(*less);
   }
 }
@@ -82,8 +82,8 @@ std::optional<double> find_working_metric(const Measurement& measurement,
                                           const std::string& metric) {
   const auto* counted = std::get_if<Counted>(&measurement.outcome);
   if (counted == nullptr || !has_passed(measurement)) return std::nullopt;
-  auto found = counted->metrics.find(metric);
-  return found == counted->metrics.end() ? std::nullopt : std::optional(found->second);
+  auto it = counted->metrics.find(metric);
+  return it == counted->metrics.end() ? std::nullopt : std::optional(it->second);
 }
 
 std::optional<double> find_working_peak(const Measurement& measurement) {
@@ -98,17 +98,17 @@ std::optional<double> times_better(double of_eager, double of_this) {
 
 const Measurement* find_fastest(const std::vector<const Measurement*>& alternatives) {
   std::vector<const Measurement*> working;
-  for (const Measurement* one : alternatives) {
-    if (one != nullptr && find_working_timing(*one) != nullptr) working.push_back(one);
+  for (const Measurement* measurement : alternatives) {
+    if (measurement != nullptr && find_working_timing(*measurement) != nullptr) working.push_back(measurement);
   }
   if (working.size() < 2) return nullptr;
   const Measurement* min = *std::min_element(
       working.begin(), working.end(),
       [](const auto* left, const auto* right) { return wall_median(*left) < wall_median(*right); });
-  auto is_as_fast = [&](const Measurement* one) {
+  auto is_as_fast = [&](const Measurement* measurement) {
     auto ratio =
-        speedup(find_working_timing(*one)->of(kWall), find_working_timing(*min)->of(kWall));
-    return one == min || (ratio && ratio->is_same());
+        speedup(find_working_timing(*measurement)->of(kWall), find_working_timing(*min)->of(kWall));
+    return measurement == min || (ratio && ratio->is_same());
   };
   std::stable_sort(working.begin(), working.end(), [](const auto* left, const auto* right) {
     return left->variant.backend < right->variant.backend;
@@ -118,8 +118,8 @@ const Measurement* find_fastest(const std::vector<const Measurement*>& alternati
 
 std::vector<BackendSummary> summarize_backends(const std::vector<Measurement>& measurements) {
   std::map<Benchmark, std::vector<const Measurement*>> benchmarks;
-  for (const Measurement& one : measurements) {
-    benchmarks[benchmark_of(one.variant)].push_back(&one);
+  for (const Measurement& measurement : measurements) {
+    benchmarks[benchmark_of(measurement.variant)].push_back(&measurement);
   }
   std::map<LanguageBackend, BackendSummary> summaries;
   std::map<LanguageBackend, Figures> figures;

@@ -31,9 +31,9 @@ std::optional<DocumentTable> backend_table(const std::vector<Measurement>& measu
   if (summaries.empty()) return std::nullopt;
   bool has_starts = false;
   bool has_memory = false;
-  for (const BackendSummary& one : summaries) {
-    has_starts = has_starts || one.first_result;
-    has_memory = has_memory || one.memory_saved;
+  for (const BackendSummary& summary : summaries) {
+    has_starts = has_starts || summary.first_result;
+    has_memory = has_memory || summary.memory_saved;
   }
   DocumentTable table{.columns = {{.heading = "", .name = "backend", .align = Align::kLeft},
                                   {"works"},
@@ -47,15 +47,15 @@ std::optional<DocumentTable> backend_table(const std::vector<Measurement>& measu
       table.columns.push_back({find_metric(metric)->heading});
     }
   }
-  for (const BackendSummary& one : summaries) {
-    DocumentRow row{.cells = {{format_column_name(one.language, one.backend, Autograd::kForward)},
-                              works_cell(one),
-                              count_cell(one.fastest),
-                              ratio_cell(one, one.speedup)}};
-    if (has_memory) row.cells.push_back(ratio_cell(one, one.memory_saved));
+  for (const BackendSummary& summary : summaries) {
+    DocumentRow row{.cells = {{format_column_name(summary.language, summary.backend, Autograd::kForward)},
+                              works_cell(summary),
+                              count_cell(summary.fastest),
+                              ratio_cell(summary, summary.speedup)}};
+    if (has_memory) row.cells.push_back(ratio_cell(summary, summary.memory_saved));
     if (has_starts) {
-      row.cells.push_back(nanoseconds_cell(one.first_result));
-      row.cells.push_back(nanoseconds_cell(one.ready));
+      row.cells.push_back(nanoseconds_cell(summary.first_result));
+      row.cells.push_back(nanoseconds_cell(summary.ready));
     }
     table.rows.push_back(std::move(row));
   }

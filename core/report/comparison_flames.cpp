@@ -47,8 +47,8 @@ Expected<FlamePage> write_flame(const fs::path& folder, const ComparedRow& row,
 Expected<void> prepare_flames(const std::optional<fs::path>& folder,
                               const std::vector<const ResultSet*>& results) {
   if (!folder) return {};
-  for (const ResultSet* one : results) {
-    auto checked = check_kept(*one, one->call_trees, kKeptPaths);
+  for (const ResultSet* set : results) {
+    auto checked = check_kept(*set, set->call_trees, kKeptPaths);
     if (!checked) return checked;
   }
   return make_output_folder(*folder, "--flame writes pages to this folder");

@@ -102,12 +102,12 @@ Json attribution_json(const Attribution& attribution) {
   json["others"] = {{"count", attribution.others},
                     {"change", json_number(attribution.others_change)}};
   json["unexplained"] = json_number(attribution.unexplained);
-  for (const CallChange& one : attribution.calls) {
-    json["calls"].push_back({{"caller", one.caller},
-                             {"callee", one.callee.empty() ? Json() : Json(one.callee)},
-                             {"calls_before", json_number(one.calls_before)},
-                             {"calls_after", json_number(one.calls_after)},
-                             {"change", json_number(one.change)}});
+  for (const CallChange& call : attribution.calls) {
+    json["calls"].push_back({{"caller", call.caller},
+                             {"callee", call.callee.empty() ? Json() : Json(call.callee)},
+                             {"calls_before", json_number(call.calls_before)},
+                             {"calls_after", json_number(call.calls_after)},
+                             {"change", json_number(call.change)}});
   }
   return json;
 }
@@ -121,11 +121,11 @@ Json line_side_json(const LineSide& side) {
 
 Json lines_json(const LineChanges& changes) {
   Json json{{"changes", Json::array()}, {"elsewhere", json_number(changes.elsewhere)}};
-  for (const LineChange& one : changes.lines) {
-    json["changes"].push_back({{"file", one.file},
-                               {"before", line_side_json(one.before)},
-                               {"after", line_side_json(one.after)},
-                               {"change", json_number(one.change())}});
+  for (const LineChange& change : changes.lines) {
+    json["changes"].push_back({{"file", change.file},
+                               {"before", line_side_json(change.before)},
+                               {"after", line_side_json(change.after)},
+                               {"change", json_number(change.change())}});
   }
   return json;
 }

@@ -93,38 +93,38 @@ std::string format_row(const ComparedRow& row) {
 }
 
 JunitCase make_case(const ComparedRow& row) {
-  JunitCase one;
-  one.classname = find_label(row.key);
-  one.name = row.key;
+  JunitCase made;
+  made.classname = find_label(row.key);
+  made.name = row.key;
   if (row.verdict == Verdict::kFails) {
-    one.result = JunitResult::kFailure;
-    one.type = to_string(row.state);
-    one.message = format_message(row);
-    one.text = format_row(row);
+    made.result = JunitResult::kFailure;
+    made.type = to_string(row.state);
+    made.message = format_message(row);
+    made.text = format_row(row);
   } else if (row.state == RowState::kSkipped) {
-    one.result = JunitResult::kSkipped;
-    one.message = row.reason;
+    made.result = JunitResult::kSkipped;
+    made.message = row.reason;
   } else {
-    one.output = format_message(row) + "\n" + format_row(row);
+    made.output = format_message(row) + "\n" + format_row(row);
   }
-  return one;
+  return made;
 }
 
 JunitCase make_problems_case(const Comparison& comparison) {
-  JunitCase one;
-  one.classname = "instr_bench";
-  one.name = "the comparison as a whole";
+  JunitCase made;
+  made.classname = "instr_bench";
+  made.name = "the comparison as a whole";
   std::string text = fmt::format("{}", fmt::join(comparison.problems, "\n"));
   bool row_fails = comparison.summary.count(Verdict::kFails) > 0;
   if (comparison.verdict != Verdict::kFails || row_fails) {
-    one.output = text;
-    return one;
+    made.output = text;
+    return made;
   }
-  one.result = JunitResult::kFailure;
-  one.type = "comparison";
-  one.message = text.empty() ? "the comparison fails" : comparison.problems.front();
-  one.text = text;
-  return one;
+  made.result = JunitResult::kFailure;
+  made.type = "comparison";
+  made.message = text.empty() ? "the comparison fails" : comparison.problems.front();
+  made.text = text;
+  return made;
 }
 
 }  // namespace

@@ -241,7 +241,7 @@ TableLine make_line(const LineChange& change, std::size_t width) {
 // Returns the lines that changed most, in their original order.
 std::vector<const LineChange*> find_max_changed(const std::vector<LineChange>& lines) {
   std::vector<const LineChange*> shown;
-  for (const LineChange& one : lines) shown.push_back(&one);
+  for (const LineChange& change : lines) shown.push_back(&change);
   if (shown.size() <= kMaxShownLines) return shown;
   std::stable_sort(shown.begin(), shown.end(), [](const auto* left, const auto* right) {
     return std::fabs(left->change()) > std::fabs(right->change());
@@ -267,10 +267,10 @@ std::string lines_text(const LineChanges& changes, std::size_t width) {
               .headings = Headings::kPlain};
   const auto shown = find_max_changed(changes.lines);
   double others = 0;
-  for (const LineChange& one : changes.lines) others += one.change();
-  for (const LineChange* one : shown) {
-    table.lines.push_back(make_line(*one, width));
-    others -= one->change();
+  for (const LineChange& change : changes.lines) others += change.change();
+  for (const LineChange* change : shown) {
+    table.lines.push_back(make_line(*change, width));
+    others -= change->change();
   }
   if (const std::size_t left = changes.lines.size() - shown.size(); left > 0) {
     add_rest(table, others, format_plural(left, "other line"));

@@ -214,10 +214,10 @@ std::vector<AttributionLine> attribution_lines(const Attribution& attribution, s
 std::vector<CallLine> call_lines(const Attribution& attribution, std::size_t width) {
   std::size_t words = 0;  // columns of the longest text around two names
   std::vector<std::string> names;
-  for (const CallChange& one : attribution.calls) {
-    words = std::max(words, call_text(one, "", "").size());
-    names.push_back(one.caller);
-    names.push_back(one.callee);
+  for (const CallChange& call : attribution.calls) {
+    words = std::max(words, call_text(call, "", "").size());
+    names.push_back(call.caller);
+    names.push_back(call.callee);
   }
   std::sort(names.begin(), names.end());
   names.erase(std::unique(names.begin(), names.end()), names.end());
@@ -229,11 +229,11 @@ std::vector<CallLine> call_lines(const Attribution& attribution, std::size_t wid
   };
   const int decimals = choose_decimals(attribution.difference);
   std::vector<CallLine> lines;
-  for (const CallChange& one : attribution.calls) {
-    const double change = rounded(one.change, decimals);
+  for (const CallChange& call : attribution.calls) {
+    const double change = rounded(call.change, decimals);
     if (change == 0) continue;
     lines.push_back(
-        {signed_text(change, decimals), call_text(one, name_of(one.caller), name_of(one.callee))});
+        {signed_text(change, decimals), call_text(call, name_of(call.caller), name_of(call.callee))});
   }
   return lines;
 }

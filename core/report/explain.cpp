@@ -19,12 +19,12 @@ constexpr int kExplanationSchema = 1;
 // Code without symbols has an address for a name: all of a library's is one function.
 std::map<CodeName, ExplainedFunction> merged(const std::vector<FunctionCost>& functions) {
   std::map<CodeName, ExplainedFunction> sums;
-  for (const FunctionCost& one : functions) {
-    CodeName code = code_name(one.function, one.object);
+  for (const FunctionCost& cost : functions) {
+    CodeName code = code_name(cost.function, cost.object);
     ExplainedFunction& sum = sums[code];
     sum.code = std::move(code);
-    sum.self += one.ir;
-    sum.calls += one.calls;
+    sum.self += cost.ir;
+    sum.calls += cost.calls;
   }
   return sums;
 }
@@ -33,8 +33,8 @@ Explanation without_functions(const std::string& key, const Counted& counted) {
   Explanation explanation;
   explanation.key = key;
   explanation.iterations = counted.iterations;
-  if (auto found = counted.metrics.find(kInstructions); found != counted.metrics.end()) {
-    explanation.total = found->second;
+  if (auto it = counted.metrics.find(kInstructions); it != counted.metrics.end()) {
+    explanation.total = it->second;
   }
   return explanation;
 }
@@ -112,9 +112,9 @@ Explanation explain_followed(const std::string& key, const Counted& counted,
   explanation.has_calls = true;
   explanation.where = "place";
   explanation.rest = "in following the calls, not in the count";
-  for (const FollowedFunction& one : functions) {
+  for (const FollowedFunction& function : functions) {
     explanation.functions.push_back(
-        {one.code, one.self, one.calls, one.cost.ir, one.cost.is_recursive, one.cost.callers});
+        {function.code, function.self, function.calls, function.cost.ir, function.cost.is_recursive, function.cost.callers});
   }
   sort_by_self(explanation.functions);
   return explanation;
@@ -123,8 +123,8 @@ Explanation explain_followed(const std::string& key, const Counted& counted,
 Explanation select_callers(Explanation explanation,
                            const std::function<bool(const std::string&)>& is_wanted) {
   explanation.is_of_callers = true;
-  std::erase_if(explanation.functions, [&is_wanted](const ExplainedFunction& one) {
-    return !is_wanted(one.code.function);
+  std::erase_if(explanation.functions, [&is_wanted](const ExplainedFunction& function) {
+    return !is_wanted(function.code.function);
   });
   return explanation;
 }
@@ -143,8 +143,8 @@ Document explain_document(const Explanation& explanation, const ExplainOptions& 
                            {"has_calls", explanation.has_calls}});
   document.list_name = "functions";
   document.fields = {"function", "object", "caller", "caller_object", "self", "inclusive", "calls"};
-  for (const ExplainedFunction& one : explanation.functions) {
-    document.records.push_back(make_record(one, explanation.has_calls));
+  for (const ExplainedFunction& function : explanation.functions) {
+    document.records.push_back(make_record(function, explanation.has_calls));
   }
   return document;
 }

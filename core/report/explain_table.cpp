@@ -63,17 +63,17 @@ Section cost_section(const Explanation& explanation,
   double sum = 0;
   const std::size_t shown = std::min(max, functions.size());
   for (std::size_t i = 0; i < shown; ++i) {
-    const ExplainedFunction& one = functions[i];
-    sum += one.self;
-    std::vector<std::string> numbers{format_count(one.self), share_text(one.self, total)};
+    const ExplainedFunction& function = functions[i];
+    sum += function.self;
+    std::vector<std::string> numbers{format_count(function.self), share_text(function.self, total)};
     if (explanation.has_calls) {
-      numbers.push_back(one.inclusive ? format_count(*one.inclusive) : kUnknown);
-      numbers.push_back(one.inclusive ? share_text(*one.inclusive, total) : kUnknown);
+      numbers.push_back(function.inclusive ? format_count(*function.inclusive) : kUnknown);
+      numbers.push_back(function.inclusive ? share_text(*function.inclusive, total) : kUnknown);
     } else {
       numbers.push_back(share_text(sum, total));
     }
-    numbers.push_back(format_count(one.calls));
-    section.lines.push_back(make_line(one, std::move(numbers)));
+    numbers.push_back(format_count(function.calls));
+    section.lines.push_back(make_line(function, std::move(numbers)));
   }
   const std::size_t others = functions.size() - shown;
   if (explanation.is_of_callers || (others == 0 && total == sum)) return section;
@@ -117,10 +117,10 @@ Section callers_section(const Explanation& explanation,
                   {"inclusive", kShare, "calls"}};
   const bool is_all = explanation.is_of_callers;
   std::size_t left = is_all ? max : std::min(max, kWithCallers);
-  for (const ExplainedFunction& one : functions) {
+  for (const ExplainedFunction& function : functions) {
     if (left == 0) break;
-    if (one.callers.empty()) continue;
-    add_callers(section, one, is_all ? max : kMaxCallers);
+    if (function.callers.empty()) continue;
+    add_callers(section, function, is_all ? max : kMaxCallers);
     --left;
   }
   return section;

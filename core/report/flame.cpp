@@ -50,7 +50,7 @@ const std::vector<CodeKind>& code_kinds() {
 Json make_functions(const CallTree& tree) {
   const std::vector<CodeName>& functions = tree.functions;
   std::vector<std::string> names;
-  for (const CodeName& one : functions) names.push_back(format_code_name(one));
+  for (const CodeName& code : functions) names.push_back(format_code_name(code));
   const std::vector<std::string> short_names = short_function_names(names, kMaxFrameName);
   Json objects = Json::array();
   for (std::size_t i = 0; i < names.size(); ++i) {
@@ -130,11 +130,11 @@ std::string flame_page(const AlignedTrees& trees, const std::string& title) {
 
 std::string flame_index(const std::vector<FlamePage>& pages, const std::string& title) {
   Json rows = Json::array();
-  for (const FlamePage& one : pages) {
-    rows.push_back({{"key", printable(one.key)},
-                    {"file", one.file},
-                    {"before", one.before},
-                    {"after", one.after}});
+  for (const FlamePage& page : pages) {
+    rows.push_back({{"key", printable(page.key)},
+                    {"file", page.file},
+                    {"before", page.before},
+                    {"after", page.after}});
   }
   return page("flames.html", {{"title", printable(title)}, {"pages", std::move(rows)}});
 }
@@ -161,15 +161,15 @@ const std::vector<FlameFormat>& flame_formats() {
 
 std::string flame_endings() {
   std::string endings;
-  for (const FlameFormat& one : flame_formats()) {
-    endings += fmt::format("{}{} ({})", endings.empty() ? "" : ", ", one.ending, one.what);
+  for (const FlameFormat& known : flame_formats()) {
+    endings += fmt::format("{}{} ({})", endings.empty() ? "" : ", ", known.ending, known.what);
   }
   return endings;
 }
 
 Expected<const FlameFormat*> find_flame_format(const std::filesystem::path& file) {
-  for (const FlameFormat& one : flame_formats()) {
-    if (file.filename().string().ends_with(one.ending)) return &one;
+  for (const FlameFormat& format : flame_formats()) {
+    if (file.filename().string().ends_with(format.ending)) return &format;
   }
   return fail("--flame: " + printable(file.string()) + " has none of the endings of flame graphs",
               "name a file that ends in " + flame_endings());

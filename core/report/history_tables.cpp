@@ -93,13 +93,13 @@ DocumentTable series_table(const std::vector<SeriesSummary>& series) {
                                   right("measured", "measured"), right("steps", "steps"),
                                   right("value", "value"), left("commit", "at commit"),
                                   spare("date", "of"), spare("branch", "branch"), hidden("class")}};
-  for (const SeriesSummary& one : series) {
-    table.rows.push_back({.cells = {text_cell(one.series.key), text_cell(one.series.metric),
-                                    count_cell(one.measured),
-                                    one.series.is_exact ? count_cell(one.steps) : DocumentCell{},
-                                    value_cell(one.series.metric, one.value), commit_cell(one.last),
-                                    date_cell(one.last), text_cell(one.series.branch),
-                                    id_cell(one.series.class_id)}});
+  for (const SeriesSummary& summary : series) {
+    table.rows.push_back({.cells = {text_cell(summary.series.key), text_cell(summary.series.metric),
+                                    count_cell(summary.measured),
+                                    summary.series.is_exact ? count_cell(summary.steps) : DocumentCell{},
+                                    value_cell(summary.series.metric, summary.value), commit_cell(summary.last),
+                                    date_cell(summary.last), text_cell(summary.series.branch),
+                                    id_cell(summary.series.class_id)}});
   }
   return table;
 }
@@ -155,12 +155,12 @@ DocumentTable points_table(const HistoryPoint& point) {
 
 std::vector<std::string> break_lines(const std::vector<SeriesBreak>& breaks) {
   std::vector<std::string> lines;
-  for (const SeriesBreak& one : breaks) {
+  for (const SeriesBreak& series_break : breaks) {
     lines.push_back(
         fmt::format("{}, at {} ({}): measured differently from here, so {} other series begin{}:",
-                    printable(one.branch), short_hash(one.commit.hash),
-                    format_date(one.commit.authored), one.series, one.series == 1 ? "s" : ""));
-    for (const std::string& line : list_differences(one.differences, FieldClass::kMustMatch)) {
+                    printable(series_break.branch), short_hash(series_break.commit.hash),
+                    format_date(series_break.commit.authored), series_break.series, series_break.series == 1 ? "s" : ""));
+    for (const std::string& line : list_differences(series_break.differences, FieldClass::kMustMatch)) {
       lines.push_back("  " + line);
     }
   }
@@ -304,16 +304,16 @@ Expected<std::string> growth_issue(const SqlDatabase& database, const RecordedSt
   return sql_stage([&]() -> Expected<std::string> {
     std::string text = format_title(steps, by_commit) + "\n";
     std::map<std::string, std::vector<OpenStep>> open_on;  // by branch
-    for (const RecordedSteps& one : by_commit) {
-      const std::string& branch = one.front().series.branch;
+    for (const RecordedSteps& at_commit : by_commit) {
+      const std::string& branch = at_commit.front().series.branch;
       if (!open_on.contains(branch)) {
         TRY_ASSIGN(open_on[branch], read_open_steps(database, branch));
       }
       const std::vector<OpenStep>& open = open_on[branch];
-      const auto gap = std::find_if(open.begin(), open.end(), [&one](const OpenStep& step) {
-        return step.after == one.front().commit.hash;
+      const auto gap = std::find_if(open.begin(), open.end(), [&at_commit](const OpenStep& step) {
+        return step.after == at_commit.front().commit.hash;
       });
-      text += format_section(database, one, options, gap == open.end() ? "" : gap->before);
+      text += format_section(database, at_commit, options, gap == open.end() ? "" : gap->before);
     }
     return text;
   });

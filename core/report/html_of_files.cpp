@@ -41,8 +41,8 @@ class FilesReportBuilder {
                              command_text(file.results.header),
                              {}});
     files_.push_back(&file);
-    for (RunOutcome& one : run.outcomes) {
-      data_.outcomes.push_back({std::move(one), column()});
+    for (RunOutcome& outcome : run.outcomes) {
+      data_.outcomes.push_back({std::move(outcome), column()});
     }
     std::vector<std::int64_t> measured;
     for (const RunValue& value : run.values) {
@@ -87,14 +87,14 @@ class FilesReportBuilder {
     } else if (!is_first && !is_same) {
       TRY_ASSIGN(auto attribution, attribute_change(series, before, value.value));
       TRY_ASSIGN(auto trees, align_trees(series));
-      const Acceptance* found =
+      const Acceptance* acceptance =
           find_accepted(accepted_, series.key, series.metric, before, value.value);
       series.changes.push_back({.column = column(),
                                 .before = before,
                                 .after = value.value,
                                 .p = {},
                                 .attribution = std::move(attribution),
-                                .accepted = found == nullptr ? std::nullopt : std::optional(*found),
+                                .accepted = acceptance == nullptr ? std::nullopt : std::optional(*acceptance),
                                 .trees = std::move(trees)});
     }
     if (!series.is_exact || !is_same) series.values.push_back({column(), value.value});

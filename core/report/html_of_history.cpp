@@ -24,9 +24,9 @@ class HistoryReportBuilder {
   Expected<ReportData> build() {
     add_columns();
     TRY(add_steps());
-    for_each_sampled(database_, choice_, [this](const SampledSeries& one) { add_samples(one); });
-    for (const RecordedOutcome& one : read_outcomes(database_, choice_)) {
-      data_.outcomes.push_back({one.outcome, find_column(one.branch, one.commit)});
+    for_each_sampled(database_, choice_, [this](const SampledSeries& sampled) { add_samples(sampled); });
+    for (const RecordedOutcome& outcome : read_outcomes(database_, choice_)) {
+      data_.outcomes.push_back({outcome.outcome, find_column(outcome.branch, outcome.commit)});
     }
     TRY(add_breaks());
     return std::move(data_);
@@ -85,9 +85,9 @@ class HistoryReportBuilder {
 
   Expected<void> add_breaks() {
     return read_breaks(database_, choice_).map([this](const std::vector<SeriesBreak>& breaks) {
-      for (const SeriesBreak& one : breaks) {
-        data_.breaks.push_back({find_column(one.branch, one.commit), one.series,
-                                list_differences(one.differences, FieldClass::kMustMatch)});
+      for (const SeriesBreak& series_break : breaks) {
+        data_.breaks.push_back({find_column(series_break.branch, series_break.commit), series_break.series,
+                                list_differences(series_break.differences, FieldClass::kMustMatch)});
       }
     });
   }
@@ -103,9 +103,9 @@ class HistoryReportBuilder {
   }
 
   std::optional<Acceptance> find_acceptance(const RecordedStep& step) const {
-    const Acceptance* found =
+    const Acceptance* acceptance =
         find_accepted(accepted_, step.series.key, step.series.metric, *step.before, step.after);
-    return found == nullptr ? std::nullopt : std::optional(*found);
+    return acceptance == nullptr ? std::nullopt : std::optional(*acceptance);
   }
 
   const SqlDatabase& database_;

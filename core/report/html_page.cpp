@@ -34,13 +34,13 @@ struct Facet {
 std::string on(const char* axis, const Variant& variant) { return find_axis_value(axis, variant); }
 
 const Facet kFacets[] = {
-    {"suite", [](const Variant& one) { return one.label.substr(0, one.label.find('/')); }},
-    {"language", [](const Variant& one) { return std::string(facts_of(one.language).name); }},
-    {"backend", [](const Variant& one) { return on("backend", one); }},
-    {"test", [](const Variant& one) { return on("test", one); }},
-    {"dtype", [](const Variant& one) { return on("dtype", one); }},
-    {"device", [](const Variant& one) { return one.device; }},
-    {"threads", [](const Variant& one) { return std::to_string(one.threads); }}};
+    {"suite", [](const Variant& variant) { return variant.label.substr(0, variant.label.find('/')); }},
+    {"language", [](const Variant& variant) { return std::string(facts_of(variant.language).name); }},
+    {"backend", [](const Variant& variant) { return on("backend", variant); }},
+    {"test", [](const Variant& variant) { return on("test", variant); }},
+    {"dtype", [](const Variant& variant) { return on("dtype", variant); }},
+    {"device", [](const Variant& variant) { return variant.device; }},
+    {"threads", [](const Variant& variant) { return std::to_string(variant.threads); }}};
 
 using Texts = Numbered<std::string>;
 
@@ -84,8 +84,8 @@ class Writer {
   void write_flames() {
     std::vector<std::pair<const ReportSeries*, const ReportChange*>> all;
     for (const ReportSeries& series : data_.series) {
-      for (const ReportChange& one : series.changes) {
-        if (one.trees) all.emplace_back(&series, &one);
+      for (const ReportChange& change : series.changes) {
+        if (change.trees) all.emplace_back(&series, &change);
       }
     }
     std::stable_sort(all.begin(), all.end(), [](const auto& left, const auto& right) {
@@ -103,11 +103,11 @@ class Writer {
 
   Json columns() {
     Json list = Json::array();
-    for (const ReportColumn& one : data_.columns) {
+    for (const ReportColumn& column : data_.columns) {
       Json sets = Json::array();
-      for (const auto& set : one.measured) sets.push_back(number_of(set));
-      list.push_back({branches_.number_of(one.branch), printable(one.id), printable(one.name),
-                      one.time, printable(one.subject), std::move(sets)});
+      for (const auto& set : column.measured) sets.push_back(number_of(set));
+      list.push_back({branches_.number_of(column.branch), printable(column.id), printable(column.name),
+                      column.time, printable(column.subject), std::move(sets)});
     }
     return list;
   }
@@ -120,16 +120,16 @@ class Writer {
 
   Json all_series() {
     Json list = Json::array();
-    for (const ReportSeries& one : data_.series) {
+    for (const ReportSeries& series : data_.series) {
       Json values = Json::array();
-      for (const ReportValue& value : one.values) {
+      for (const ReportValue& value : series.values) {
         values.push_back(value.column);
         values.push_back(json_number(value.value));
       }
       Json changes = Json::array();
-      for (const ReportChange& change : one.changes) changes.push_back(change_json(change));
-      list.push_back({one.id, keys_.number_of(one.key), metrics_.number_of(one.metric),
-                      branches_.number_of(one.branch), one.class_id, one.is_exact ? 1 : 0,
+      for (const ReportChange& change : series.changes) changes.push_back(change_json(change));
+      list.push_back({series.id, keys_.number_of(series.key), metrics_.number_of(series.metric),
+                      branches_.number_of(series.branch), series.class_id, series.is_exact ? 1 : 0,
                       std::move(values), std::move(changes)});
     }
     return list;
@@ -169,26 +169,26 @@ class Writer {
     return list;
   }
 
-  std::size_t accepted_number(const Acceptance& one) {
-    accepted_.push_back({printable(one.who), printable(one.why), printable(one.commit)});
+  std::size_t accepted_number(const Acceptance& acceptance) {
+    accepted_.push_back({printable(acceptance.who), printable(acceptance.why), printable(acceptance.commit)});
     return accepted_.size() - 1;
   }
 
   Json breaks() const {
     Json list = Json::array();
-    for (const ReportBreak& one : data_.breaks) {
+    for (const ReportBreak& series_break : data_.breaks) {
       Json reasons = Json::array();
-      for (const std::string& reason : one.reasons) reasons.push_back(printable(reason));
-      list.push_back({one.column, one.series, std::move(reasons)});
+      for (const std::string& reason : series_break.reasons) reasons.push_back(printable(reason));
+      list.push_back({series_break.column, series_break.series, std::move(reasons)});
     }
     return list;
   }
 
   Json outcomes() {
     Json list = Json::array();
-    for (const ReportOutcome& one : data_.outcomes) {
-      list.push_back({one.column, keys_.number_of(one.key), printable(one.state),
-                      printable(one.reason, /*lines=*/true)});
+    for (const ReportOutcome& outcome : data_.outcomes) {
+      list.push_back({outcome.column, keys_.number_of(outcome.key), printable(outcome.state),
+                      printable(outcome.reason, /*lines=*/true)});
     }
     return list;
   }
@@ -207,7 +207,7 @@ class Writer {
     Json list = Json::array();
     for (const std::string& name : metrics_.all()) {
       const auto* known = std::find_if(std::begin(kMetrics), std::end(kMetrics),
-                                       [&name](const Metric& one) { return one.name == name; });
+                                       [&name](const Metric& metric) { return metric.name == name; });
       const bool is_known = known != std::end(kMetrics);
       list.push_back({printable(name), is_known ? known->heading : printable(name),
                       is_known ? to_string(known->unit) : "",
@@ -221,11 +221,11 @@ class Writer {
     Json list = Json::array();
     for (const std::string& key : keys_.all()) {
       const Variant variant = parse_key(key);
-      Json one{printable(key)};
+      Json entry{printable(key)};
       for (std::size_t i = 0; i < values.size(); ++i) {
-        one.push_back(values[i].number_of(kFacets[i].of(variant)));
+        entry.push_back(values[i].number_of(kFacets[i].of(variant)));
       }
-      list.push_back(std::move(one));
+      list.push_back(std::move(entry));
     }
     Json facets = Json::array();
     for (std::size_t i = 0; i < values.size(); ++i) {

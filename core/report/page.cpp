@@ -25,10 +25,10 @@ constexpr Part kParts[] = {
 #pragma GCC diagnostic pop
 
 std::string_view part(std::string_view name) {
-  const auto* found = std::find_if(std::begin(kParts), std::end(kParts),
-                                   [name](const Part& one) { return one.name == name; });
-  if (found == std::end(kParts)) throw std::logic_error("no such part: " + std::string(name));
-  return found->text;
+  const auto* it = std::find_if(std::begin(kParts), std::end(kParts),
+                                   [name](const Part& part_of_page) { return part_of_page.name == name; });
+  if (it == std::end(kParts)) throw std::logic_error("no such part: " + std::string(name));
+  return it->text;
 }
 
 std::string json_in_page(const nlohmann::ordered_json& json) {

@@ -29,16 +29,16 @@ struct Cluster {
 std::vector<Cluster> collect_clusters(const std::vector<Measurement>& measurements) {
   std::map<Benchmark, std::size_t> places;
   std::vector<Cluster> all;
-  for (const Measurement& one : measurements) {
-    if (!find_wall(one)) continue;
-    auto [place, is_new] = places.emplace(benchmark_of(one.variant), all.size());
+  for (const Measurement& measurement : measurements) {
+    if (!find_wall(measurement)) continue;
+    auto [place, is_new] = places.emplace(benchmark_of(measurement.variant), all.size());
     if (is_new) all.emplace_back();
     Cluster& cluster = all[place->second];
-    if (one.variant.backend == Backend::kEager) cluster.eager = &one;
-    cluster.timed[one.variant.backend] = &one;
+    if (measurement.variant.backend == Backend::kEager) cluster.eager = &measurement;
+    cluster.timed[measurement.variant.backend] = &measurement;
   }
   std::erase_if(all,
-                [](const Cluster& one) { return one.eager == nullptr || one.timed.size() < 2; });
+                [](const Cluster& cluster) { return cluster.eager == nullptr || cluster.timed.size() < 2; });
   std::sort(all.begin(), all.end(), [](const Cluster& left, const Cluster& right) {
     return precedes(left.eager->variant, right.eager->variant);
   });
@@ -73,9 +73,9 @@ void add_ends(std::vector<double>& values, double value, const std::optional<Spr
 
 double find_best_speedup(const Cluster& cluster) {
   double best = 0;
-  for (const auto& [backend, one] : cluster.timed) {
+  for (const auto& [backend, measurement] : cluster.timed) {
     if (backend == Backend::kEager) continue;
-    best = std::max(best, *find_wall(*cluster.eager) / *find_wall(*one));
+    best = std::max(best, *find_wall(*cluster.eager) / *find_wall(*measurement));
   }
   return best;
 }
@@ -100,9 +100,9 @@ Chart speedup_chart(const std::vector<Measurement>& measurements, bool is_sorted
   for (const Cluster& cluster : clusters) {
     double bars = static_cast<double>(cluster.timed.size() - 1);
     chart.groups.push_back({place + (bars + 1) / 2, names.name_benchmark(cluster.eager->variant)});
-    for (const auto& [backend, one] : cluster.timed) {
+    for (const auto& [backend, measurement] : cluster.timed) {
       if (backend == Backend::kEager) continue;
-      points[backend].push_back(make_bar(*cluster.eager, *one, place += 1));
+      points[backend].push_back(make_bar(*cluster.eager, *measurement, place += 1));
       add_ends(speedups, points[backend].back().x, points[backend].back().spread);
     }
     place += 1;
@@ -120,9 +120,9 @@ Chart distribution_chart(const std::vector<Measurement>& measurements) {
   std::vector<const Measurement*> drawn;
   for (const Cluster& cluster : collect_clusters(measurements)) {
     drawn.push_back(cluster.eager);
-    for (const auto& [backend, one] : cluster.timed) {
+    for (const auto& [backend, measurement] : cluster.timed) {
       if (backend == Backend::kEager) continue;
-      speedups[backend].push_back(*find_wall(*cluster.eager) / *find_wall(*one));
+      speedups[backend].push_back(*find_wall(*cluster.eager) / *find_wall(*measurement));
       all.push_back(speedups[backend].back());
     }
   }
@@ -147,9 +147,9 @@ Chart distribution_chart(const std::vector<Measurement>& measurements) {
 
 Chart memory_chart(const std::vector<Measurement>& measurements) {
   std::vector<const Measurement*> drawn;
-  for (const Measurement& one : measurements) {
-    auto memory = find_working_peak(one);
-    if (find_wall(one) && memory && is_drawable(*memory)) drawn.push_back(&one);
+  for (const Measurement& measurement : measurements) {
+    auto memory = find_working_peak(measurement);
+    if (find_wall(measurement) && memory && is_drawable(*memory)) drawn.push_back(&measurement);
   }
   std::sort(drawn.begin(), drawn.end(), [](const Measurement* left, const Measurement* right) {
     return precedes(left->variant, right->variant);
@@ -158,12 +158,12 @@ Chart memory_chart(const std::vector<Measurement>& measurements) {
   std::map<Backend, std::vector<ChartPoint>> points;
   std::vector<double> memories;
   std::vector<double> walls;
-  for (const Measurement* one : drawn) {
-    const ChartPoint point{*find_working_peak(*one), *find_wall(*one), find_spread(*one, kWall),
-                           names.name_benchmark(one->variant)};
+  for (const Measurement* measurement : drawn) {
+    const ChartPoint point{*find_working_peak(*measurement), *find_wall(*measurement), find_spread(*measurement, kWall),
+                           names.name_benchmark(measurement->variant)};
     memories.push_back(point.x);
     add_ends(walls, point.y, point.spread);
-    points[one->variant.backend].push_back(point);
+    points[measurement->variant.backend].push_back(point);
   }
   Chart chart;
   chart.kind = ChartKind::kMemory;
@@ -229,7 +229,7 @@ Expected<Chart> readable(Chart chart) {
 Expected<Chart> finished(Chart chart, const std::vector<Measurement>& measurements) {
   chart.left_out = static_cast<std::size_t>(
       std::count_if(measurements.begin(), measurements.end(),
-                    [](const Measurement& one) { return !has_passed(one); }));
+                    [](const Measurement& measurement) { return !has_passed(measurement); }));
   return readable(std::move(chart));
 }
 

@@ -46,17 +46,17 @@ std::vector<GrowthLine> make_lines(const std::string& by, const Measured& measur
                                    const std::string& metric) {
   std::map<std::pair<Benchmark, Backend>, std::size_t> places;
   std::vector<GrowthLine> lines;
-  for (const Measurement* one : measured) {
-    auto number = find_parameter(one->variant, by);
+  for (const Measurement* measurement : measured) {
+    auto number = find_parameter(measurement->variant, by);
     if (!number) continue;
-    Benchmark rest = benchmark_of(one->variant);
+    Benchmark rest = benchmark_of(measurement->variant);
     std::erase_if(std::get<1>(rest),
                   [&by](const auto& parameter) { return parameter.first == by; });
     auto [place, is_new] =
-        places.try_emplace({std::move(rest), one->variant.backend}, lines.size());
-    if (is_new) lines.push_back({one, {}});
-    lines[place->second].points[*number] = {*number, *find_metric_value(*one, metric),
-                                            find_spread(*one, metric)};
+        places.try_emplace({std::move(rest), measurement->variant.backend}, lines.size());
+    if (is_new) lines.push_back({measurement, {}});
+    lines[place->second].points[*number] = {*number, *find_metric_value(*measurement, metric),
+                                            find_spread(*measurement, metric)};
   }
   std::erase_if(lines, [](const GrowthLine& line) { return line.points.size() < 2; });
   std::sort(lines.begin(), lines.end(), [&by](const GrowthLine& left, const GrowthLine& right) {
@@ -69,8 +69,8 @@ std::vector<GrowthLine> make_lines(const std::string& by, const Measured& measur
 std::vector<std::string> find_growing_parameters(const Measured& measured,
                                                  const std::string& metric) {
   std::set<std::string> names;
-  for (const Measurement* one : measured) {
-    for (const auto& [name, value] : one->variant.params) names.insert(name);
+  for (const Measurement* measurement : measured) {
+    for (const auto& [name, value] : measurement->variant.params) names.insert(name);
   }
   std::vector<std::string> growing;
   for (const std::string& name : names) {
@@ -125,8 +125,8 @@ Chart draw(const std::vector<GrowthLine>& lines, const std::string& by, const st
 Expected<Chart> growth_chart(const std::vector<Measurement>& measurements,
                              const PlotOptions& options) {
   Measured measured;
-  for (const Measurement& one : measurements) {
-    if (find_metric_value(one, options.metric)) measured.push_back(&one);
+  for (const Measurement& measurement : measurements) {
+    if (find_metric_value(measurement, options.metric)) measured.push_back(&measurement);
   }
   auto known = find_growing_parameters(measured, options.metric);
   if (known.empty()) return Chart{};

@@ -119,8 +119,8 @@ Layout lay_out(const Chart& chart) {
 
 // The properties that all series have in common, and the meaning of whiskers.
 std::string quoted_subtitle(const Chart& chart) {
-  const bool has_any = std::any_of(chart.series.begin(), chart.series.end(), [](const auto& one) {
-    return std::any_of(one.points.begin(), one.points.end(),
+  const bool has_any = std::any_of(chart.series.begin(), chart.series.end(), [](const auto& series) {
+    return std::any_of(series.points.begin(), series.points.end(),
                        [](const ChartPoint& point) { return point.spread.has_value(); });
   });
   if (!has_any) return quoted(chart.subtitle);

@@ -11,19 +11,19 @@
 
 namespace instr {
 
-std::optional<double> find_metric_value(const Measurement& one, const std::string& metric) {
-  auto value = find_working_metric(one, metric);
+std::optional<double> find_metric_value(const Measurement& measurement, const std::string& metric) {
+  auto value = find_working_metric(measurement, metric);
   return value && is_drawable(*value) ? value : std::nullopt;
 }
 
-std::optional<double> find_wall(const Measurement& one) {
-  const Timing* timing = find_working_timing(one);
+std::optional<double> find_wall(const Measurement& measurement) {
+  const Timing* timing = find_working_timing(measurement);
   double wall = timing == nullptr ? 0 : median(timing->of(kWall));
   return wall > 0 && is_drawable(wall) ? std::optional(wall) : std::nullopt;
 }
 
-std::optional<Spread> find_spread(const Measurement& one, const std::string& metric) {
-  const Timing* timing = find_working_timing(one);
+std::optional<Spread> find_spread(const Measurement& measurement, const std::string& metric) {
+  const Timing* timing = find_working_timing(measurement);
   if (timing == nullptr) return std::nullopt;
   const auto half = quartiles(timing->of(metric));
   const bool is_there =
@@ -56,9 +56,9 @@ Series make_series(Backend backend) {
 }
 
 VariantNames::VariantNames(const std::vector<const Measurement*>& drawn) {
-  for (const Measurement* one : drawn) {
-    Facets facets = list_facets(one->variant);
-    if (one == drawn.front()) common_ = facets;
+  for (const Measurement* measurement : drawn) {
+    Facets facets = list_facets(measurement->variant);
+    if (measurement == drawn.front()) common_ = facets;
     for (std::size_t i = 0; i < facets.size(); ++i) {
       is_common_[i] = is_common_[i] && facets[i] == common_[i];
     }

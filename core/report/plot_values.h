@@ -12,13 +12,13 @@
 namespace instr {
 
 // Nothing if the metric is missing, cannot be drawn, or the measurement has not passed.
-std::optional<double> find_metric_value(const Measurement& one, const std::string& metric);
+std::optional<double> find_metric_value(const Measurement& measurement, const std::string& metric);
 
 // The median in nanoseconds, above 0; nothing if the variant does not work.
-std::optional<double> find_wall(const Measurement& one);
+std::optional<double> find_wall(const Measurement& measurement);
 
 // The quartiles of a metric that is the median of repeated times above 0.
-std::optional<Spread> find_spread(const Measurement& one, const std::string& metric);
+std::optional<Spread> find_spread(const Measurement& measurement, const std::string& metric);
 
 // The number that a parameter's text is, if it can be drawn.
 std::optional<double> parse_number(const std::string& text);

@@ -18,9 +18,9 @@ std::string cores_note(const std::vector<Measurement>& measurements, const Repor
   const std::string text = options.header ? options.header->fingerprint.get(kTimedCores) : "";
   const int cores = std::atoi(text.c_str());
   const auto crowded =
-      std::count_if(measurements.begin(), measurements.end(), [cores](const Measurement& one) {
-        const auto* timed = std::get_if<Counted>(&one.outcome);
-        return timed != nullptr && timed->timing && one.variant.threads > cores;
+      std::count_if(measurements.begin(), measurements.end(), [cores](const Measurement& measurement) {
+        const auto* timed = std::get_if<Counted>(&measurement.outcome);
+        return timed != nullptr && timed->timing && measurement.variant.threads > cores;
       });
   if (cores == 0 || crowded == 0) return "";
   return fmt::format("{} had more threads than the {} that it could use",

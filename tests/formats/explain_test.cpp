@@ -20,11 +20,11 @@ class ExplainFormats : public ConsumerTest {
     all.total = 100;
     all.has_calls = true;
     for (const std::string& text : hostile_texts()) {
-      ExplainedFunction& one = all.functions.emplace_back();
-      one.code = {text, text, true};
-      one.self = 2;
-      one.inclusive = 7;
-      one.callers = {{{text, text, true}, 5, 1}, {{"plain", "unit", true}, std::nan(""), 0.5}};
+      ExplainedFunction& function = all.functions.emplace_back();
+      function.code = {text, text, true};
+      function.self = 2;
+      function.inclusive = 7;
+      function.callers = {{{text, text, true}, 5, 1}, {{"plain", "unit", true}, std::nan(""), 0.5}};
     }
     return all;
   }

@@ -48,7 +48,7 @@ class PlotFormats : public ConsumerTest {
  protected:
   std::string results_file(const std::vector<Measurement>& measurements) const {
     std::string text = to_line(to_json(make_results_header({}, {}))) + "\n";
-    for (const Measurement& one : measurements) text += to_line(to_json(one)) + "\n";
+    for (const Measurement& measurement : measurements) text += to_line(to_json(measurement)) + "\n";
     text += end_line(measurements.size()) + "\n";
     return write("results.jsonl", text);
   }
@@ -80,19 +80,19 @@ class PlotFormats : public ConsumerTest {
 
 Measurement measurement(const std::string& label, const std::string& parameter,
                         const std::string& value, Backend backend, double ir) {
-  Measurement one;
-  one.variant.label = label;
-  one.variant.params = {{parameter, value}};
-  one.variant.backend = backend;
-  one.variant.key = label + "/" + parameter + "=" + value + "/" + to_string(backend);
+  Measurement measurement;
+  measurement.variant.label = label;
+  measurement.variant.params = {{parameter, value}};
+  measurement.variant.backend = backend;
+  measurement.variant.key = label + "/" + parameter + "=" + value + "/" + to_string(backend);
   Counted counted;
   counted.metrics = {{"instructions", ir}, {"peak_bytes", ir * 7}};
   counted.first_block_instructions = counted.second_block_instructions = ir;
   counted.timing.emplace();
   counted.timing->values[kWall] = {ir / 10, ir / 10, ir / 9};
   add_times(counted.metrics, *counted.timing);
-  one.outcome = counted;
-  return one;
+  measurement.outcome = counted;
+  return measurement;
 }
 
 // As in the picture; XML parsers replace characters that are not text in the same way.
@@ -135,14 +135,14 @@ TEST_F(PlotFormats, IncompleteExperimentsAreNotDrawnAsComplete) {
   ExperimentRecord record = record_of(measurement("a", "n", "4", Backend::kEager, 100),
                                       ExperimentSetting{3, {}, "2.13.0", "a CPU"});
   record.experiments = 2;
-  const std::string one = to_line(to_json(record)) + "\n";
-  const std::string file = write("experiments.jsonl", one);
+  const std::string name = to_line(to_json(record)) + "\n";
+  const std::string file = write("experiments.jsonl", name);
   CommandResult refused = plot({file});
   EXPECT_EQ(refused.exit_code, 2);
   EXPECT_HAS(refused.errors, "incomplete: 1 of 2 experiments");
   EXPECT_FALSE(drawn({file, "--allow-incomplete"}).empty());
   record.variant.key += "/other";
-  write("experiments.jsonl", one + to_line(to_json(record)) + "\n");
+  write("experiments.jsonl", name + to_line(to_json(record)) + "\n");
   EXPECT_FALSE(drawn({file}).empty());
 }
 

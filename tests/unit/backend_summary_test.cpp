@@ -70,9 +70,9 @@ TEST(BackendSummary, AWrongResultIsNotASpeedup) {
 // A slightly lower median by chance is not worth the preparation.
 TEST(BackendSummary, WithoutASignificantDifferenceThePlainestIsFastest) {
   auto of = [](const std::string& backend, std::vector<double> wall) {
-    Measurement one = timed("a/" + backend + "/forward/t1/cpu", 1);
-    std::get<Counted>(one.outcome).timing->values[kWall] = std::move(wall);
-    return one;
+    Measurement measurement = timed("a/" + backend + "/forward/t1/cpu", 1);
+    std::get<Counted>(measurement.outcome).timing->values[kWall] = std::move(wall);
+    return measurement;
   };
   Measurement eager = of("eager", {8, 9, 10, 11, 12});
   Measurement script = of("torchscript", {4, 5, 6, 7, 8});
@@ -84,9 +84,9 @@ TEST(BackendSummary, WithoutASignificantDifferenceThePlainestIsFastest) {
 }
 
 TEST(BackendSummary, MemoryIsComparedWithEager) {
-  auto with = [](Measurement one, const char* metric, double bytes) {
-    std::get<Counted>(one.outcome).metrics[metric] = bytes;
-    return one;
+  auto with = [](Measurement measurement, const char* metric, double bytes) {
+    std::get<Counted>(measurement.outcome).metrics[metric] = bytes;
+    return measurement;
   };
   std::vector<Measurement> some{with(timed("a/eager/forward/t1/cpu", 8), "peak_bytes", 800),
                                 with(timed("a/frozen/forward/t1/cpu", 4), "peak_bytes", 100),

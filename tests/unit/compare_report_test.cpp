@@ -30,17 +30,17 @@ std::string in_csv(const Comparison& comparison) {
 }
 
 TEST(CompareReport, PassesItsOptionsOn) {
-  Comparison one = compared({counted("a", 100)}, {counted("a", 100)});
+  Comparison comparison = compared({counted("a", 100)}, {counted("a", 100)});
   CompareReportOptions options;
   options.table.show_same = true;
-  EXPECT_EQ(compare_report(ReportFormat::kTable, one, options), compare_table(one, options.table));
-  EXPECT_NE(compare_report(ReportFormat::kTable, one, options), compare_table(one));
+  EXPECT_EQ(compare_report(ReportFormat::kTable, comparison, options), compare_table(comparison, options.table));
+  EXPECT_NE(compare_report(ReportFormat::kTable, comparison, options), compare_table(comparison));
 }
 
 TEST(CompareJson, AbsentValuesAreNull) {
-  Comparison one = compared({counted("a", {{"instructions", 0}, {"allocs", 2}})},
+  Comparison comparison = compared({counted("a", {{"instructions", 0}, {"allocs", 2}})},
                             {counted("a", {{"instructions", 3}})});
-  EXPECT_GOLDEN("compare/absent_values.json", json::parse(in_json(one))["rows"].dump(2) + "\n");
+  EXPECT_GOLDEN("compare/absent_values.json", json::parse(in_json(comparison))["rows"].dump(2) + "\n");
 }
 
 TEST(CompareJson, SummaryOfNothing) {
@@ -57,11 +57,11 @@ TEST(CompareJson, SaysWhichSideWasTimedOnABusyMachine) {
   timed.steady = true;
   timed.timing = Timing{{{"wall", {1, 2, 3, 4}}}, 100, {}, 0.5};
   add_times(timed.metrics, *timed.timing);
-  Measurement one = counted("a", 100);
-  one.outcome = timed;
-  const ResultSet busy = after({one});
-  std::get<Counted>(one.outcome).timing->others = 0;
-  const json document = json::parse(in_json(compare(before({one}), busy).value()));
+  Measurement measurement = counted("a", 100);
+  measurement.outcome = timed;
+  const ResultSet busy = after({measurement});
+  std::get<Counted>(measurement.outcome).timing->others = 0;
+  const json document = json::parse(in_json(compare(before({measurement}), busy).value()));
   EXPECT_EQ(document["problems"].dump(),
             "[\"" + busy.name +
                 ": busy machine: during 1 of 1 timings other processes used up to "

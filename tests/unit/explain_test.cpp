@@ -68,7 +68,7 @@ TEST(Explain, SortsByInclusiveCostOnRequest) {
 
 TEST(Explain, CallersOfChosenFunctionsAreAllThere) {
   const Explanation chosen =
-      select_callers(explanation(), [](const std::string& one) { return one == "malloc"; });
+      select_callers(explanation(), [](const std::string& name) { return name == "malloc"; });
   EXPECT_GOLDEN("explain/all_callers_of_a_function.txt", table(chosen, 80));
 }
 

@@ -39,7 +39,7 @@ TEST(FollowedCalls, ArePerIteration) {
   ASSERT_EQ(functions[4].cost.callers.size(), 1U);
   EXPECT_EQ(functions[4].cost.callers[0].code.function, "Module._call_impl");
   double sum = 0;
-  for (const FollowedFunction& one : functions) sum += one.self;
+  for (const FollowedFunction& function : functions) sum += function.self;
   EXPECT_NEAR(sum, *statement.cost.ir, 1e-9);
 }
 

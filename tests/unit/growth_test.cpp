@@ -15,8 +15,8 @@ class Growth : public HistoryTest {
                                                   std::optional<Place> since = {}) const {
     const auto steps = value_of(unaccepted_growth(open(SqlAccess::kRead), {}, since, accepted));
     std::vector<std::pair<std::string, int>> found;
-    for (const RecordedStep& one : steps) {
-      found.emplace_back(one.series.key, static_cast<int>(one.commit.position));
+    for (const RecordedStep& step : steps) {
+      found.emplace_back(step.series.key, static_cast<int>(step.commit.position));
     }
     return found;
   }

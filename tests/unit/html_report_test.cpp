@@ -131,9 +131,9 @@ TEST(HtmlReportOfFiles, HasTheChangesThatCompareShows) {
   std::map<std::string, std::pair<double, std::size_t>> found;
   for (const ReportSeries& series : data->series) {
     if (series.metric != kInstructions || !series.is_exact) continue;
-    for (const ReportChange& one : series.changes) {
-      found[series.key] = {one.after - one.before,
-                           one.attribution ? one.attribution->parts.size() : 0};
+    for (const ReportChange& change : series.changes) {
+      found[series.key] = {change.after - change.before,
+                           change.attribution ? change.attribution->parts.size() : 0};
     }
   }
   EXPECT_EQ(found, expected);
@@ -146,7 +146,7 @@ TEST(HtmlReportOfFiles, HasAllThatDidNotSucceed) {
   auto data = report_of_files({set}, {}, {});
   ASSERT_TRUE(data) << to_string(data.error());
   std::map<std::string, std::string> found;
-  for (const ReportOutcome& one : data->outcomes) found[one.key] = one.state + ": " + one.reason;
+  for (const ReportOutcome& outcome : data->outcomes) found[outcome.key] = outcome.state + ": " + outcome.reason;
   EXPECT_EQ(found, (std::map<std::string, std::string>{{"b", "failed: crashed: ended by a signal"},
                                                        {"c", "skipped: needs CUDA"},
                                                        {"d", "FAIL: another value"}}));
@@ -160,7 +160,7 @@ TEST(HtmlReportOfFiles, DoNotJoinWhatWasMeasuredDifferently) {
   now.results.header.fingerprint.entries[2].second = "g++ 13";
   auto data = report_of_files({old, now}, {}, {});
   ASSERT_TRUE(data);
-  for (const ReportSeries& one : data->series) EXPECT_TRUE(one.changes.empty());
+  for (const ReportSeries& series : data->series) EXPECT_TRUE(series.changes.empty());
   auto joined = report_of_files({old, now}, {"compiler"}, {});
   ASSERT_TRUE(joined);
   EXPECT_EQ(joined->series.size() * 2, data->series.size());

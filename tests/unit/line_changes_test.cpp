@@ -16,9 +16,9 @@ LineCost line(const std::string& file, int number, std::int64_t self, const std:
 // "file:before>after cost>cost", in order.
 std::vector<std::string> shown(const LineChanges& changes) {
   std::vector<std::string> out;
-  for (const LineChange& one : changes.lines) {
-    out.push_back(fmt::format("{}:{}>{} {}>{}", one.file, one.before.line, one.after.line,
-                              one.before.self, one.after.self));
+  for (const LineChange& change : changes.lines) {
+    out.push_back(fmt::format("{}:{}>{} {}>{}", change.file, change.before.line, change.after.line,
+                              change.before.self, change.after.self));
   }
   return out;
 }
@@ -48,7 +48,7 @@ TEST(LineChanges, AreNoneOfEqualCosts) {
   // The same costs of an iteration, in blocks of other lengths.
   LineCosts twice = kBefore;
   twice.iterations *= 2;
-  for (LineCost& one : twice.lines) one.self *= 2;
+  for (LineCost& line : twice.lines) line.self *= 2;
   EXPECT_TRUE(compare_lines(kBefore, twice, 0).lines.empty());
 }
 
@@ -76,7 +76,7 @@ TEST(LineChanges, AreShownAsADiffWithCosts) {
   EXPECT_GOLDEN("lines/diff_with_costs.txt", lines_text(changes, 0));
   for (const std::size_t width : {60U, 80U}) {
     std::istringstream lines(lines_text(changes, width));
-    for (std::string one; std::getline(lines, one);) EXPECT_LE(one.size(), 72U) << one;
+    for (std::string name; std::getline(lines, name);) EXPECT_LE(name.size(), 72U) << name;
   }
 }
 

@@ -19,10 +19,10 @@ using Params = std::vector<std::pair<std::string, std::string>>;
 
 Measurement made(const std::string& label, Params params, Backend backend,
                  std::map<std::string, double> metrics) {
-  Measurement one;
-  one.variant.label = label;
-  one.variant.params = std::move(params);
-  one.variant.backend = backend;
+  Measurement measurement;
+  measurement.variant.label = label;
+  measurement.variant.params = std::move(params);
+  measurement.variant.backend = backend;
   Counted counted;
   if (metrics.contains("wall")) {
     counted.timing.emplace();
@@ -30,8 +30,8 @@ Measurement made(const std::string& label, Params params, Backend backend,
     counted.timing->values[kWall] = {metrics["wall"] * 9, metrics["wall"], 0};
   }
   counted.metrics = std::move(metrics);
-  one.outcome = std::move(counted);
-  return one;
+  measurement.outcome = std::move(counted);
+  return measurement;
 }
 
 Measurement timed(const std::string& label, Backend backend, double wall) {
@@ -195,10 +195,10 @@ TEST(PlotMemory, IsAPointForEachOfABackend) {
 }
 
 Measurement repeated(const std::string& label, Backend backend, std::vector<double> walls) {
-  Measurement one =
+  Measurement measurement =
       made(label, {{"n", "4"}}, backend, {{"wall", median(walls)}, {"peak_bytes", 8}});
-  std::get<Counted>(one.outcome).timing->values[kWall] = std::move(walls);
-  return one;
+  std::get<Counted>(measurement.outcome).timing->values[kWall] = std::move(walls);
+  return measurement;
 }
 
 TEST(PlotSpread, IsTheMiddleHalfOfTheRepetitions) {

@@ -301,8 +301,8 @@ TEST(ReportTable, ShowsKeysOnRequest) {
   for (int width = 1; width < 120; ++width) {
     options.width = width;
     const std::string narrow = report(ReportFormat::kTable, few, options);
-    for (const Measurement& one : few) {
-      EXPECT_HAS(narrow, "\n" + one.variant.key + (width < 80 ? "\n" : " ")) << width << "\n";
+    for (const Measurement& measurement : few) {
+      EXPECT_HAS(narrow, "\n" + measurement.variant.key + (width < 80 ? "\n" : " ")) << width << "\n";
     }
   }
 }
