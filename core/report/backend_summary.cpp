@@ -29,7 +29,9 @@ std::optional<double> find_median(const std::vector<double>& values) {
 
 const Measurement* eager_among(const std::vector<const Measurement*>& alternatives) {
   for (const Measurement* measurement : alternatives) {
-    if (measurement->variant.backend == Backend::kEager && find_working_timing(*measurement) != nullptr) return measurement;
+    if (measurement->variant.backend == Backend::kEager &&
+        find_working_timing(*measurement) != nullptr)
+      return measurement;
   }
   return nullptr;
 }
@@ -54,8 +56,8 @@ void add_benchmark(const std::vector<const Measurement*>& alternatives,
     if (eager == nullptr) continue;
     if (auto faster = times_better(wall_median(*eager), wall_median(*measurement)))
       known.speedups.push_back(*faster);
-    auto less =
-        times_better(find_working_peak(*eager).value_or(0), find_working_peak(*measurement).value_or(0));
+    auto less = times_better(find_working_peak(*eager).value_or(0),
+                             find_working_peak(*measurement).value_or(0));
     if (less) known.memory_ratios.push_back(*less);
   }
 }
@@ -99,7 +101,8 @@ std::optional<double> times_better(double of_eager, double of_this) {
 const Measurement* find_fastest(const std::vector<const Measurement*>& alternatives) {
   std::vector<const Measurement*> working;
   for (const Measurement* measurement : alternatives) {
-    if (measurement != nullptr && find_working_timing(*measurement) != nullptr) working.push_back(measurement);
+    if (measurement != nullptr && find_working_timing(*measurement) != nullptr)
+      working.push_back(measurement);
   }
   if (working.size() < 2) return nullptr;
   const Measurement* min = *std::min_element(

@@ -48,10 +48,11 @@ std::optional<DocumentTable> backend_table(const std::vector<Measurement>& measu
     }
   }
   for (const BackendSummary& summary : summaries) {
-    DocumentRow row{.cells = {{format_column_name(summary.language, summary.backend, Autograd::kForward)},
-                              works_cell(summary),
-                              count_cell(summary.fastest),
-                              ratio_cell(summary, summary.speedup)}};
+    DocumentRow row{
+        .cells = {{format_column_name(summary.language, summary.backend, Autograd::kForward)},
+                  works_cell(summary),
+                  count_cell(summary.fastest),
+                  ratio_cell(summary, summary.speedup)}};
     if (has_memory) row.cells.push_back(ratio_cell(summary, summary.memory_saved));
     if (has_starts) {
       row.cells.push_back(nanoseconds_cell(summary.first_result));

@@ -232,8 +232,8 @@ std::vector<CallLine> call_lines(const Attribution& attribution, std::size_t wid
   for (const CallChange& call : attribution.calls) {
     const double change = rounded(call.change, decimals);
     if (change == 0) continue;
-    lines.push_back(
-        {signed_text(change, decimals), call_text(call, name_of(call.caller), name_of(call.callee))});
+    lines.push_back({signed_text(change, decimals),
+                     call_text(call, name_of(call.caller), name_of(call.callee))});
   }
   return lines;
 }

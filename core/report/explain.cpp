@@ -113,8 +113,8 @@ Explanation explain_followed(const std::string& key, const Counted& counted,
   explanation.where = "place";
   explanation.rest = "in following the calls, not in the count";
   for (const FollowedFunction& function : functions) {
-    explanation.functions.push_back(
-        {function.code, function.self, function.calls, function.cost.ir, function.cost.is_recursive, function.cost.callers});
+    explanation.functions.push_back({function.code, function.self, function.calls, function.cost.ir,
+                                     function.cost.is_recursive, function.cost.callers});
   }
   sort_by_self(explanation.functions);
   return explanation;

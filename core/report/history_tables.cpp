@@ -94,12 +94,13 @@ DocumentTable series_table(const std::vector<SeriesSummary>& series) {
                                   right("value", "value"), left("commit", "at commit"),
                                   spare("date", "of"), spare("branch", "branch"), hidden("class")}};
   for (const SeriesSummary& summary : series) {
-    table.rows.push_back({.cells = {text_cell(summary.series.key), text_cell(summary.series.metric),
-                                    count_cell(summary.measured),
-                                    summary.series.is_exact ? count_cell(summary.steps) : DocumentCell{},
-                                    value_cell(summary.series.metric, summary.value), commit_cell(summary.last),
-                                    date_cell(summary.last), text_cell(summary.series.branch),
-                                    id_cell(summary.series.class_id)}});
+    table.rows.push_back(
+        {.cells = {text_cell(summary.series.key), text_cell(summary.series.metric),
+                   count_cell(summary.measured),
+                   summary.series.is_exact ? count_cell(summary.steps) : DocumentCell{},
+                   value_cell(summary.series.metric, summary.value), commit_cell(summary.last),
+                   date_cell(summary.last), text_cell(summary.series.branch),
+                   id_cell(summary.series.class_id)}});
   }
   return table;
 }
@@ -159,8 +160,10 @@ std::vector<std::string> break_lines(const std::vector<SeriesBreak>& breaks) {
     lines.push_back(
         fmt::format("{}, at {} ({}): measured differently from here, so {} other series begin{}:",
                     printable(series_break.branch), short_hash(series_break.commit.hash),
-                    format_date(series_break.commit.authored), series_break.series, series_break.series == 1 ? "s" : ""));
-    for (const std::string& line : list_differences(series_break.differences, FieldClass::kMustMatch)) {
+                    format_date(series_break.commit.authored), series_break.series,
+                    series_break.series == 1 ? "s" : ""));
+    for (const std::string& line :
+         list_differences(series_break.differences, FieldClass::kMustMatch)) {
       lines.push_back("  " + line);
     }
   }

@@ -89,13 +89,14 @@ class FilesReportBuilder {
       TRY_ASSIGN(auto trees, align_trees(series));
       const Acceptance* acceptance =
           find_accepted(accepted_, series.key, series.metric, before, value.value);
-      series.changes.push_back({.column = column(),
-                                .before = before,
-                                .after = value.value,
-                                .p = {},
-                                .attribution = std::move(attribution),
-                                .accepted = acceptance == nullptr ? std::nullopt : std::optional(*acceptance),
-                                .trees = std::move(trees)});
+      series.changes.push_back(
+          {.column = column(),
+           .before = before,
+           .after = value.value,
+           .p = {},
+           .attribution = std::move(attribution),
+           .accepted = acceptance == nullptr ? std::nullopt : std::optional(*acceptance),
+           .trees = std::move(trees)});
     }
     if (!series.is_exact || !is_same) series.values.push_back({column(), value.value});
     return {};

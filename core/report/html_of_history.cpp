@@ -24,7 +24,8 @@ class HistoryReportBuilder {
   Expected<ReportData> build() {
     add_columns();
     TRY(add_steps());
-    for_each_sampled(database_, choice_, [this](const SampledSeries& sampled) { add_samples(sampled); });
+    for_each_sampled(database_, choice_,
+                     [this](const SampledSeries& sampled) { add_samples(sampled); });
     for (const RecordedOutcome& outcome : read_outcomes(database_, choice_)) {
       data_.outcomes.push_back({outcome.outcome, find_column(outcome.branch, outcome.commit)});
     }
@@ -86,8 +87,9 @@ class HistoryReportBuilder {
   Expected<void> add_breaks() {
     return read_breaks(database_, choice_).map([this](const std::vector<SeriesBreak>& breaks) {
       for (const SeriesBreak& series_break : breaks) {
-        data_.breaks.push_back({find_column(series_break.branch, series_break.commit), series_break.series,
-                                list_differences(series_break.differences, FieldClass::kMustMatch)});
+        data_.breaks.push_back(
+            {find_column(series_break.branch, series_break.commit), series_break.series,
+             list_differences(series_break.differences, FieldClass::kMustMatch)});
       }
     });
   }

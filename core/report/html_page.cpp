@@ -34,8 +34,10 @@ struct Facet {
 std::string on(const char* axis, const Variant& variant) { return find_axis_value(axis, variant); }
 
 const Facet kFacets[] = {
-    {"suite", [](const Variant& variant) { return variant.label.substr(0, variant.label.find('/')); }},
-    {"language", [](const Variant& variant) { return std::string(facts_of(variant.language).name); }},
+    {"suite",
+     [](const Variant& variant) { return variant.label.substr(0, variant.label.find('/')); }},
+    {"language",
+     [](const Variant& variant) { return std::string(facts_of(variant.language).name); }},
     {"backend", [](const Variant& variant) { return on("backend", variant); }},
     {"test", [](const Variant& variant) { return on("test", variant); }},
     {"dtype", [](const Variant& variant) { return on("dtype", variant); }},
@@ -106,8 +108,9 @@ class Writer {
     for (const ReportColumn& column : data_.columns) {
       Json sets = Json::array();
       for (const auto& set : column.measured) sets.push_back(number_of(set));
-      list.push_back({branches_.number_of(column.branch), printable(column.id), printable(column.name),
-                      column.time, printable(column.subject), std::move(sets)});
+      list.push_back({branches_.number_of(column.branch), printable(column.id),
+                      printable(column.name), column.time, printable(column.subject),
+                      std::move(sets)});
     }
     return list;
   }
@@ -170,7 +173,8 @@ class Writer {
   }
 
   std::size_t accepted_number(const Acceptance& acceptance) {
-    accepted_.push_back({printable(acceptance.who), printable(acceptance.why), printable(acceptance.commit)});
+    accepted_.push_back(
+        {printable(acceptance.who), printable(acceptance.why), printable(acceptance.commit)});
     return accepted_.size() - 1;
   }
 
@@ -206,8 +210,9 @@ class Writer {
   Json metrics() const {
     Json list = Json::array();
     for (const std::string& name : metrics_.all()) {
-      const auto* known = std::find_if(std::begin(kMetrics), std::end(kMetrics),
-                                       [&name](const Metric& metric) { return metric.name == name; });
+      const auto* known =
+          std::find_if(std::begin(kMetrics), std::end(kMetrics),
+                       [&name](const Metric& metric) { return metric.name == name; });
       const bool is_known = known != std::end(kMetrics);
       list.push_back({printable(name), is_known ? known->heading : printable(name),
                       is_known ? to_string(known->unit) : "",

@@ -25,8 +25,9 @@ constexpr Part kParts[] = {
 #pragma GCC diagnostic pop
 
 std::string_view part(std::string_view name) {
-  const auto* it = std::find_if(std::begin(kParts), std::end(kParts),
-                                   [name](const Part& part_of_page) { return part_of_page.name == name; });
+  const auto* it =
+      std::find_if(std::begin(kParts), std::end(kParts),
+                   [name](const Part& part_of_page) { return part_of_page.name == name; });
   if (it == std::end(kParts)) throw std::logic_error("no such part: " + std::string(name));
   return it->text;
 }

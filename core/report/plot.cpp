@@ -37,8 +37,9 @@ std::vector<Cluster> collect_clusters(const std::vector<Measurement>& measuremen
     if (measurement.variant.backend == Backend::kEager) cluster.eager = &measurement;
     cluster.timed[measurement.variant.backend] = &measurement;
   }
-  std::erase_if(all,
-                [](const Cluster& cluster) { return cluster.eager == nullptr || cluster.timed.size() < 2; });
+  std::erase_if(all, [](const Cluster& cluster) {
+    return cluster.eager == nullptr || cluster.timed.size() < 2;
+  });
   std::sort(all.begin(), all.end(), [](const Cluster& left, const Cluster& right) {
     return precedes(left.eager->variant, right.eager->variant);
   });
@@ -159,7 +160,8 @@ Chart memory_chart(const std::vector<Measurement>& measurements) {
   std::vector<double> memories;
   std::vector<double> walls;
   for (const Measurement* measurement : drawn) {
-    const ChartPoint point{*find_working_peak(*measurement), *find_wall(*measurement), find_spread(*measurement, kWall),
+    const ChartPoint point{*find_working_peak(*measurement), *find_wall(*measurement),
+                           find_spread(*measurement, kWall),
                            names.name_benchmark(measurement->variant)};
     memories.push_back(point.x);
     add_ends(walls, point.y, point.spread);

@@ -119,10 +119,11 @@ Layout lay_out(const Chart& chart) {
 
 // The properties that all series have in common, and the meaning of whiskers.
 std::string quoted_subtitle(const Chart& chart) {
-  const bool has_any = std::any_of(chart.series.begin(), chart.series.end(), [](const auto& series) {
-    return std::any_of(series.points.begin(), series.points.end(),
-                       [](const ChartPoint& point) { return point.spread.has_value(); });
-  });
+  const bool has_any =
+      std::any_of(chart.series.begin(), chart.series.end(), [](const auto& series) {
+        return std::any_of(series.points.begin(), series.points.end(),
+                           [](const ChartPoint& point) { return point.spread.has_value(); });
+      });
   if (!has_any) return quoted(chart.subtitle);
   const std::string whiskers = chart.kind == ChartKind::kSpeedup
                                    ? "whiskers: 95% interval"

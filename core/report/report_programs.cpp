@@ -259,7 +259,8 @@ std::string report_junit(const std::vector<Measurement>& measurements,
   if (options.header) {
     suite.timestamp = options.header->started.substr(0, options.header->started.find('Z'));
     suite.properties = options.header->fingerprint.entries;
-    std::erase_if(suite.properties, [](const auto& property) { return is_library_field(property.first); });
+    std::erase_if(suite.properties,
+                  [](const auto& property) { return is_library_field(property.first); });
   }
   double seconds = 0;
   for (const Measurement& measurement : measurements) {

@@ -17,8 +17,8 @@ constexpr std::size_t kMaxUnsteady = 20;
 std::string cores_note(const std::vector<Measurement>& measurements, const ReportOptions& options) {
   const std::string text = options.header ? options.header->fingerprint.get(kTimedCores) : "";
   const int cores = std::atoi(text.c_str());
-  const auto crowded =
-      std::count_if(measurements.begin(), measurements.end(), [cores](const Measurement& measurement) {
+  const auto crowded = std::count_if(
+      measurements.begin(), measurements.end(), [cores](const Measurement& measurement) {
         const auto* timed = std::get_if<Counted>(&measurement.outcome);
         return timed != nullptr && timed->timing && measurement.variant.threads > cores;
       });

@@ -48,7 +48,8 @@ class PlotFormats : public ConsumerTest {
  protected:
   std::string results_file(const std::vector<Measurement>& measurements) const {
     std::string text = to_line(to_json(make_results_header({}, {}))) + "\n";
-    for (const Measurement& measurement : measurements) text += to_line(to_json(measurement)) + "\n";
+    for (const Measurement& measurement : measurements)
+      text += to_line(to_json(measurement)) + "\n";
     text += end_line(measurements.size()) + "\n";
     return write("results.jsonl", text);
   }

@@ -33,14 +33,16 @@ TEST(CompareReport, PassesItsOptionsOn) {
   Comparison comparison = compared({counted("a", 100)}, {counted("a", 100)});
   CompareReportOptions options;
   options.table.show_same = true;
-  EXPECT_EQ(compare_report(ReportFormat::kTable, comparison, options), compare_table(comparison, options.table));
+  EXPECT_EQ(compare_report(ReportFormat::kTable, comparison, options),
+            compare_table(comparison, options.table));
   EXPECT_NE(compare_report(ReportFormat::kTable, comparison, options), compare_table(comparison));
 }
 
 TEST(CompareJson, AbsentValuesAreNull) {
   Comparison comparison = compared({counted("a", {{"instructions", 0}, {"allocs", 2}})},
-                            {counted("a", {{"instructions", 3}})});
-  EXPECT_GOLDEN("compare/absent_values.json", json::parse(in_json(comparison))["rows"].dump(2) + "\n");
+                                   {counted("a", {{"instructions", 3}})});
+  EXPECT_GOLDEN("compare/absent_values.json",
+                json::parse(in_json(comparison))["rows"].dump(2) + "\n");
 }
 
 TEST(CompareJson, SummaryOfNothing) {

@@ -146,7 +146,8 @@ TEST(HtmlReportOfFiles, HasAllThatDidNotSucceed) {
   auto data = report_of_files({set}, {}, {});
   ASSERT_TRUE(data) << to_string(data.error());
   std::map<std::string, std::string> found;
-  for (const ReportOutcome& outcome : data->outcomes) found[outcome.key] = outcome.state + ": " + outcome.reason;
+  for (const ReportOutcome& outcome : data->outcomes)
+    found[outcome.key] = outcome.state + ": " + outcome.reason;
   EXPECT_EQ(found, (std::map<std::string, std::string>{{"b", "failed: crashed: ended by a signal"},
                                                        {"c", "skipped: needs CUDA"},
                                                        {"d", "FAIL: another value"}}));

@@ -302,7 +302,8 @@ TEST(ReportTable, ShowsKeysOnRequest) {
     options.width = width;
     const std::string narrow = report(ReportFormat::kTable, few, options);
     for (const Measurement& measurement : few) {
-      EXPECT_HAS(narrow, "\n" + measurement.variant.key + (width < 80 ? "\n" : " ")) << width << "\n";
+      EXPECT_HAS(narrow, "\n" + measurement.variant.key + (width < 80 ? "\n" : " "))
+          << width << "\n";
     }
   }
 }
