@@ -1,5 +1,5 @@
-// An AOTInductor package, made by the Python that the LibTorch under test belongs to, as a backend
-// beside the others; and the messages if there is none, or if LibTorch is too old for it.
+// An AOTInductor package, made by the Python of the LibTorch under test, as a backend; and the messages
+// if it is missing or LibTorch is too old for it.
 #include "tests/e2e/tested_program.h"
 #include "tests/labels.h"
 
@@ -69,7 +69,7 @@ TEST_F(Backends, APackageIsTimedAndVerified) {
   EXPECT_GT(scaled.at("metrics").at("wall").get<double>(), 0);
   EXPECT_EQ(scaled.at("verification").at("code"), "PASS");
   EXPECT_GT(scaled.at("metrics").at("ready").get<double>(), 0);
-  // It computes the same as one benchmark, but not as the other.
+  // The package computes the result of one benchmark, not of the other.
   EXPECT_EQ(records.at("another" + kPackage).at("verification").at("code"), "FAIL");
   const auto& missing = records.at("missing" + kPackage);
   EXPECT_EQ(missing.at("failure").at("kind"), "definition_error");

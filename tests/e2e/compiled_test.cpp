@@ -1,5 +1,4 @@
-// Experiments on what torch.compile() makes of Python, in the interpreter that the LibTorch was
-// installed for.
+// Experiments on snippets in Python that torch.compile() compiles.
 #include "tests/e2e/tested_program.h"
 
 namespace instr::e2e::compiled_test {
@@ -77,7 +76,7 @@ TEST_F(Compiled, ReportsWhatItCouldNotCompile) {
   EXPECT_FALSE(eager.contains("counters"));
 }
 
-// The second start finds what the first one compiled.
+// The second start uses the code that the first one compiled.
 TEST_F(Compiled, IsCompiledColdAndWarm) {
   const std::string dumps = (folder_.path() / "dumps").string();
   const Records records = experiment({"--backend=inductor", "--filter=sleeps", "--collect-counters",

@@ -7,7 +7,7 @@ namespace {
 
 const RunsUnder kAddressSanitizer("address", "Errors.*");
 
-TEST(Errors, CompilerErrorsComeBackAtTheTomlLineAndCostOnlyTheirVariant) {
+TEST(Errors, CompilerErrorsAreAtTheTomlLineAndAffectNoOtherVariant) {
   TemporaryFolder folder;
   std::string file = fixture("broken_code.toml").string();
   auto result = run({"--definitions=" + file, "--output=" + (folder.path() / "r.jsonl").string()});
@@ -33,7 +33,7 @@ TEST(Errors, CompilerErrorsComeBackAtTheTomlLineAndCostOnlyTheirVariant) {
   has("broken/argument nobody declares/eager/forward/t1/cpu", file + ":28:");
 }
 
-TEST(Errors, MistakesOfAUserExitWithTwoAndTheirPlace) {
+TEST(Errors, MistakesOfUsersHaveAPlaceAndStatusTwo) {
   TemporaryFolder folder;
   folder.write("bad.toml", "schema = 1\n[[benchmark]]\nlabel = 7\nstmt = \"1;\"\n");
   for (const auto& [word, message] : std::map<std::string, std::string>{

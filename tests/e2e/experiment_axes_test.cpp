@@ -1,4 +1,4 @@
-// The axes of experiments, each alone in a process, and the ways to run them one by one.
+// The axes of experiments, and the ways to run experiments one by one.
 
 #include <signal.h>
 
@@ -16,7 +16,7 @@ const RunsUnder kNewestLibtorch("newest", "ExperimentAxes.Amp*");
 
 using ExperimentAxes = ExperimentFixture;
 
-// What is under autocast says so itself: in each run but that of the reference, in float64.
+// Snippets print whether they are under autocast: in each run but that of the reference, in float64.
 TEST_F(ExperimentAxes, AmpIsAutocastAroundAllButBackward) {
   write(file("d.toml"), R"toml(schema = 1
 [[benchmark]]
@@ -73,8 +73,8 @@ label = "it's"
 stmt = "auto x = torch::rand({4});"
 )toml";
 
-// As a scheduler would: each in a shell, several at a time.
-TEST_F(ExperimentAxes, PrintedCommandsRunOneEachAndTheWholeTakesThemIn) {
+// Runs them as a scheduler would: each in a shell, several at a time.
+TEST_F(ExperimentAxes, PrintedCommandsRunOneExperimentEachForALaterRunOfAll) {
   write(file("d.toml"), kTwo);
   const std::string folder = "--output-dir=" + file("out");
   const auto all = words({"--backend=torchscript", "--threads=1", folder, "--verbose"});
@@ -123,8 +123,8 @@ TEST_F(ExperimentAxes, PrintedCommandsRunOneEachAndTheWholeTakesThemIn) {
   EXPECT_TRUE(stray_processes().empty());
 }
 
-// Killed at once, with no time to say goodbye to its workers.
-TEST_F(ExperimentAxes, AKillOrCtrlCLosesOnlyWhatWasRunning) {
+// The program is killed, and cannot stop its workers.
+TEST_F(ExperimentAxes, AKillOrCtrlCLosesOnlyTheRunningExperiment) {
   write(file("d.toml"), R"toml(schema = 1
 global_setup = "#include <fcntl.h>\n#include <unistd.h>"
 [[benchmark]]

@@ -1,4 +1,4 @@
-// `instr_bench experiment` on definitions in a folder of its own, and what it writes.
+// `instr_bench experiment` on definitions in a temporary folder, and the results.
 #pragma once
 
 #include "tests/e2e/tested_program.h"
@@ -15,14 +15,14 @@ class ExperimentFixture : public ::testing::Test {
     return more;
   }
 
-  // For r.jsonl.
+  // Runs experiments with the results file r.jsonl.
   std::vector<std::string> with(std::vector<std::string> more) const {
     more.insert(more.begin(),
                 {"--output=" + file("r.jsonl"), "--backend=eager,torchscript,frozen"});
     return words(std::move(more));
   }
 
-  // Of a results file, by key.
+  // Reads the lines of a results file, by key.
   Records records(const std::string& name = "r.jsonl") const {
     Records records;
     for (const std::string& line : split_lines(text_of(file(name)))) {

@@ -1,5 +1,5 @@
-// Edge cases of files and standard output: truncated, full, another user's, a device, a pipe.
-// Nothing is measured here: the results are recorded ones.
+// Edge cases of files and standard output: truncated, full, another user's, a device, a pipe. The
+// results are recorded, so nothing is measured here.
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/stat.h>
@@ -9,7 +9,7 @@
 namespace instr::e2e::files_test {
 namespace {
 
-// Written by a run that finished, with its functions.
+// Results of a finished run, with functions.
 fs::path recorded(const std::string& name) { return testing::fixture("formats/" + name); }
 
 class Files : public ::testing::Test {
@@ -25,7 +25,7 @@ class Files : public ::testing::Test {
 
   fs::path file(const std::string& name) const { return folder_.path() / name; }
 
-  // A line of a shell in that folder, with the program as $P.
+  // Runs a line of a shell in that folder, with the program as $P.
   CommandResult shell(const std::string& line) const {
     SpawnOptions options;
     options.argv = {"bash", "-c", line};
@@ -41,7 +41,7 @@ class Files : public ::testing::Test {
     return nlohmann::json::parse(split_lines(text_of(file("before.jsonl"))).at(1)).at("key");
   }
 
-  // Without the last `lines` lines.
+  // Removes the last lines.
   void cut(const std::string& name, const std::string& to, int lines) const {
     std::string text = text_of(file(name));
     for (int i = 0; i < lines; ++i) text.resize(text.rfind('\n', text.size() - 2) + 1);
@@ -101,7 +101,7 @@ TEST_F(Files, IncompleteResultsAreRefusedUnlessAllowed) {
   EXPECT_HAS(compared.output, "incomplete");
   EXPECT_EQ(status("$P explain " + key + " cut.jsonl --allow-incomplete"), 0);
   EXPECT_EQ(status("$P baseline show cut.jsonl --allow-incomplete"), 0);
-  // Output derived from it does not pass for complete either.
+  // Output derived from incomplete results is incomplete, too.
   EXPECT_EQ(status("$P merge cut.jsonl --output=merged.jsonl --allow-incomplete"), 0);
   EXPECT_EQ(status("$P compare merged.jsonl after.jsonl"), 2);
   EXPECT_EQ(status("$P baseline show cut.jsonl --format=jsonl --allow-incomplete >shown.jsonl"), 0);
@@ -110,7 +110,7 @@ TEST_F(Files, IncompleteResultsAreRefusedUnlessAllowed) {
   EXPECT_EQ(status("$P compare before.jsonl shown.jsonl --allow-failed"), 0);
 }
 
-TEST_F(Files, OneShardIsNotTheBaseOfAWholeRun) {
+TEST_F(Files, AShardIsNotTheBaseOfAWholeRun) {
   std::string text = text_of(file("before.jsonl"));
   text.insert(text.find("\"fingerprint\""), "\"shard\":[1,3],");
   write(file("shard.jsonl"), text);
@@ -119,13 +119,13 @@ TEST_F(Files, OneShardIsNotTheBaseOfAWholeRun) {
   EXPECT_HAS(refused.errors, "shard.jsonl is only shard 1/3");
   EXPECT_EQ(status("$P compare shard.jsonl shard.jsonl --allow-failed"), 0);
   EXPECT_EQ(status("$P compare shard.jsonl before.jsonl --allow-failed --allow-incomplete"), 0);
-  // Nor is a merge of only some shards complete.
+  // A merge of only some shards is incomplete.
   EXPECT_EQ(status("$P merge shard.jsonl --output=merged.jsonl --allow-missing"), 0);
   EXPECT_EQ(status("$P compare merged.jsonl before.jsonl"), 2);
 }
 
-// Before anything is measured, and without touching existing files.
-TEST_F(Files, OutputGoesNowhereElse) {
+// Refused before anything is measured; existing files stay.
+TEST_F(Files, OutputThatCannotBeWrittenIsRefused) {
   fs::create_symlink("bench.toml", file("link.jsonl"));
   ASSERT_EQ(::mkfifo(file("pipe").c_str(), 0600), 0);
   fs::create_directory(file("folder"));
@@ -190,7 +190,7 @@ TEST_F(Files, InputMayComeFromAPipe) {
   EXPECT_EQ(status("$P compare /dev/stdin before.jsonl <before.jsonl --allow-failed"), 0);
 }
 
-TEST_F(Files, ReadingAPipeThatNobodyWritesToCanBeInterrupted) {
+TEST_F(Files, ReadingAPipeWithoutAWriterCanBeInterrupted) {
   ASSERT_EQ(::mkfifo(file("pipe").c_str(), 0600), 0);
   const std::string pipe = file("pipe").string();
   for (const std::vector<std::string>& arguments :
@@ -201,7 +201,7 @@ TEST_F(Files, ReadingAPipeThatNobodyWritesToCanBeInterrupted) {
     for (int signal : {SIGINT, SIGTERM}) {
       auto program = Process::spawn(command(arguments));
       ASSERT_TRUE(program);
-      // Opening waits for the program to read, which then gets neither data nor an end.
+      // Opening waits until the program reads, which then gets neither data nor the end.
       const Fd writer(::open(pipe.c_str(), O_WRONLY | O_CLOEXEC));
       ::kill(program->pid(), signal);
       EXPECT_EQ(to_exit_code(program->wait()), 130) << arguments[0];

@@ -1,4 +1,4 @@
-// Differential flame graphs of a change that is planted in a library.
+// Differential flame graphs of a change planted in a library.
 #include "core/results/call_trees_file.h"
 #include "tests/e2e/quick_library.h"
 #include "tests/e2e/tested_program.h"
@@ -17,7 +17,7 @@ class Flames : public QuickLibraryTest {
             "stmt = \"auto result = quick::squares(numbers);\"\n");
   }
 
-  // What a page shows.
+  // The data of a page.
   nlohmann::json data_of(const fs::path& page) {
     const std::string text = text_of(page);
     const std::string mark = "id=\"data\"";

@@ -1,4 +1,4 @@
-// A history of a real repository: each commit measured and recorded, one of them afterwards.
+// The history of a real repository whose commits are measured and recorded.
 #include <fcntl.h>
 #include <sys/ioctl.h>
 
@@ -12,22 +12,16 @@
 namespace instr::e2e::history_test {
 namespace {
 
-class HistoryOfALibrary : public QuickLibraryTest {
+class HistoryOfALibrary : public QuickRepositoryTest {
  protected:
   void SetUp() override {
-    git({"init", "--quiet", "--initial-branch=main"});
-    commit("the library");
-    write(file("quick.cpp"), std::string(kSource) + "// said more clearly\n");
+    QuickRepositoryTest::SetUp();
+    write(file("quick.cpp"), std::string(kSource) + "// more clearly\n");
     commit("a comment");
-    write_slower_code();
-    commit("fewer lines");
+    commit_slower_code();
   }
 
   void git(std::vector<std::string> words) { e2e::git(folder_.path(), std::move(words)); }
-  void commit(const std::string& subject) {
-    git({"add", "quick.h", "quick.cpp", "quick.toml"});
-    git({"commit", "--quiet", "-m", subject});
-  }
 
   std::vector<nlohmann::json> steps() {
     auto shown = run({"history", "steps", "--format=jsonl"});
@@ -53,7 +47,7 @@ TEST_F(HistoryOfALibrary, HasOneStepAtTheCommitThatMadeItSlower) {
   ASSERT_FALSE(found.empty());
   EXPECT_EQ(found[0].at("subject"), "fewer lines");
 
-  // What comes later says more about where.
+  // A commit measured later narrows the step down.
   git({"checkout", "--quiet", "main~1"});
   auto between = run({"--definitions=quick.toml", "--record", "--branch=main"});
   ASSERT_EQ(between.exit_code, 0) << between.errors;
@@ -84,7 +78,7 @@ TEST_F(HistoryOfALibrary, IsFilledByBisection) {
     commit(line);
   }
   const std::vector<std::string> words{"history", "backfill", "main~4..main", "--bisect", "--",
-                                       // Leads to what is checked out, and means each commit's own.
+                                       // A path to the checked-out file means the file of each commit.
                                        "--definitions=" + file("quick.toml").string(),
                                        "--filter=squares"};
   auto filled = run(words);
@@ -124,7 +118,7 @@ TEST_F(HistoryOfALibrary, AFailureIsReportedByEachCall) {
              "0 commits measured, 1 there already, 0 could not be; in 1 of them benchmarks failed");
 }
 
-TEST_F(HistoryOfALibrary, ResultsSayTheirCommit) {
+TEST_F(HistoryOfALibrary, ResultsHaveTheirCommit) {
   const auto measured = [this](const std::string& output) {
     auto counted = run({"--definitions=quick.toml", "--filter=scaled", "--output=" + output});
     EXPECT_EQ(counted.exit_code, 0) << counted.errors;
@@ -154,7 +148,7 @@ TEST_F(HistoryOfALibrary, ResultsSayTheirCommit) {
   EXPECT_EQ(trusted.exit_code, 0) << trusted.errors;
   EXPECT_FALSE(has(trusted.errors, hash.substr(0, 12))) << trusted.errors;
 
-  // A branch that was rewritten: a clone of it does not have the commit any more.
+  // After the branch is rewritten, a clone no longer has the commit.
   git({"checkout", "--quiet", "main"});
   git({"commit", "--quiet", "--amend", "-m", "fewer lines, said better"});
   git({"clone", "--quiet", "--no-local", folder_.path().string(), file("clone").string()});
@@ -164,8 +158,8 @@ TEST_F(HistoryOfALibrary, ResultsSayTheirCommit) {
   EXPECT_HAS(rewritten.errors, "--commit");
 }
 
-// The definitions' commit says nothing of a source that is not in it.
-TEST_F(HistoryOfALibrary, ResultsOfOtherSourcesClaimNoCommit) {
+// A source that is not in the commit of the definitions may differ from it.
+TEST_F(HistoryOfALibrary, ResultsOfOtherSourcesHaveNoCommit) {
   const TemporaryFolder elsewhere;
   write_quick_library(elsewhere.path());
   write(file("quick.toml"), replaced(text_of(file("quick.toml")), "\"quick.cpp\"",
@@ -188,7 +182,7 @@ TEST_F(HistoryOfALibrary, AcceptedStepsPassTheCheck) {
         {"accept", key, "--reason=twice is better", "--base=" + before, "--results=" + after});
   };
   ASSERT_EQ(accept("pointwise/add/n=4/eager/forward/t1/cpu").exit_code, 0);
-  EXPECT_EQ(compared().exit_code, 3);  // of the other one nothing was said
+  EXPECT_EQ(compared().exit_code, 3);  // the other one is not accepted
   ASSERT_EQ(accept("pointwise/add/n=64/eager/forward/t1/cpu").exit_code, 0);
   const auto passes = compared();
   EXPECT_EQ(passes.exit_code, 0) << passes.output;
@@ -197,7 +191,7 @@ TEST_F(HistoryOfALibrary, AcceptedStepsPassTheCheck) {
   EXPECT_EQ(accept("matmul/mm/eager/forward/t1/cpu").exit_code, 2);  // it did not change
 }
 
-TEST_F(HistoryOfALibrary, RecordsNothingOfWhatIsNotCommitted) {
+TEST_F(HistoryOfALibrary, RecordsNothingWithUncommittedChanges) {
   write(file("quick.cpp"), kSource);
   auto refused = run({"--definitions=quick.toml", "--record"});
   EXPECT_EQ(refused.exit_code, 2);
@@ -215,8 +209,8 @@ std::string times_of(const std::vector<std::string>& keys) {
   return text + "\n" + end_line(keys.size()) + "\n";
 }
 
-// What is shown does not fit into the pipe, and nobody reads it.
-TEST_F(HistoryOfALibrary, IsAddedToWhileSomeonePagesThroughIt) {
+// The output does not fit into the pipe, and is not read.
+TEST_F(HistoryOfALibrary, CanBeAddedToDuringPaging) {
   std::vector<std::string> keys;
   for (int i = 0; i < 2000; ++i) keys.push_back("key " + std::to_string(i));
   write(file("many.jsonl"), times_of(keys));

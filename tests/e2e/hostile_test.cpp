@@ -1,4 +1,4 @@
-// Snippets that throw, crash, hang, fork: each its own named failure, all others unharmed.
+// Snippets that throw, crash, hang, fork: each is a failure of its own, and affects no other snippet.
 #include "tests/e2e/tested_program.h"
 #include "tests/labels.h"
 
@@ -83,7 +83,7 @@ TEST_F(Hostile, OthersAreUnharmed) {
   expect_fifty("good last");
 }
 
-// At the place in the file, with the part of the benchmark that ran there.
+// The message has the place in the file and the part of the benchmark.
 TEST_F(Hostile, FailuresAreAtTheirTextInTheToml) {
   const std::string file = fixture("hostile.toml").string();
   const auto begins = [&file](const std::string& label, const std::string& words,
@@ -126,7 +126,7 @@ TEST_F(Hostile, SnippetOutputIsNotTakenForAReply) {
   EXPECT_EQ(failure("constructor writes to all descriptors"), "crashed");
 }
 
-TEST_F(Hostile, RelativePathsLeadNowhereNearTheCache) {
+TEST_F(Hostile, RelativePathsDoNotLeadIntoTheCache) {
   expect_fifty("leaves files");
   EXPECT_EQ(left_in_cache("left_here"), std::vector<fs::path>{});
 }

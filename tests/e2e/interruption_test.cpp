@@ -1,5 +1,5 @@
-// Ctrl-C, killed workers, two runs at once: nothing finished is lost, nothing is left behind; and
-// access to the terminal.
+// Ctrl-C, killed workers, two runs at once: finished results are kept, and no process is left. Access
+// to the terminal.
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -14,7 +14,7 @@ const RunsUnder kThreadSanitizer("thread", "Interruption.*");
 
 using namespace std::chrono_literals;
 
-// Waits until the results file has that many lines; false if the program ended first.
+// Waits until the results file has that many lines. Returns false if the program ended first.
 bool wait_for_lines(Process& program, const fs::path& file, std::size_t lines) {
   while (split_lines(text_of(file)).size() < lines) {
     if (program.wait_for(50ms)) return false;
@@ -53,7 +53,7 @@ TEST(Interruption, CtrlCKeepsFinishedResultsAndLeavesNoProcess) {
     EXPECT_EQ(record.at("metrics").at("instructions"), n);
   }
   EXPECT_TRUE(stray_processes().empty());
-  // Finished results are there, and do not pass for complete.
+  // Finished results are kept, and marked as incomplete.
   EXPECT_EQ(run({"compare", results.string(), results.string()}).exit_code, 2);
   EXPECT_EQ(run({"compare", results.string(), results.string(), "--allow-incomplete"}).exit_code,
             0);
@@ -101,7 +101,7 @@ stmt = 'asm volatile(".rept {n}\n nop\n .endr");'
   EXPECT_TRUE(stray_processes().empty());
 }
 
-// On a terminal of its own, into which `typed` is typed, and with a timeout.
+// Runs the program with a timeout on a new terminal, into which `typed` is typed.
 int run_on_terminal(std::vector<std::string> arguments, const std::string& typed) {
   Fd ours(posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC));
   if (!ours || grantpt(ours.get()) != 0 || unlockpt(ours.get()) != 0) return -1;
@@ -113,7 +113,7 @@ int run_on_terminal(std::vector<std::string> arguments, const std::string& typed
   pid_t child = fork();
   if (child == 0) {
     setsid();
-    dup2(open(name.c_str(), O_RDWR), 0);  // now the session's
+    dup2(open(name.c_str(), O_RDWR), 0);  // the terminal of the session
     alarm(60);
     execv(words[0], words.data());
     _exit(127);

@@ -1,4 +1,4 @@
-// Counts compared with an independent truth: snippets whose counts are known by construction.
+// Snippets whose counts are known by construction.
 #include <algorithm>
 #include <cmath>
 #include <fstream>
@@ -52,7 +52,7 @@ class KnownFigures : public ::testing::Test {
   static inline Records records_;
 };
 
-TEST_F(KnownFigures, ExitsWithZeroAndCountsAll) {
+TEST_F(KnownFigures, ExitsWithZeroAndCountsEveryBenchmark) {
   EXPECT_EQ(result_.exit_code, 0) << result_.errors;
   EXPECT_EQ(records_.size(), 20u);
   for (const auto& [key, record] : records_) {
@@ -82,7 +82,7 @@ TEST_F(KnownFigures, WorkGrowsLinearly) {
   double one = metric("known/linear/n=100/eager/forward/t1/cpu", "instructions");
   double two = metric("known/linear/n=200/eager/forward/t1/cpu", "instructions");
   double three = metric("known/linear/n=300/eager/forward/t1/cpu", "instructions");
-  EXPECT_GE(two - one, 100);  // a nop and at least nothing else for each turn
+  EXPECT_GE(two - one, 100);  // a nop for each iteration
   EXPECT_EQ(two - one, three - two);
 }
 
@@ -105,7 +105,7 @@ TEST_F(KnownFigures, ABackendAloneCountsTheSame) {
   EXPECT_EQ(counted[0].at("metrics").at("instructions").get<double>(), metric(key, "instructions"));
 }
 
-TEST(Doctor, FindsAllInOrderAndCountsTheCanary) {
+TEST(Doctor, FindsNoProblemAndCountsTheCanary) {
   auto result = run({"doctor", "--color=never"});
   EXPECT_EQ(result.exit_code, 0) << result.output;
   for (const char* name : {"Valgrind", "LibTorch", "compiler", "worker", "zygote", "canary"}) {
@@ -170,7 +170,7 @@ PART even(long n) { return 1 + (hidden(n) == 0 ? leaf(1) : odd(n - 1)); }
 stmt = "long volatile sum = fib(9) + even(20); (void)sum;"
 )";
 
-// callgrind_annotate's inclusive costs, but for recursions and lines of inlined code.
+// The inclusive costs of callgrind_annotate, without recursions and lines of inlined code.
 std::multimap<std::string, double> annotated(const fs::path& profile) {
   SpawnOptions annotate;
   annotate.argv = {"callgrind_annotate", "--inclusive=yes", "--show=Ir", "--threshold=100",
@@ -192,7 +192,7 @@ std::multimap<std::string, double> annotated(const fs::path& profile) {
 
 class InclusiveCosts : public ::testing::Test {
  protected:
-  // Of a benchmark, those that were compared.
+  // The functions of a benchmark that were compared.
   static std::map<std::string, nlohmann::json> compare(const std::string& key,
                                                        const fs::path& definitions) {
     TemporaryFolder folder;
@@ -233,7 +233,7 @@ std::map<std::string, double> folded(const fs::path& file) {
 
 class FlameGraph : public ::testing::TestWithParam<const char*> {};
 
-// Measured otherwise: with merged paths, and instrumentation from the zygote's warm-up on.
+// The same with merged paths, and with instrumentation from the warm-up of the zygote on.
 TEST_P(FlameGraph, HasTheCountAndTheSelfCostsOfThePlainProfile) {
   TemporaryFolder folder;
   const fs::path graph = folder.path() / "graph.folded";
@@ -294,7 +294,7 @@ TEST_F(KnownFigures, FunctionsAddUpToTheCount) {
   }
 }
 
-// The calls that Callgrind saw, and those that the allocator itself counted.
+// Callgrind and the allocator count the same calls.
 TEST_F(KnownFigures, AllocationsEqualCallsOfTheAllocator) {
   auto functions = value_of(functions_beside());
   for (const auto& [key, record] : records_) {

@@ -1,4 +1,4 @@
-// What lines of source cost, of a library whose lines have known costs.
+// Costs of lines of source, in a library with known costs.
 #include "tests/e2e/quick_library.h"
 #include "tests/e2e/tested_program.h"
 
@@ -92,8 +92,8 @@ TEST_F(Lines, HaveTheirExactCosts) {
   EXPECT_LE(statement["inclusive"].get<double>(), plain["instructions"].get<double>());
 }
 
-// The compiled snippet is in the cache, and its lines are elsewhere by then.
-TEST_F(Lines, OfADefinitionAreWhereItIsNow) {
+// The lines of a compiled snippet in the cache have moved.
+TEST_F(Lines, OfADefinitionAreAtTheirNewPlace) {
   json_of({"explain", kKey, "--definitions=nops.toml", "--lines"});
   write(file("nops.toml"),
         replaced(kNopsDefinitions, "[[benchmark]]", "# Twice.\n\n[[benchmark]]"));
@@ -101,7 +101,7 @@ TEST_F(Lines, OfADefinitionAreWhereItIsNow) {
   EXPECT_EQ(line_of(moved["lines"], "nops.toml", 14)["text"], "both();");
 }
 
-TEST_F(Lines, ThatChangedAreShownBesideEachOther) {
+TEST_F(Lines, ThatChangedAreShownSideBySide) {
   auto before = run({"--definitions=nops.toml", "--lines", "--save=main"});
   ASSERT_EQ(before.exit_code, 0) << before.errors;
   write(file("nops.cpp"), replaced(replaced(kNops, "void both", "// Calls it twice.\nvoid both"),
@@ -126,7 +126,7 @@ TEST_F(Lines, ThatChangedAreShownBesideEachOther) {
   auto kept = run({"explain", kKey, "main", "--lines"});
   EXPECT_HAS(kept.output, "nops.cpp:3") << kept.errors;
 
-  // Of results without lines.
+  // Results without lines.
   auto plain = run({"--definitions=nops.toml", "--output=plain.jsonl"});
   ASSERT_EQ(plain.exit_code, 0) << plain.errors;
   auto without = run({"compare", "plain.jsonl", "b.jsonl", "--lines"});

@@ -40,8 +40,8 @@ TEST_F(MergeCheck, MeasuresTheBaseOnceAndAppliesItsLimits) {
   EXPECT_EQ(same.exit_code, 0) << same.output << same.errors;
 }
 
-// Each of these names the checked-out file, and means the base's at the base.
-TEST_F(MergeCheck, MeasuresTheBaseWhereverAPathLeads) {
+// Paths to the checked-out file mean the base's file at the base.
+TEST_F(MergeCheck, MeasuresTheFilesOfTheBase) {
   git(folder_.path(), {"checkout", "--quiet", "-b", "slower"});
   commit_slower_code();
   const TemporaryFolder elsewhere;
@@ -94,7 +94,7 @@ TEST_F(MergeCheck, HasTheSubmodulesOfEachCommit) {
   EXPECT_HAS(checked.output, "fast");
 }
 
-TEST_F(MergeCheck, RefusesWhatIsNoCommitOrCannotBeBuilt) {
+TEST_F(MergeCheck, RefusesUnknownCommitsAndFailingBuilds) {
   for (const char* head : {"--head=-x", "--head=--output=x", "--head=gone"}) {
     auto refused = merge_check({head, "main"});
     EXPECT_EQ(refused.exit_code, 2);

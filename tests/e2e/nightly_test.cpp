@@ -1,4 +1,4 @@
-// `instr_bench nightly`: a branch measured again and again.
+// `instr_bench nightly` on three nights.
 #include "tests/e2e/quick_library.h"
 #include "tests/e2e/tested_program.h"
 

@@ -367,7 +367,7 @@ TEST_F(Python, IsExplainedByItsFunctions) {
   const double rounding = 1e-6;  // of sums of costs per iteration
   EXPECT_NEAR(value("the snippet", "inclusive"), sum, rounding);
   EXPECT_NEAR(value("all_of_them", "inclusive"), sum - value("the snippet", "self"), rounding);
-  // Following a call costs more than making it without, but not much.
+  // Following calls costs more, but not much.
   const double count = explanation.at("instructions");
   EXPECT_GT(sum, count);
   EXPECT_LT(sum, 1.5 * count);

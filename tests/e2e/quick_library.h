@@ -50,14 +50,14 @@ inline void write_quick_library(const fs::path& folder) {
   write(folder / "quick.toml", kDefinitions);
 }
 
-// As a user in that folder.
+// Runs the program in that folder.
 inline CommandResult run_in(const fs::path& folder, std::vector<std::string> arguments) {
   SpawnOptions options = command(std::move(arguments));
   options.working_directory = folder;
   return value_of(run_command(options));
 }
 
-// Tests in a folder that has the library, as its user.
+// Tests in a folder that has the library.
 class QuickLibraryTest : public ::testing::Test {
  protected:
   QuickLibraryTest() { write_quick_library(folder_.path()); }

@@ -22,7 +22,7 @@ class Scripts : public QuickRepositoryTest {
   }
 };
 
-// tools/merge-comment in a job of GitHub, with a `curl` that keeps what it is given.
+// tools/merge-comment in a job of GitHub, with a `curl` that keeps its input.
 class Comments : public Scripts {
  protected:
   void SetUp() override {
@@ -91,7 +91,7 @@ TEST_F(Comments, OfANightAreIssues) {
   EXPECT_HAS(arguments(), "https://api/repos/team/project/issues\n");
 }
 
-TEST_F(Scripts, TheHookRefusesTheCommitsThatTheCheckRefuses) {
+TEST_F(Scripts, TheHookRefusesCommitsThatFailTheCheck) {
   git(folder_.path(), {"init", "--quiet", "--bare", "origin.git"});
   git(folder_.path(), {"remote", "add", "origin", "origin.git"});
   git(folder_.path(), {"push", "--quiet", "origin", "main"});

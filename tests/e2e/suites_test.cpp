@@ -1,4 +1,4 @@
-// What the suites of models rest on: packages of Python, many modules, {training}.
+// The features that suites of models use: packages of Python, many modules, {training}.
 #include "tests/e2e/tested_program.h"
 #include "tests/labels.h"
 
@@ -7,8 +7,8 @@ namespace {
 
 const RunsUnder kNewestLibtorch("newest", "SuitesOfModels.*");
 
-// A module that is evaluated without gradients and trained with them, in a process that has its
-// package already. Its package is one that each interpreter with a torch has.
+// A module that is evaluated without gradients and trained with them. Each interpreter with a torch has
+// its package.
 const char* const kModels = R"toml(schema = 1
 py_global_setup = """
 import sys

@@ -1,4 +1,4 @@
-// Runs the built instr_bench from outside, like a user, and reads its output files.
+// Runs the built instr_bench, and reads its output files.
 #pragma once
 
 #include <stdlib.h>
@@ -23,20 +23,20 @@ using namespace testing;
 
 inline fs::path fixture(const std::string& name) { return testing::fixture("e2e/" + name); }
 
-// Of another build, if these tests were not built again for that.
+// The program of this build, or of the build that INSTR_TEST_PROGRAM names.
 inline std::string program_under_test() {
   const char* given = getenv("INSTR_TEST_PROGRAM");
   return given ? given : INSTR_BENCH_PROGRAM;
 }
 
-// One cache for all end-to-end tests, so that they do not recompile the worker; it also identifies
-// stray processes: every worker runs a program from it.
+// The cache of all end-to-end tests, so that they share a compiled worker. It identifies stray
+// processes: every worker runs a program from it.
 inline fs::path cache_folder() {
   if (const char* given = getenv("INSTR_TEST_CACHE")) return given;
   return fs::path(program_under_test()).parent_path() / "e2e-cache";
 }
 
-// Whether the LibTorch under test is the torch of an interpreter, which runs snippets in Python.
+// Returns whether the LibTorch under test belongs to an interpreter, which runs snippets in Python.
 inline bool has_python() {
   const char* libtorch = getenv("TORCH_DIR");
   return libtorch != nullptr && fs::path(libtorch).parent_path().filename() == "site-packages";
@@ -60,7 +60,7 @@ inline SpawnOptions command(std::vector<std::string> arguments) {
   return options;
 }
 
-// `variables`: more for its environment, "NAME=value".
+// `variables` ("NAME=value") are added to the environment.
 inline CommandResult run(std::vector<std::string> arguments,
                          const std::vector<std::string>& variables = {}) {
   auto options = command(std::move(arguments));
@@ -70,8 +70,8 @@ inline CommandResult run(std::vector<std::string> arguments,
 
 using Records = std::map<std::string, nlohmann::json>;
 
-// The measurements of a results file, by key; checks that the first line is the header and, for
-// complete results, that the last one is the end.
+// Reads the measurements of a results file, by key. Checks that the first line is the header and, for
+// complete results, that the last line is the end.
 inline Records read_results(const fs::path& file, bool is_complete = true) {
   std::ifstream stream(file);
   std::string line;
@@ -95,7 +95,7 @@ inline Records read_results(const fs::path& file, bool is_complete = true) {
   return records;
 }
 
-// Processes that run in a folder of `cache`, or a program from it: workers and whatever their
+// Lists processes that run in a folder of `cache`, or a program from it: workers, and processes that
 // snippets left behind.
 inline std::vector<std::string> running_in(const fs::path& cache) {
   std::vector<std::string> strays;
@@ -104,7 +104,7 @@ inline std::vector<std::string> running_in(const fs::path& cache) {
   for (const auto& entry : fs::directory_iterator("/proc", ignored)) {
     std::string cwd = fs::read_symlink(entry.path() / "cwd", ignored).string();
     std::ifstream maps(entry.path() / "maps");
-    std::ostringstream mapped;  // not by iterators: they throw if the process ends meanwhile
+    std::ostringstream mapped;  // iterators would throw if the process ends
     mapped << maps.rdbuf();
     bool is_ours =
         cwd.rfind(prefix, 0) == 0 || mapped.str().find(" " + prefix) != std::string::npos;
@@ -113,7 +113,7 @@ inline std::vector<std::string> running_in(const fs::path& cache) {
   return strays;
 }
 
-// The processes that remain after two minutes: the kernel takes a moment to remove killed ones.
+// Lists the processes that remain after two minutes: removing killed ones takes the kernel a moment.
 inline std::vector<std::string> stray_processes(const fs::path& cache = cache_folder()) {
   auto strays = running_in(cache);
   for (int i = 0; i < 12'000 && !strays.empty(); ++i) {
@@ -123,7 +123,7 @@ inline std::vector<std::string> stray_processes(const fs::path& cache = cache_fo
   return strays;
 }
 
-// The files of this name in the cache: hostile.toml's snippets leave "left_here" where they run.
+// Lists files of this name in the cache: the snippets of hostile.toml write "left_here".
 inline std::vector<fs::path> left_in_cache(const std::string& name) {
   std::vector<fs::path> left;
   for (const auto& entry : fs::recursive_directory_iterator(cache_folder())) {

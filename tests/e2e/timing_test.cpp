@@ -1,5 +1,5 @@
-// Wall times by the native worker: their composition, the failures of snippets that misbehave, and
-// that they coexist with counts. No test depends on a duration, except that of a sleep.
+// Wall times by the native worker: their composition, failures of snippets, and times beside counts. No
+// test depends on a duration, except that of a sleep.
 #include <thread>
 
 #include "tests/e2e/tested_program.h"
@@ -63,7 +63,7 @@ class Timing : public ::testing::Test {
   TemporaryFolder folder_;
 };
 
-TEST_F(Timing, IsOfTheLoopAloneAndAtLeastWhatItSleeps) {
+TEST_F(Timing, IsOfTheLoopAloneAndAtLeastTheSleep) {
   auto result = time({"--metrics=wall", "--output=" + file("r.jsonl")});
   EXPECT_EQ(result.exit_code, 0) << result.errors << result.output;
   auto records = read_results(file("r.jsonl"));
@@ -93,8 +93,7 @@ TEST_F(Timing, OtherProcessesThatKeepTheMachineBusyAreReported) {
   EXPECT_HAS(result.output, "busy machine: during 1 of 1 timings");
 }
 
-// Eager has nothing to prepare; a script is compiled before its first result, and more than once
-// after.
+// Eager compiles nothing; a script is compiled before its first result, and again after it.
 TEST_F(Timing, ReportsTheTimeToStart) {
   auto result = time({"--metrics=wall,first_result,ready", "--filter=sleeps", "--backend=all",
                       "--output=" + file("r.jsonl")});
@@ -114,8 +113,8 @@ TEST_F(Timing, ReportsTheTimeToStart) {
   EXPECT_HAS(result.output, "1 of 1");
 }
 
-// The kernel's own counter, as a processor's are read: a thread that the snippet starts counts,
-// too, and has a page or two of its own.
+// The kernel's counter, read as those of a processor. Threads that the snippet starts are counted, and
+// touch a page or two more.
 TEST_F(Timing, CountsEventsOfAllThreads) {
   write(file("pages.toml"), "schema = 1\n" + touching("pages", "touch_64_pages();") +
                                 touching("thread", "std::thread(touch_64_pages).join();"));
@@ -133,7 +132,7 @@ TEST_F(Timing, CountsEventsOfAllThreads) {
   EXPECT_LT(faults_of("thread"), 70);
 }
 
-TEST_F(Timing, WhatTheProcessorCannotCountIsAnErrorAtOnce) {
+TEST_F(Timing, EventsThatTheProcessorLacksAreAnError) {
   const auto result = time({"--metrics=hw", "--filter=sleeps"});
   if (result.exit_code == 0) GTEST_SKIP() << "there are hardware counters";
   EXPECT_EQ(result.exit_code, 2);
@@ -158,7 +157,7 @@ TEST_F(Timing, CoexistsWithCounts) {
   auto metrics = report.at("measurements").at(0).at("metrics");
   EXPECT_EQ(metrics.at("instructions"), 100);
   EXPECT_GT(metrics.at("wall").get<double>(), 0);
-  // A results file with both reads as one measurement, and is the same as itself when compared.
+  // A results file with both has one measurement per key, and equals itself.
   auto same = run({"compare", file("r.jsonl"), file("r.jsonl")});
   EXPECT_EQ(same.exit_code, 0) << same.errors << same.output;
   EXPECT_HAS(same.output, "1 same");
@@ -220,8 +219,8 @@ iterations = 2
   }
 }
 
-// The same failures as when counted, each on its own, and all others unharmed.
-TEST_F(Timing, HostileSnippetsAreDistinguished) {
+// The failures are those of counting, and affect no other snippet.
+TEST_F(Timing, FailuresOfHostileSnippetsAreDistinguished) {
   auto result = run({"--definitions=" + fixture("hostile.toml").string(), "--metrics=wall",
                      "--repetitions=2", "--min-time=0.001", "--output=" + file("r.jsonl")});
   EXPECT_EQ(result.exit_code, 1) << result.errors;

@@ -1,5 +1,5 @@
-// --verify: each code, by a real snippet on a real LibTorch; that a failure with one verdict does
-// not affect the others; and that counts are the same as without it.
+// --verify: each code, by a snippet on LibTorch. Failures do not affect other snippets, and counts are
+// the same as without --verify.
 
 #include "core/results/results_file.h"
 #include "tests/e2e/tested_program.h"
@@ -15,7 +15,7 @@ const std::string kBackward = "/torchscript/forward_backward/t1/cpu";
 
 class Verify : public ::testing::Test {
  protected:
-  // One run serves all tests.
+  // The results of a run that all tests share.
   static void SetUpTestSuite() {
     folder_ = new TemporaryFolder;
     result_ = new CommandResult(
@@ -57,8 +57,8 @@ TEST_F(Verify, CorrectResultsPass) {
   EXPECT_EQ(reason("pass: NaN in both" + kForward), "equal");
 }
 
-// A process can load code that does this only once.
-TEST_F(Verify, WhatRegistersOperatorsWhenItIsLoadedIsTimedAndCompared) {
+// A process can load such code only once.
+TEST_F(Verify, CodeThatRegistersOperatorsIsTimedAndCompared) {
   for (const std::string label :
        {"pass: registers an operator", "pass: registers a library beside a directive"}) {
     EXPECT_EQ(code(label + kForward), "PASS") << label << ": " << reason(label + kForward);
@@ -70,7 +70,7 @@ TEST_F(Verify, WhatRegistersOperatorsWhenItIsLoadedIsTimedAndCompared) {
   }
 }
 
-TEST_F(Verify, ADoublePrecisionReferenceDecidesWhereEagerItselfIsInexact) {
+TEST_F(Verify, ADoublePrecisionReferenceDecidesIfEagerIsInexact) {
   const std::string key = "pass: by the reference" + kForward;
   EXPECT_EQ(code(key), "PASS") << reason(key);
   EXPECT_EQ(reason(key).find("error against a float64 reference"), 0u) << reason(key);
@@ -100,7 +100,7 @@ TEST_F(Verify, ATracedModuleComputesTheSame) {
   }
 }
 
-TEST_F(Verify, AnotherResultFailsWithTheReason) {
+TEST_F(Verify, ADifferentResultFailsWithTheReason) {
   auto fails = [](const std::string& label, const std::string& why) {
     const std::string key = label + (label == "fail: gradient" ? kBackward : kForward);
     EXPECT_EQ(code(key), "FAIL") << key;
@@ -120,7 +120,7 @@ TEST_F(Verify, AnotherResultFailsWithTheReason) {
   EXPECT_EQ(code("fail: gradient" + kForward), "PASS");
 }
 
-TEST_F(Verify, UncomparedVariantsHaveACodeOfTheirOwn) {
+TEST_F(Verify, UncomparedVariantsHaveTheirOwnCode) {
   EXPECT_EQ(code("eager: throws" + kForward), "EAGER_FAILED");
   EXPECT_HAS(reason("eager: throws" + kForward), "cannot be multiplied");
   EXPECT_EQ(code("raised: by the script" + kForward), "EXCEPTION_RAISED");

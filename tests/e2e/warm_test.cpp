@@ -1,4 +1,4 @@
-// Workers that stay after a run: they count the same, and nothing but them is left behind.
+// Workers that stay after a run: they count the same, and no other process is left.
 #include <signal.h>
 
 #include <algorithm>
@@ -13,7 +13,7 @@ using namespace std::chrono_literals;
 
 class Warm : public ::testing::Test {
  protected:
-  // One test leaves its worker to the next: most of a test's time is the start of LibTorch.
+  // Tests leave their workers to the next test, since starting LibTorch takes most of the time.
   static void SetUpTestSuite() { run({"warm", "stop"}); }
   static void TearDownTestSuite() {
     EXPECT_EQ(run({"warm", "stop"}).exit_code, 0);
@@ -29,15 +29,15 @@ class Warm : public ::testing::Test {
     return read_results(results);
   }
 
-  // "process 1234  LibTorch 1.13.1, C++  ends in 10 min 00 s": what comes before the time.
+  // "process 1234  LibTorch 1.13.1, C++  ends in " without the time.
   static std::vector<std::string> there() {
     auto all = split_lines(run({"warm", "list"}).output);
     for (std::string& line : all) line.resize(line.rfind("  "));
     return all;
   }
 
-  // The processes of what has stayed: the root and its zygote. What an ended run has borrowed ends
-  // soon after it, when it finds that nobody listens.
+  // Lists the processes that stay: the root and its zygote. Zygotes that a run has borrowed end soon
+  // after it, once they notice that the connection is closed.
   static std::vector<std::string> kept() {
     for (int i = 0; i < 2400 && running_in(cache_folder()).size() > 2; ++i) {
       std::this_thread::sleep_for(50ms);
@@ -45,7 +45,7 @@ class Warm : public ::testing::Test {
     return running_in(cache_folder());
   }
 
-  // Ends a run of these definitions with that signal, once they have made the file "begun".
+  // Ends a run with that signal once the definitions have made the file "begun".
   void end_by(int signal, std::string text) {
     const fs::path definitions = folder_.path() / "d.toml", begun = folder_.path() / "begun";
     text.replace(text.find("BEGUN"), 5, begun.string());
@@ -72,7 +72,7 @@ stmt = "int x = 0; (void)x;"
 timeout = 60.0
 )";
 
-// While its unit is loaded: a host that does not listen meanwhile.
+// The host is loading a unit, and does not read its connection.
 const char* const kEndlessLoad = R"(schema = 1
 global_setup = """
 int begin() { std::ofstream("BEGUN").put('x'); for (volatile int i = 0;; i = i + 1) {} }
@@ -110,7 +110,7 @@ TEST_F(Warm, TheNextRunHasTheSameWorkerAndCountsTheSame) {
   }
 }
 
-TEST_F(Warm, ManyRunsAtOnceShareOne) {
+TEST_F(Warm, RunsAtOnceShareAWorker) {
   const auto options = command({"--warm", "--definitions=" + fixture("known.toml").string(),
                                 "--filter=nops", "--language=cpp", "--format=table"});
   std::vector<std::string> outputs(4);
@@ -119,7 +119,7 @@ TEST_F(Warm, ManyRunsAtOnceShareOne) {
     for (std::string& output : outputs) {
       runs.emplace_back([&output, &options] {
         output = run_command(options)->output;
-        output.resize(output.rfind("\n\n"));  // without how long it took
+        output.resize(output.rfind("\n\n"));  // without the time
       });
     }
   }
@@ -128,7 +128,7 @@ TEST_F(Warm, ManyRunsAtOnceShareOne) {
   EXPECT_EQ(there().size(), 1u);
 }
 
-TEST_F(Warm, OneThatHasLoadedSomethingElseIsReplaced) {
+TEST_F(Warm, AWorkerWithChangedFilesIsReplaced) {
   measured(with("--warm"));
   const auto before = there();
   ASSERT_EQ(before.size(), 1u);
@@ -143,7 +143,7 @@ TEST_F(Warm, OneThatHasLoadedSomethingElseIsReplaced) {
   EXPECT_EQ(errors_.find("no warm worker"), std::string::npos) << errors_;
 }
 
-TEST_F(Warm, OneThatWasKilledIsReplaced) {
+TEST_F(Warm, AKilledWorkerIsReplaced) {
   measured(with("--warm"));
   const std::string line = there().at(0);
   const pid_t pid = std::stoi(line.substr(line.find(' ')));
@@ -152,7 +152,7 @@ TEST_F(Warm, OneThatWasKilledIsReplaced) {
   EXPECT_NE(there().at(0), line);
 }
 
-TEST_F(Warm, AnEndedRunLeavesItAlone) {
+TEST_F(Warm, AnEndedRunLeavesTheWorker) {
   measured(with("--warm"));
   const auto before = kept();
   const auto worker = there();

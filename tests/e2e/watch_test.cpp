@@ -1,5 +1,4 @@
-// `watch`: saved definitions are counted again and shown with their previous figure, and errors do
-// not end it.
+// `watch`: saved definitions are counted again, and shown with the previous count. Errors do not end it.
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -24,7 +23,7 @@ class Watched {
     program_ = value_of(Process::spawn(options));
   }
 
-  // Whether these words appear on standard output, or standard error, while the program runs.
+  // Waits until these words appear on standard output or standard error.
   bool says(const std::string& words) { return comes(output_, words); }
   bool complains(const std::string& words) { return comes(errors_, words); }
 

@@ -1,5 +1,5 @@
-// A team's workflow before a merge: a baseline, a change that makes one function slower, a check
-// that fails and names it, a fix, a check that passes. On real code with the real program.
+// A team's workflow before a merge: a baseline, a change that makes a function slower, a check that
+// fails and names the function, a fix, a check that passes.
 #include "tests/e2e/quick_library.h"
 #include "tests/e2e/tested_program.h"
 #include "tests/labels.h"
@@ -55,7 +55,7 @@ TEST_F(Workflow, FailsForTheFunctionThatGotSlowerAndPassesOnceItIsFixed) {
   EXPECT_EQ(fixed.exit_code, 0) << fixed.output << fixed.errors;
   EXPECT_HAS(fixed.output, "2 same");
 
-  // The stored results say the same, on their own.
+  // The stored results give the same comparison.
   auto compared = run({"compare", "main", "slower.jsonl"});
   EXPECT_EQ(compared.exit_code, 3);
   EXPECT_EQ(compared.output, slower.output);
@@ -101,7 +101,7 @@ TEST_F(Workflow, ResultsMeasuredDifferentlyAreNotCompared) {
   have_baseline();
   std::string text = text_of(file(".instr_bench/baselines/main.jsonl"));
   const auto measured = nlohmann::json::parse(text.substr(0, text.find('\n')));
-  // The C library that the worker has loaded is this machine's.
+  // The worker has loaded the C library of this machine.
   SpawnOptions find;
   find.argv = {"g++", "-print-file-name=libc.so.6"};
   std::string libc = run_command(find)->output;
@@ -138,7 +138,7 @@ stmt = "for (long i = 0; i < length; ++i) sum = sum + i; ++length;"
   auto grown = run({"--definitions=quick.toml", "--filter=scaled|grows", "--output=a.jsonl",
                     "--metrics=instructions,cache"});
   ASSERT_EQ(grown.exit_code, 0) << grown.errors;
-  // The same code again, which never was steady, does not fail.
+  // A count that is unsteady on both sides does not fail.
   auto unsteady = run({"compare", "a.jsonl", "a.jsonl"});
   EXPECT_EQ(unsteady.exit_code, 0) << unsteady.output;
   EXPECT_HAS(unsteady.output, "not steady before (");
@@ -180,7 +180,7 @@ TEST_F(Workflow, ShardsMergedAreTheRunWithoutShards) {
   EXPECT_HAS(compared.output, "2 same");
 }
 
-TEST_F(Workflow, BisectSaysWhatGitUnderstands) {
+TEST_F(Workflow, BisectHasTheStatusesOfGit) {
   have_baseline();
   std::vector<std::string> step{"bisect", "--definitions=quick.toml", "--baseline=main",
                                 "--key=squares/eager/forward/t1/cpu"};
