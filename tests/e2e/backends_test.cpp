@@ -1,5 +1,5 @@
-// An AOTInductor package, made by the Python of the LibTorch under test, as a backend; and the messages
-// if it is missing or LibTorch is too old for it.
+// An AOTInductor package, made by the Python of the LibTorch under test, as a backend; and the
+// messages if it is missing or LibTorch is too old for it.
 #include "tests/e2e/tested_program.h"
 #include "tests/labels.h"
 

@@ -16,7 +16,8 @@ const RunsUnder kNewestLibtorch("newest", "ExperimentAxes.Amp*");
 
 using ExperimentAxes = ExperimentFixture;
 
-// Snippets print whether they are under autocast: in each run but that of the reference, in float64.
+// Snippets print whether they are under autocast: in each run but that of the reference, in
+// float64.
 TEST_F(ExperimentAxes, AmpIsAutocastAroundAllButBackward) {
   write(file("d.toml"), R"toml(schema = 1
 [[benchmark]]

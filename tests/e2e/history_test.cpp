@@ -77,10 +77,10 @@ TEST_F(HistoryOfALibrary, IsFilledByBisection) {
     write(file("quick.h"), std::string(kHeader) + line);
     commit(line);
   }
-  const std::vector<std::string> words{"history", "backfill", "main~4..main", "--bisect", "--",
-                                       // A path to the checked-out file means the file of each commit.
-                                       "--definitions=" + file("quick.toml").string(),
-                                       "--filter=squares"};
+  const std::vector<std::string> words{
+      "history", "backfill", "main~4..main", "--bisect", "--",
+      // A path to the checked-out file means the file of each commit.
+      "--definitions=" + file("quick.toml").string(), "--filter=squares"};
   auto filled = run(words);
   ASSERT_EQ(filled.exit_code, 0) << filled.errors;
   EXPECT_HAS(filled.errors, "4 commits measured, 0 there already, 0 could not be");

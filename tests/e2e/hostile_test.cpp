@@ -1,4 +1,5 @@
-// Snippets that throw, crash, hang, fork: each is a failure of its own, and affects no other snippet.
+// Snippets that throw, crash, hang, fork: each is a failure of its own, and affects no other
+// snippet.
 #include "tests/e2e/tested_program.h"
 #include "tests/labels.h"
 

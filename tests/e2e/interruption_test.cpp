@@ -1,5 +1,5 @@
-// Ctrl-C, killed workers, two runs at once: finished results are kept, and no process is left. Access
-// to the terminal.
+// Ctrl-C, killed workers, two runs at once: finished results are kept, and no process is left.
+// Access to the terminal.
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/wait.h>

@@ -7,8 +7,8 @@ namespace {
 
 const RunsUnder kNewestLibtorch("newest", "SuitesOfModels.*");
 
-// A module that is evaluated without gradients and trained with them. Each interpreter with a torch has
-// its package.
+// A module that is evaluated without gradients and trained with them. Each interpreter with a torch
+// has its package.
 const char* const kModels = R"toml(schema = 1
 py_global_setup = """
 import sys

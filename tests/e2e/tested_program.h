@@ -70,8 +70,8 @@ inline CommandResult run(std::vector<std::string> arguments,
 
 using Records = std::map<std::string, nlohmann::json>;
 
-// Reads the measurements of a results file, by key. Checks that the first line is the header and, for
-// complete results, that the last line is the end.
+// Reads the measurements of a results file, by key. Checks that the first line is the header and,
+// for complete results, that the last line is the end.
 inline Records read_results(const fs::path& file, bool is_complete = true) {
   std::ifstream stream(file);
   std::string line;
@@ -95,8 +95,8 @@ inline Records read_results(const fs::path& file, bool is_complete = true) {
   return records;
 }
 
-// Lists processes that run in a folder of `cache`, or a program from it: workers, and processes that
-// snippets left behind.
+// Lists processes that run in a folder of `cache`, or a program from it: workers, and processes
+// that snippets left behind.
 inline std::vector<std::string> running_in(const fs::path& cache) {
   std::vector<std::string> strays;
   std::error_code ignored;
@@ -113,7 +113,8 @@ inline std::vector<std::string> running_in(const fs::path& cache) {
   return strays;
 }
 
-// Lists the processes that remain after two minutes: removing killed ones takes the kernel a moment.
+// Lists the processes that remain after two minutes: removing killed ones takes the kernel a
+// moment.
 inline std::vector<std::string> stray_processes(const fs::path& cache = cache_folder()) {
   auto strays = running_in(cache);
   for (int i = 0; i < 12'000 && !strays.empty(); ++i) {

@@ -1,5 +1,5 @@
-// Wall times by the native worker: their composition, failures of snippets, and times beside counts. No
-// test depends on a duration, except that of a sleep.
+// Wall times by the native worker: their composition, failures of snippets, and times beside
+// counts. No test depends on a duration, except that of a sleep.
 #include <thread>
 
 #include "tests/e2e/tested_program.h"
@@ -113,8 +113,8 @@ TEST_F(Timing, ReportsTheTimeToStart) {
   EXPECT_HAS(result.output, "1 of 1");
 }
 
-// The kernel's counter, read as those of a processor. Threads that the snippet starts are counted, and
-// touch a page or two more.
+// The kernel's counter, read as those of a processor. Threads that the snippet starts are counted,
+// and touch a page or two more.
 TEST_F(Timing, CountsEventsOfAllThreads) {
   write(file("pages.toml"), "schema = 1\n" + touching("pages", "touch_64_pages();") +
                                 touching("thread", "std::thread(touch_64_pages).join();"));

@@ -1,5 +1,5 @@
-// --verify: each code, by a snippet on LibTorch. Failures do not affect other snippets, and counts are
-// the same as without --verify.
+// --verify: each code, by a snippet on LibTorch. Failures do not affect other snippets, and counts
+// are the same as without --verify.
 
 #include "core/results/results_file.h"
 #include "tests/e2e/tested_program.h"

@@ -36,8 +36,8 @@ class Warm : public ::testing::Test {
     return all;
   }
 
-  // Lists the processes that stay: the root and its zygote. Zygotes that a run has borrowed end soon
-  // after it, once they notice that the connection is closed.
+  // Lists the processes that stay: the root and its zygote. Zygotes that a run has borrowed end
+  // soon after it, once they notice that the connection is closed.
   static std::vector<std::string> kept() {
     for (int i = 0; i < 2400 && running_in(cache_folder()).size() > 2; ++i) {
       std::this_thread::sleep_for(50ms);

@@ -1,4 +1,5 @@
-// `watch`: saved definitions are counted again, and shown with the previous count. Errors do not end it.
+// `watch`: saved definitions are counted again, and shown with the previous count. Errors do not
+// end it.
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/wait.h>
