@@ -252,10 +252,7 @@ tl::expected<std::vector<Variant>, Errors> expand(const std::vector<Definition>&
                                                   const std::vector<Backend>& backends) {
   Errors errors = check_sizes(definitions, backends);
   if (!errors.empty()) return tl::unexpected<Errors>(std::move(errors));
-  std::uint64_t total = 0;
-  for (const Definition& definition : definitions) total += count_variants(definition, backends);
   std::vector<Variant> variants;
-  variants.reserve(total);
   for (const Definition& definition : definitions) add_definition(definition, backends, variants);
   errors = check_keys(variants);
   if (!errors.empty()) return tl::unexpected<Errors>(std::move(errors));

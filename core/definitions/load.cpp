@@ -6,11 +6,11 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <system_error>
 
 #include "core/base/measured_tree.h"
 #include "core/base/near_match.h"
 #include "core/base/trim.h"
-#include "core/definitions/definition_files.h"
 #include "core/definitions/read_benchmark.h"
 
 namespace instr {
@@ -44,6 +44,48 @@ struct File {
   bool is_incomplete = false;  // the file or an include is partly unread: setups may be unknown
   enum class Visit { kNot, kActive, kDone } visit = Visit::kNot;
 };
+
+bool is_hidden(const fs::path& path) { return path.filename().string().starts_with('.'); }
+
+void add_folder(const fs::path& folder, std::vector<fs::path>& files, Errors& errors) {
+  std::error_code error;
+  const std::size_t before = files.size();
+  fs::recursive_directory_iterator at(folder, error), end;
+  while (!error && at != end) {
+    if (is_hidden(at->path())) {
+      at.disable_recursion_pending();
+    } else if (at->path().extension() == ".toml" && !at->is_directory(error)) {
+      files.push_back(at->path());
+    }
+    at.increment(error);
+  }
+  if (error) {
+    errors.push_back({{folder.string(), 0, 0},
+                      "this folder cannot be read: " + error.message(),
+                      "check the permissions of it and of the folders in it"});
+  } else if (files.size() == before) {
+    errors.push_back({{folder.string(), 0, 0},
+                      "no definition file (*.toml) in this folder",
+                      "name a folder that has one, or a file"});
+  }
+  std::sort(files.begin() + static_cast<std::ptrdiff_t>(before), files.end());
+}
+
+// Lists the files, and all *.toml below the folders, sorted by path; skips names that begin with a
+// dot. Relative paths stay relative. Adds unreadable paths and folders without a definition file to
+// `errors`.
+std::vector<fs::path> find_definition_files(const std::vector<fs::path>& paths, Errors& errors) {
+  std::vector<fs::path> files;
+  for (const fs::path& path : paths) {
+    std::error_code ignored;  // anything else is read as a file, which gives the better message
+    if (fs::is_directory(path, ignored)) {
+      add_folder(path, files, errors);
+    } else {
+      files.push_back(path);
+    }
+  }
+  return files;
+}
 
 class Loader {
  public:

@@ -20,21 +20,7 @@ namespace {
 
 constexpr std::size_t kMaxRawMessage = 2000;  // characters
 
-// Reports the results of units, one call at a time.
-class Reporter {
- public:
-  explicit Reporter(const std::function<void(UnitResult)>& on_unit) : on_unit_(on_unit) {}
-
-  void report(UnitResult result) {
-    if (result.compiled.empty() && result.failed.empty()) return;
-    std::lock_guard guard(mutex_);
-    on_unit_(std::move(result));
-  }
-
- private:
-  const std::function<void(UnitResult)>& on_unit_;
-  std::mutex mutex_;
-};
+using Report = std::function<void(UnitResult)>;
 
 void add_compiled(UnitResult& result, const UnitFunction& function, const fs::path& unit) {
   for (const auto& variant : function.variants) {
@@ -61,8 +47,8 @@ void add_failed(UnitResult& result, const UnitFunction& function,
 // Compiles units until each of their functions is compiled or found to be at fault.
 class UnitJob {
  public:
-  UnitJob(UnitCompiler& compiler, const BuildContext& context, Reporter& reporter)
-      : compiler_(compiler), context_(context), reporter_(reporter) {}
+  UnitJob(UnitCompiler& compiler, const BuildContext& context, const Report& report)
+      : compiler_(compiler), context_(context), report_(report) {}
 
   Expected<void> run(std::vector<UnitFunction> functions) {
     while (!functions.empty()) {
@@ -72,7 +58,7 @@ class UnitJob {
       if (unit.object) {
         UnitResult result;
         for (const auto& function : functions) add_compiled(result, function, *unit.object);
-        reporter_.report(std::move(result));
+        report_(std::move(result));
         return {};
       }
       std::size_t before = functions.size();
@@ -122,7 +108,7 @@ class UnitJob {
         add_failed(result, function, about, errors);
       }
     }
-    reporter_.report(std::move(result));
+    report_(std::move(result));
     functions = std::move(left);
   }
 
@@ -135,7 +121,7 @@ class UnitJob {
 
   UnitCompiler& compiler_;
   const BuildContext& context_;
-  Reporter& reporter_;
+  const Report& report_;
 };
 
 std::map<const BuildOptions*, std::vector<Variant>> group_by_build(
@@ -152,9 +138,9 @@ struct BuildWork {
 
 class Compilation {
  public:
-  Compilation(const CompileOptions& options, UnitCompiler& compiler, Reporter& reporter,
+  Compilation(const CompileOptions& options, UnitCompiler& compiler, const Report& report,
               std::stop_token stop)
-      : options_(options), compiler_(compiler), reporter_(reporter), stop_(std::move(stop)) {}
+      : options_(options), compiler_(compiler), report_(report), stop_(std::move(stop)) {}
 
   Expected<void> run(const std::vector<Variant>& variants) {
     std::vector<BuildWork> works;
@@ -178,7 +164,7 @@ class Compilation {
     UnitResult result;
     for (const auto& variant : variants)
       result.failed.push_back(make_compile_failure(variant, message));
-    reporter_.report(std::move(result));
+    report_(std::move(result));
   }
 
   // Reports that the user's own sources, or LibTorch's headers with the user's flags, do not
@@ -217,7 +203,7 @@ class Compilation {
       }
       if (!rest.functions.empty()) missing.push_back(std::move(rest));
     }
-    for (auto& [unit, result] : cached) reporter_.report(std::move(result));
+    for (auto& [unit, result] : cached) report_(std::move(result));
     return missing;
   }
 
@@ -272,14 +258,14 @@ class Compilation {
     report_phase(jobs);
     return run_parallel(jobs.size(), options_.jobs, [&](std::size_t i) -> Expected<void> {
       if (stop_.stop_requested()) return {};
-      auto done = UnitJob(compiler_, *jobs[i].context, reporter_).run(std::move(jobs[i].functions));
+      auto done = UnitJob(compiler_, *jobs[i].context, report_).run(std::move(jobs[i].functions));
       return stop_.stop_requested() ? Expected<void>() : done;
     });
   }
 
   const CompileOptions& options_;
   UnitCompiler& compiler_;
-  Reporter& reporter_;
+  const Report& report_;
   std::stop_token stop_;
 };
 
@@ -307,8 +293,13 @@ Expected<void> compile(const std::vector<Variant>& variants, const CompileOption
                        Cache& cache, const std::function<void(UnitResult)>& on_unit,
                        std::stop_token stop) {
   TRY_ASSIGN(auto compiler, UnitCompiler::make(options, cache, stop));
-  Reporter reporter(on_unit);
-  return Compilation(options, compiler, reporter, stop).run(variants);
+  std::mutex mutex;
+  const Report report = [&](UnitResult result) {
+    if (result.compiled.empty() && result.failed.empty()) return;
+    std::lock_guard guard(mutex);
+    on_unit(std::move(result));
+  };
+  return Compilation(options, compiler, report, stop).run(variants);
 }
 
 }  // namespace instr
