@@ -73,7 +73,7 @@ std::string functions_text(const Attribution& attribution, std::size_t width);
 // removed and new lines. Lines take at most `width` columns (0: any).
 std::string lines_text(const LineChanges& changes, std::size_t width);
 
-// Printable text of at most so many columns as code, in which an "@name" mentions nobody.
+// Printable text of at most so many columns as code, in which "@name" is no mention.
 std::string markdown_code(std::string_view text, std::size_t width);
 
 // A line with the keys, and a table of the functions.

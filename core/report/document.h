@@ -1,5 +1,5 @@
-// What a command shows: tables and notes for people, records for programs. Each format renders
-// every document, so that a command does not know the formats.
+// A document is everything that a command shows: tables and notes for people, records for programs.
+// Each format renders every document, so that commands do not know the formats.
 #pragma once
 
 #include <cstddef>
@@ -20,9 +20,9 @@ struct DocumentCell {
   bool is_text = false;    // the value
 };
 
-// A text for both; `shown`: in a shorter form for people.
+// `shown`: a shorter form for people.
 DocumentCell text_cell(const std::string& text, const std::string& shown = "");
-// A number for both; null for programs if it is not finite.
+// Null for programs if the number is not finite.
 DocumentCell number_cell(double number, const std::string& shown, Tone tone = Tone::kPlain);
 DocumentCell count_cell(std::size_t count, Tone tone = Tone::kPlain);
 
@@ -89,7 +89,7 @@ struct Document {
   std::vector<DocumentRecord> records = {};
 };
 
-// The names of the table's columns and its rows, for programs.
+// Adds the rows of the table as records, and the names of its columns as fields.
 void add_records(Document& document, const DocumentTable& table);
 
 struct RenderOptions {
@@ -110,7 +110,7 @@ bool fits(const DocumentTable& table, std::size_t width);
 // The heading of a column on its own: "eager" of instructions, else "wall time eager".
 std::string full_heading(const DocumentColumn& column);
 
-// Text with everything escaped that Markdown or HTML would interpret, for a cell or a line.
+// Escapes the characters that Markdown or HTML would interpret, for a cell or a line.
 std::string markdown_text(const std::string& text);
 
 }  // namespace instr

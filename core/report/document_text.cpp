@@ -1,4 +1,4 @@
-// Documents as text for a terminal: a table in columns if they fit, else a line for each value.
+// Documents as text for a terminal. Tables have columns if these fit, else a line for each value.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,10 +12,8 @@ namespace instr {
 namespace {
 
 constexpr std::size_t kRowIndent = 2;
-// Beyond this the numbers are too far from their names.
-constexpr std::size_t kStackedWidth = 44;
-// The rest of a message is in the results file.
-constexpr std::size_t kMessageLines = 40;
+constexpr std::size_t kStackedWidth = 44;  // in wider lines numbers are too far from their names
+constexpr std::size_t kMessageLines = 40;  // the rest of a message is in the results file
 constexpr std::size_t kMessageIndent = 4;
 constexpr std::size_t kAnyWidth = std::numeric_limits<std::size_t>::max();
 
@@ -31,7 +29,7 @@ ColumnNumbers visible_columns(const DocumentTable& table) {
   return shown;
 }
 
-// The first word of a heading of several words has a line of its own.
+// Puts the first word of a number's heading on a separate line.
 TableColumn make_column(const DocumentTable& table, const DocumentColumn& column) {
   TableColumn made{.heading = column.heading, .align = column.align, .span = column.span};
   const std::size_t space = made.heading.find(' ');
@@ -55,8 +53,8 @@ std::size_t end_of_group(const std::vector<DocumentRow>& rows, std::size_t begin
   return end;
 }
 
-// A group of one row is one line with its full name, if that takes at most `max_flat` columns;
-// others are a heading and indented rows.
+// Prints a group of one row as a line with its full name, if that takes at most `max_flat` columns;
+// other groups as a heading and indented rows.
 Table make_columns(const DocumentTable& table, const ColumnNumbers& shown,
                    const RenderOptions& options, std::size_t max_flat = kAnyWidth) {
   Table made{.columns = {}, .headings = table.headings};
@@ -98,8 +96,8 @@ std::optional<std::string> print_table(const DocumentTable& table, const ColumnN
   return table_text(made, options.width, options.color);
 }
 
-// The text in columns, or nothing if that is too wide. Removes spare columns from `shown`, as many
-// as are needed.
+// The text in columns, or nothing if that is too wide. Removes as many spare columns from `shown` as
+// needed.
 std::optional<std::string> fitting_text(const DocumentTable& table, ColumnNumbers& shown,
                                         const RenderOptions& options) {
   for (;;) {
@@ -116,7 +114,7 @@ std::string right_aligned(const DocumentCell& cell, std::size_t columns, bool co
   return spaces(columns - std::min(columns, width)) + toned(cell.text, cell.tone, color) + "\n";
 }
 
-// A value on the line of its name; below it if both do not fit.
+// Puts a value on the line of its name, or below it if both do not fit.
 std::string stacked_value(const std::string& heading, const DocumentCell& cell, std::size_t width,
                           bool color) {
   if (cell.text.empty()) return "";
@@ -154,7 +152,7 @@ std::string table_block(const DocumentTable& table, const RenderOptions& options
   return out + *print_table(table, shown, {.width = 0, .color = options.color});
 }
 
-// `text` in lines of at most `width` columns, all indented.
+// `text` in indented lines of at most `width` columns.
 std::string message_lines(const std::string& text, std::size_t indent, std::size_t width) {
   const std::vector<std::string> lines = wrap(text, width - std::min(width, indent));
   const std::size_t shown = lines.size() > kMessageLines ? kMessageLines - 1 : lines.size();
@@ -175,7 +173,7 @@ std::string list_text(const DocumentNote& note, std::size_t width) {
   return out + start + format_count(static_cast<double>(note.items.size() - shown)) + " more\n";
 }
 
-// Keys are never shortened: they are meant to be copied into a filter.
+// Does not shorten keys, which are meant to be copied into a filter.
 std::string failure_text(const DocumentNote& failure, const RenderOptions& options) {
   return fmt::format("{}: {}\n", fmt::join(failure.items, "\n"),
                      styled(failure.title, Style::kBad, options.color)) +

@@ -16,7 +16,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr int kExplanationSchema = 1;
 
-// Code without symbols has an address for a name: all of a library's is one function.
+// Joins the code without symbols of each library, whose functions are named by address.
 std::map<CodeName, ExplainedFunction> merged(const std::vector<FunctionCost>& functions) {
   std::map<CodeName, ExplainedFunction> sums;
   for (const FunctionCost& cost : functions) {

@@ -1,5 +1,4 @@
-// Where a single count goes: functions with what they cost themselves, what they cost with all that
-// they call, and their callers.
+// The parts of a single count: functions with their self and inclusive costs, and their callers.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +20,7 @@ struct ExplainedFunction {
   CodeName code;
   double self = 0;  // instructions per iteration
   double calls = 0;
-  std::optional<double> inclusive;  // absent where it is not known
+  std::optional<double> inclusive;  // absent if unknown
   bool is_recursive = false;
   std::vector<Caller> callers;  // highest cost first
 };
@@ -30,25 +29,22 @@ struct Explanation {
   std::string key;
   double total = 0;                          // instructions per iteration
   std::uint64_t iterations = 0;              // of the block that was profiled
-  std::vector<ExplainedFunction> functions;  // highest self cost first; they need not add up to it
-  bool has_calls = false;                    // else self costs alone are known
-  bool is_of_callers = false;                // of chosen functions, for their callers
-  const char* where = "object";              // what a function's object is
-  const char* rest = "in no function";       // what is beyond all functions
+  std::vector<ExplainedFunction> functions;  // highest self cost first; the sum may differ from `total`
+  bool has_calls = false;                    // else only self costs are known
+  bool is_of_callers = false;                // only chosen functions, for their callers
+  const char* where = "object";              // the heading of the functions' objects
+  const char* rest = "in no function";       // the name of costs outside all functions
 };
 
-// `counted` holds the self costs. `costs`: what inclusive_costs() says of the same block; null
-// where there is no profile.
+// `counted` holds the self costs. `costs`: inclusive_costs() of the same block; null without a profile.
 Explanation explain(const std::string& key, const Counted& counted,
                     const std::map<CodeName, InclusiveCost>* costs = nullptr);
 
-// By what was followed of an interpreter's calls. Following them costs, too: that is the difference
-// between the sum and the count.
+// Explains by the calls of an interpreter. Following the calls costs, too: the sum exceeds the count.
 Explanation explain_followed(const std::string& key, const Counted& counted,
                              const std::vector<FollowedFunction>& functions);
 
-// What is known of the functions whose name is among those wanted; without functions where there
-// are none.
+// Keeps only the functions with a wanted name, for their callers.
 Explanation select_callers(Explanation explanation,
                            const std::function<bool(const std::string&)>& is_wanted);
 

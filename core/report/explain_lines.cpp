@@ -18,7 +18,7 @@ using Json = nlohmann::ordered_json;
 constexpr int kLinesSchema = 1;
 constexpr const char* kUnknownLine = "-";
 
-// One row of the table; numbers are those of a line, or of what is left.
+// A row of the table: a line, or the rest.
 struct Row {
   std::vector<std::string> numbers;  // self, share, inclusive, share
   std::string place;

@@ -25,7 +25,7 @@ const std::vector<FlameFormat>& flame_formats();
 // ".html (a page for a browser), ...".
 std::string flame_endings();
 
-// The format of this file name. An error that lists all endings if there is none.
+// The format of this file name. The error lists all endings.
 Expected<const FlameFormat*> find_flame_format(const std::filesystem::path& file);
 
 // A page that needs no network, and never runs what it shows.

@@ -91,7 +91,7 @@ Expected<ReportData> report_of_history(const SqlDatabase& database, const Series
 // The values as the page's scripts read them: texts that occur often are numbered.
 nlohmann::ordered_json report_json(const ReportData& data);
 
-// One HTML file that needs neither a server nor a network. `made`: the time, UTC.
+// An HTML file that needs neither a server nor a network. `made`: the time, UTC.
 std::string report_page(const ReportData& data, const std::string& made);
 
 }  // namespace instr

@@ -16,8 +16,7 @@ std::string params_text(const Variant& variant);
 // A key per line, in the order of the variants.
 std::string list_keys(const std::vector<Variant>& variants);
 
-// A row for each variant: its key and where it is defined; for programs also its parameters, tags,
-// ...
+// A row for each variant; for programs with its parameters, tags, file and line.
 Document list_document(const std::vector<Variant>& variants);
 
 // "312 variants of 95 benchmarks", with a newline: for standard error of a terminal.

@@ -11,7 +11,7 @@
 
 namespace instr {
 
-// False if it is merely unsupported here: then it is skipped.
+// False also for what is unsupported here, which counts as skipped.
 bool is_failure(const Measurement& measurement);
 
 struct Summary {

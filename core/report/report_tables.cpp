@@ -36,7 +36,7 @@ std::string name_place(const Place& place) {
 
 using Variants = std::map<Place, const Measurement*>;
 
-// The measurements whose variants differ in their place alone.
+// Measurements whose variants only differ in their place.
 struct Bench {
   VariantName name;  // of the first
   Variants variants = {};
@@ -59,7 +59,7 @@ std::vector<Bench> collect_benches(const std::vector<Measurement>& measurements)
     Bench bench{name_variant(measurement.variant)};
     const Place place = make_place(measurement.variant);
     std::vector<std::size_t>& known = by_name[bench.name.full];
-    // A second measurement of one variant gets a row of its own: nothing is left out silently.
+    // A second measurement of one variant gets another row: nothing is left out silently.
     auto free = std::find_if(known.begin(), known.end(),
                              [&](std::size_t i) { return !benches[i].variants.contains(place); });
     if (free == known.end()) {
@@ -94,7 +94,7 @@ DocumentCell empty_cell(const Measurement* measurement) {
   return {"skipped", Tone::kDim};
 }
 
-// A result that is not known to be right has its code in the place of a speed-up.
+// Shows the code of a result that did not pass, in the place of a speed-up.
 std::optional<DocumentCell> unverified_cell(const Measurement& measurement,
                                             const std::string& value) {
   const auto& verification = measurement.verification;
@@ -112,7 +112,7 @@ DocumentCell instructions_cell(const Measurement& measurement, const Counted& co
   return unverified_cell(measurement, cell.text).value_or(cell);
 }
 
-// The time, and for all but eager the speed-up over eager, where chance does not explain it.
+// The time and, for other backends than eager, the speed-up unless chance explains it.
 DocumentCell wall_cell(const Measurement& measurement, const Counted& timed,
                        const Variants& variants) {
   if (!timed.timing) return {"-", Tone::kDim};
@@ -138,7 +138,7 @@ DocumentCell variant_cell(const Variants& variants, const Place& place, const ch
   return metric_cell(*counted, metric);
 }
 
-// The fastest backend of each language that has several: for forward, or else for all of it.
+// The fastest backend of each language that has several: for forward, or else with backward.
 DocumentCell fastest_cell(const Variants& variants) {
   std::map<std::pair<Language, Autograd>, std::vector<const Measurement*>> alternatives;
   for (const auto& [place, measurement] : variants) {
@@ -174,8 +174,8 @@ bool is_skipped(const Measurement& measurement) {
   return counted_of(&measurement) == nullptr && !is_failure(measurement);
 }
 
-// The places that are columns. A place at which all were skipped adds nothing to the list of
-// skipped variants, unless a row has no other.
+// The places that are columns. A place at which all variants were skipped is left out, since these are
+// listed below, unless a row has no other place.
 std::set<Place> shown_places(const std::vector<Bench>& benches) {
   std::set<Place> places;
   for (const Bench& bench : benches) {
@@ -269,7 +269,7 @@ class ColumnMaker {
                 owner ? find(row.shown, *owner) : row.shown.begin()->second;
             const Counted* counted = counted_of(measurement);
             if (counted != nullptr) return metric_cell(*counted, metric);
-            // A panel says that it failed.
+            // The cell of a panel says "failed".
             return has_panels ? DocumentCell{} : empty_cell(measurement);
           });
     }

@@ -21,8 +21,7 @@ std::string shown_values(const ReportOptions& options);
 DocumentTable wide_table(const std::vector<Measurement>& measurements,
                          const ReportOptions& options);
 
-// A row for each variant: for narrow terminals grouped by benchmark, and with --show-keys each in a
-// group of its own.
+// A row for each variant: grouped by benchmark for narrow terminals, and by key with --show-keys.
 DocumentTable tall_table(const std::vector<Measurement>& measurements,
                          const ReportOptions& options);
 

@@ -7,7 +7,7 @@
 namespace instr::formats::shells_test {
 namespace {
 
-// One word per line: the shell's suggestions for, or completion of, a line that ends at the cursor.
+// A word per line: the shell's suggestions for, or completion of, a line that ends at the cursor.
 class Shells : public ConsumerTest {
  protected:
   Shells() {

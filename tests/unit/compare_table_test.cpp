@@ -18,7 +18,7 @@ Comparison comparison_of(std::vector<Measurement> first, std::vector<Measurement
   return value_of(compare(before(std::move(first)), after(std::move(second))));
 }
 
-// One row of each kind, with functions.
+// A row of each kind, with functions.
 Comparison example() {
   Measurement more = counted("matmul/mm/n=64/eager/forward/t1/cpu", 1638400);
   std::get<Counted>(more.outcome).metrics["allocs"] = 3;

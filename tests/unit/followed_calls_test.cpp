@@ -7,7 +7,7 @@
 namespace instr::followed_calls_test {
 namespace {
 
-// What a worker wrote, on CPython 3.11 and LibTorch 2.13.0: twice(torch.nn.Linear(4, 4), x) and a
+// The output of a worker on CPython 3.11 and LibTorch 2.13.0: twice(torch.nn.Linear(4, 4), x) and a
 // factorial of 5, six times.
 constexpr const char* kText =
     R"({"functions": [{"code": null, "self": 41763, "inclusive": 596617, "calls": 0, "recursive": false},

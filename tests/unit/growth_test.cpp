@@ -1,4 +1,4 @@
-// What costs more and was not accepted, and the issue about it.
+// Growth that was not accepted, and the issue about it.
 #include "core/report/history_tables.h"
 #include "history_testing.h"
 #include "tests/golden.h"

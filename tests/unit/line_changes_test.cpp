@@ -45,7 +45,7 @@ TEST(LineChanges, AreNoneOfEqualCosts) {
   const LineChanges changes = compare_lines(kBefore, kBefore, 0);
   EXPECT_TRUE(changes.lines.empty());
   EXPECT_EQ(changes.elsewhere, 0);
-  // The same costs of an iteration, in blocks of other lengths.
+  // Equal costs per iteration, in blocks of different lengths.
   LineCosts twice = kBefore;
   twice.iterations *= 2;
   for (LineCost& line : twice.lines) line.self *= 2;

@@ -207,7 +207,7 @@ TEST(PlotSpread, IsTheMiddleHalfOfTheRepetitions) {
   EXPECT_EQ(find_spread(fused, "wall"), (Spread{7.5, 25}));
   const Chart bars = good({eager, fused});
   EXPECT_EQ(bars.series[0].points[0].x, 20.0 / 12);
-  // Of the 49 ratios the rank test rejects those beyond the ninth at either end.
+  // The rank test does not reject the ninth to the 41st of the 49 ratios.
   EXPECT_EQ(bars.series[0].points[0].spread, (Spread{20 / 30.0, 20 / 5.0}));
   EXPECT_GT(bars.x.to, 20 / 5.0);
   EXPECT_GOLDEN("plot/speedup_with_intervals.gnuplot", plot_script(bars));
@@ -290,7 +290,7 @@ TEST(PlotScript, DoesNotDependOnTheOrderOfMeasuring) {
   EXPECT_EQ(plot_script(good(all)), script);
 }
 
-// What gnuplot makes of it, the format tests see.
+// The tests of formats check the pictures of gnuplot.
 TEST(PlotScript, QuotesWhatItIsGiven) {
   Chart chart = good({timed("it's `date` \"$(x)\" @y\n\\", Backend::kEager, 2),
                       timed("it's `date` \"$(x)\" @y\n\\", Backend::kFused, 1)});

@@ -1,17 +1,17 @@
-// flameGraph(container, data) draws a call tree: it builds all of it inside `container`, an element, and
-// returns what handles its keys, for a page that takes them wherever the focus is. Needs page.js.
+// flameGraph(container, data) draws a call tree inside the element `container`. Returns the handler of keys,
+// for pages that handle keys wherever the focus is. Needs page.js.
 //
 // data: { functions: [{ name, short, object, kind, place }, ...],
 //         nodes: [[parent, function, self, total, calls, selfBefore, totalBefore], ...],
 //         before }
-// Parents are before their children. `place` is where a function begins, if that is known. In instructions
-// per iteration; the last two of a node and `before`, which is the count, are there in a comparison alone.
+// Parents precede their children. `place` is the first line of a function, if known. Costs are instructions
+// per iteration. Only comparisons have the last two numbers of a node and `before`, the count.
 const flameGraph = (() => {
   "use strict";
-  const kRow = 20;        // pixels of a frame's height
-  const kNarrowest = 0.7; // and of its width
-  const kThin = 4;        // without a border
-  const kNamed = 20;      // with its name in it
+  const kRow = 20;        // height of a frame in pixels
+  const kMinWidth = 0.7;
+  const kThin = 4;        // narrower frames have no border
+  const kNamed = 20;      // wider frames have a name
 
   const changeOf = (node) => node.total - node.totalBefore;
   const ownChangeOf = (node) => node.self - node.selfBefore;
@@ -20,8 +20,8 @@ const flameGraph = (() => {
     return false;
   };
 
-  // Each with its function, its parent and its children, the widest first. What is gone has the width that
-  // it had: each is as wide as the greater of its own costs, and all that is below it.
+  // Nodes with their function, parent and children, the widest first. The width is the greater of both self
+  // costs plus the widths of the children, so that removed calls keep their width.
   function nodesOf(data) {
     const nodes = data.nodes.map(([parent, name, self, total, calls, selfBefore = 0, totalBefore = 0]) =>
       ({ parent, ...data.functions[name], self, total, calls, selfBefore, totalBefore, children: [],
@@ -36,7 +36,7 @@ const flameGraph = (() => {
     return nodes;
   }
 
-  // Neighbours among the names are far apart on the wheel of colours.
+  // Names that are neighbours get different hues.
   function coloursBy(nodes, nameOf) {
     const names = [...new Set(nodes.map(nameOf))].sort();
     return (node) => [nameOf(node), `hsl(${(20 + names.indexOf(nameOf(node)) * 137.5) % 360} 70% 77%)`];
@@ -52,7 +52,7 @@ const flameGraph = (() => {
     };
   }
 
-  // By name: a title, and what gives a node's class and colour.
+  // Ways to colour, by name: a title, and a function from a node to its class and colour.
   function coloursOf(nodes, hasBefore) {
     return {
       ...(hasBefore && {
@@ -83,7 +83,7 @@ const flameGraph = (() => {
       ` (${signed(whole.total - data.before)})${exact}`;
   }
 
-  // The functions, each once, with the sums of their own costs.
+  // The functions with the sums of their self costs.
   function functionsOf(nodes) {
     const rows = new Map();
     for (const node of nodes) {
@@ -98,7 +98,7 @@ const flameGraph = (() => {
     return [...rows.values()];
   }
 
-  // The most expensive, or what moved the most, first. `choose`: called with a function's name.
+  // Sorts by cost, or by change. `choose`: called with a function's name.
   function fillTable(table, nodes, hasBefore, choose) {
     const names = ["function", "library"];
     const titles = (hasBefore ? ["before", "after", "change"] : ["instructions", "share"]).concat("calls", names);
@@ -119,7 +119,6 @@ const flameGraph = (() => {
       make("tbody", {}, ...rows.map((row) => line(cellsOf(row), "td"))));
   }
 
-  // The parts of a graph, in their order.
   function elementsOf(colours, hasBefore) {
     const parts = {
       sums: make("p"),
@@ -143,7 +142,7 @@ const flameGraph = (() => {
     return parts;
   }
 
-  // Where an arrow leads, if a frame is there.
+  // The node to which an arrow leads, if any.
   function step(node, key) {
     if (key === "ArrowUp") return node.parent;
     if (key === "ArrowDown") return node.children.find((child) => child.frame);
@@ -156,8 +155,8 @@ const flameGraph = (() => {
     const nodes = nodesOf(data);
     const colours = coloursOf(nodes, hasBefore);
     const parts = elementsOf(colours, hasBefore);
-    let root = nodes[0];     // what fills the width
-    let current = nodes[0];  // what has the focus, or would have
+    let root = nodes[0];     // fills the width
+    let current = nodes[0];  // has the focus, or would have
     let width = 0;           // as drawn
 
     const colourOf = (node) => colours[parts.colour.value].of(node);
@@ -182,11 +181,11 @@ const flameGraph = (() => {
       return frame;
     }
 
-    // The frames of the root and of what it calls, and what is said about all of them.
+    // The frames of the root and its callees, with their colours and the cost of matches.
     function layOut(wanted) {
       const all = { frames: [], seen: new Map(), found: 0, deepest: 0 };
       const put = (node, left, wide, isWithin) => {
-        if (wide < kNarrowest) return;
+        if (wide < kMinWidth) return;
         const isMatch = node.name.toLowerCase().includes(wanted);
         if (isMatch && !isWithin) all.found += node.total;
         all.frames.push(frameOf(node, left, wide, isMatch));
@@ -194,9 +193,9 @@ const flameGraph = (() => {
         all.deepest = Math.max(all.deepest, node.depth);
         let at = left;
         for (const child of node.children) {
-          const its = wide * child.width / Math.max(node.width, 1e-9);
-          put(child, at, its, isWithin || isMatch);
-          at += its;
+          const part = wide * child.width / Math.max(node.width, 1e-9);
+          put(child, at, part, isWithin || isMatch);
+          at += part;
         }
       };
       put(root, 0, width, false);

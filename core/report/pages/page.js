@@ -1,4 +1,4 @@
-// What the scripts of all pages share.
+// Functions that the scripts of all pages share.
 const make = (name, properties = {}, ...children) => {
   const element = document.createElement(name);
   for (const [key, value] of Object.entries(properties)) {

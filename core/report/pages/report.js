@@ -1,4 +1,4 @@
-// The report: which view is shown, of what, by what is behind the # of the address, such as
+// The report. The part of the address behind # chooses the view and the filters, such as
 // "#/benchmarks?suite=matmul&metric=allocs".
 (() => {
   "use strict";
@@ -27,7 +27,7 @@
   const chosen = (name) => address.query.get(name) || "";
   const link = (parts, text, changes) => make("a", { href: addressOf(parts, changes) }, text);
 
-  // -- What is chosen
+  // -- Filters
 
   const newest = model.branches.reduce((best, one) => (one.last.time > best.last.time ? one : best));
   const branchNow = () => model.branches.find((one) => one.name === chosen("branch")) || newest;

@@ -1,13 +1,13 @@
-// reportModel(data): the values of a report (report_page.cpp writes them) and what follows from them. No
-// element is touched here.
+// reportModel(data): the values of a report, which html_page.cpp writes, and figures derived from them. Does
+// not touch elements.
 //
-// A line is a metric of a key on a branch: the series that follow each other where it was measured in
-// another way, the last one first in `series`.
+// A line is a metric of a key on a branch. It has several series if it was measured differently over time,
+// the last series first.
 const reportModel = (data) => {
   "use strict";
-  const kLately = 3; // of the columns at the end, without one of which a line is unmonitored
+  const kLately = 3; // a line without a value in so many last columns is unmonitored
 
-  const { named } = data; // the metrics that the summary is made of
+  const { named } = data; // metrics of the summary
   const facets = data.keys.facets.map(([name, values]) => ({ name, values: [...values].sort() }));
   const keys = data.keys.list.map(([key, ...numbers]) => {
     const one = { key };
@@ -63,7 +63,7 @@ const reportModel = (data) => {
   const isMeasured = (one, column) => one.isExact
     ? column.sets.some((set) => contains(data.sets[set], one.id)) : one.columns.includes(column.index);
 
-  // The last column of each exact series: from the newest one back, each set once for a branch.
+  // Finds the last column of each exact series: from the newest column back, each set once per branch.
   for (const branch of branches) {
     const last = new Map();
     for (const column of [...branch.columns].reverse()) {
@@ -89,7 +89,7 @@ const reportModel = (data) => {
 
   const now = (line) => line.series[0].values[line.series[0].values.length - 1];
 
-  // The value that holds at a column, of a line in the series that holds there.
+  // The value of a line at a column, in the series that was measured there.
   const valueAt = (line, index) => {
     for (const one of line.series) {
       if (one.columns[0] > index) continue;
@@ -101,7 +101,7 @@ const reportModel = (data) => {
   };
   const isComparable = (line, from) => line.series[0].columns[0] <= from;
 
-  // The key of the eager one that another is compared with.
+  // The key of the eager variant with which a key is compared.
   const eagerOf = (key) => {
     const parts = key.key.split("/");
     if (parts.length < 5) return undefined;
@@ -120,7 +120,7 @@ const reportModel = (data) => {
     ({ column: columns[column], key: keys[key], state, reason }));
   const isBad = (state) => state !== "PASS" && state !== "skipped";
 
-  // What a person should look at, of the lines that `has` holds for: since a column, on a branch.
+  // Findings among the lines for which `has` is true, on a branch since the column `from`.
   function attention(has, branch, from) {
     const found = { worse: [], better: [], accepted: [], stale: [], failed: [], breaks: [] };
     const lately = branch.columns[Math.max(0, branch.columns.length - kLately)].index;
@@ -132,7 +132,7 @@ const reportModel = (data) => {
         if (change.column.index <= from) continue;
         if (change.change < 0) found.better.push(change);
         else if (change.accepted) found.accepted.push(change);
-        // What was undone since costs nothing any more.
+        // A step that was undone later costs nothing.
         else if (now(line) > change.before) found.worse.push(change);
       }
     }
@@ -143,7 +143,7 @@ const reportModel = (data) => {
     return found;
   }
 
-  // A row for each suite, language and backend of these keys, as of the last column.
+  // A row for each suite, language and backend of the keys, at the last column.
   function summary(chosen, branch, from) {
     const groups = new Map();
     for (const key of chosen) {
@@ -176,7 +176,7 @@ const reportModel = (data) => {
     });
   }
 
-  // The geometric mean of how lines of each group changed, as a percentage of its first column.
+  // The geometric mean of the values of each group of lines, as a percentage of its first column.
   function trend(chosen, branch, from, groupOf) {
     const names = [...new Set(chosen.map((line) => groupOf(line.key)))].sort();
     const place = new Map(names.map((name, i) => [name, i]));

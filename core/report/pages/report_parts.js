@@ -1,4 +1,4 @@
-// What the views of a report are made of: values as people read them, tables, graphs.
+// Parts of the views of a report: formatted values, tables, graphs.
 const kUnits = { ns: [["s", 1e9], ["ms", 1e6], ["µs", 1e3], ["ns", 1]] };
 const kMinus = "\u2212";
 
@@ -17,8 +17,8 @@ const shownRatio = (ratio) => (ratio === undefined ? "-" : `${ratio.toFixed(2)}x
 const shownDate = (time) => (time === 0 ? "" : new Date(1000 * time).toISOString().slice(0, 10));
 const plural = (count, one, many = one + "s") => `${numbers.format(count)} ${count === 1 ? one : many}`;
 
-// A table whose rows are shown a page at a time. Columns: { title, of(row): a text or a node, text, sort(row) },
-// where a column with `sort` sorts by it. `after(row)`: what unfolds below a row, if anything does.
+// A table that shows its rows a page at a time. Columns: { title, of(row): a text or a node, text, sort(row) };
+// a column with `sort` can be sorted by it. `after(row)`: an element below the row, if any.
 function makeTable({ caption, columns, rows, sorted, page = 100, after }) {
   const body = make("tbody");
   const more = make("p", { className: "more" });
@@ -82,13 +82,13 @@ function makeTable({ caption, columns, rows, sorted, page = 100, after }) {
   return make("div", {}, scroll, more);
 }
 
-// A list of facts, each a name and what it is.
+// A list of facts: pairs of a name and a value.
 const makeFacts = (pairs) => make("dl", {}, ...pairs.filter(([, value]) => value)
   .flatMap(([name, value]) => [make("dt", {}, name), make("dd", {}, value)]));
 
-// Its legend styles itself in a way that the page's policy forbids, and ours are lists.
+// Removes Dygraph's legend: the page's policy forbids its styles, and our legends are lists.
 Dygraph.PLUGINS = Dygraph.PLUGINS.filter((plugin) => plugin !== Dygraph.Plugins.Legend);
-// It takes the labels of axes for HTML.
+// For labels of axes, which Dygraph takes for HTML.
 const escaped = (text) => text.replace(/[&<>]/g, (c) => `&#${c.codePointAt(0)};`);
 
 const kColours = ["#0b62c4", "#c2410c", "#15803d", "#9333ea", "#a16207", "#0e7490", "#be185d", "#4d7c0f"];
@@ -126,7 +126,7 @@ function makeChart({ title, names, rows, format, isSteps, marks = [], open }) {
   };
   const dark = matchMedia("(prefers-color-scheme: dark)").matches;
   let graph = null;
-  // It needs its width, so it is drawn once it is on the page.
+  // Draws once the element is on the page and has a width.
   const draw = () => {
     graph = new Dygraph(canvas, rows.map((row) => [row.column.index - first, ...row.values]), {
       labels: ["commit", ...names], colors: names.map((name, i) => kColours[i % kColours.length]),

@@ -1,6 +1,6 @@
-// The views of a report. reportViews(page): `page` has the model, what is chosen in the address, and ways to go to
-// another one. Each view has its name in the address, its title among the links, if it is there, and show(), which
-// gives a heading and what is below it.
+// The views of a report. reportViews(page): `page` has the model, the filters in the address, and functions that go to
+// another address. Each view has a name in the address, a title among the links, if it has a link, and show(), which
+// returns a heading and the elements below it.
 const reportViews = (page) => {
   "use strict";
   const { model, addressOf, link, go, chosen, branchNow, metricNow, rangeNow, from, isChosenKey, has, hasAny,
@@ -86,7 +86,7 @@ const reportViews = (page) => {
       { title: "reason", text: true, of: (one) => one.reason.split("\n", 1)[0] }] });
   }
 
-  // -- Views: each gives a heading and what is below it
+  // -- Views: each returns a heading and the elements below it
 
   function overview() {
     const branch = branchNow();
