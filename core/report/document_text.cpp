@@ -96,8 +96,8 @@ std::optional<std::string> print_table(const DocumentTable& table, const ColumnN
   return table_text(made, options.width, options.color);
 }
 
-// The text in columns, or nothing if that is too wide. Removes as many spare columns from `shown` as
-// needed.
+// The text in columns, or nothing if that is too wide. Removes as many spare columns from `shown`
+// as needed.
 std::optional<std::string> fitting_text(const DocumentTable& table, ColumnNumbers& shown,
                                         const RenderOptions& options) {
   for (;;) {

@@ -27,20 +27,23 @@ struct ExplainedFunction {
 
 struct Explanation {
   std::string key;
-  double total = 0;                          // instructions per iteration
-  std::uint64_t iterations = 0;              // of the block that was profiled
-  std::vector<ExplainedFunction> functions;  // highest self cost first; the sum may differ from `total`
-  bool has_calls = false;                    // else only self costs are known
-  bool is_of_callers = false;                // only chosen functions, for their callers
-  const char* where = "object";              // the heading of the functions' objects
-  const char* rest = "in no function";       // the name of costs outside all functions
+  double total = 0;              // instructions per iteration
+  std::uint64_t iterations = 0;  // of the block that was profiled
+  std::vector<ExplainedFunction>
+      functions;                        // highest self cost first; the sum may differ from `total`
+  bool has_calls = false;               // else only self costs are known
+  bool is_of_callers = false;           // only chosen functions, for their callers
+  const char* where = "object";         // the heading of the functions' objects
+  const char* rest = "in no function";  // the name of costs outside all functions
 };
 
-// `counted` holds the self costs. `costs`: inclusive_costs() of the same block; null without a profile.
+// `counted` holds the self costs. `costs`: inclusive_costs() of the same block; null without a
+// profile.
 Explanation explain(const std::string& key, const Counted& counted,
                     const std::map<CodeName, InclusiveCost>* costs = nullptr);
 
-// Explains by the calls of an interpreter. Following the calls costs, too: the sum exceeds the count.
+// Explains by the calls of an interpreter. Following the calls costs, too: the sum exceeds the
+// count.
 Explanation explain_followed(const std::string& key, const Counted& counted,
                              const std::vector<FollowedFunction>& functions);
 

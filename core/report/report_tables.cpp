@@ -174,8 +174,8 @@ bool is_skipped(const Measurement& measurement) {
   return counted_of(&measurement) == nullptr && !is_failure(measurement);
 }
 
-// The places that are columns. A place at which all variants were skipped is left out, since these are
-// listed below, unless a row has no other place.
+// The places that are columns. A place at which all variants were skipped is left out, since these
+// are listed below, unless a row has no other place.
 std::set<Place> shown_places(const std::vector<Bench>& benches) {
   std::set<Place> places;
   for (const Bench& bench : benches) {
