@@ -15,14 +15,13 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// How messages begin, before what they are about.
+// Text around a reason.
 constexpr const char* kBeginnings[] = {"Graph Break Reason: ", "guard failure(s):"};
-// What follows that.
 constexpr const char* kEnds[] = {" For more details about this graph break",
                                  "User code traceback:", "User stack trace:"};
 
-// As one line, without what each message says.
-std::string reason_of(std::string text, const Variant& variant) {
+// Returns the reason as a line, without the text around it.
+std::string extract_reason(std::string text, const Variant& variant) {
   text = in_terms_of_toml(std::move(text), variant);
   for (const char* beginning : kBeginnings) {
     const std::size_t at = text.find(beginning);
@@ -39,7 +38,7 @@ std::string reason_of(std::string text, const Variant& variant) {
   return shorten_end(printable(line), kMaxReasonLength);
 }
 
-std::string place_of(const std::string& file, int line, const Variant& variant) {
+std::string format_place(const std::string& file, int line, const Variant& variant) {
   if (file == "<snippet>") {
     if (auto place = python_place(line, variant)) return to_string(*place);
     return "";
@@ -47,13 +46,13 @@ std::string place_of(const std::string& file, int line, const Variant& variant) 
   return file.empty() ? "" : printable(fmt::format("{}:{}", file, line));
 }
 
-std::vector<CompilerNote> notes_in(const Json& json, const char* name, const Variant& variant) {
+std::vector<CompilerNote> parse_notes(const Json& json, const char* name, const Variant& variant) {
   std::vector<CompilerNote> notes;
   if (!json.contains(name) || !json.at(name).is_array()) return notes;
-  for (const Json& one : json.at(name)) {
+  for (const Json& note : json.at(name)) {
     try {
-      notes.push_back({place_of(one.at("file"), one.at("line"), variant),
-                       reason_of(one.at("text"), variant), one.at("count")});
+      notes.push_back({format_place(note.at("file"), note.at("line"), variant),
+                       extract_reason(note.at("text"), variant), note.at("count")});
     } catch (const Json::exception&) {
       continue;
     }
@@ -67,13 +66,15 @@ CompilerReport parse_compiler_report(std::string_view json, const Variant& varia
   CompilerReport report;
   const auto parsed = parse_json(json);
   if (!parsed || !parsed->is_object()) return report;
-  report.graph_breaks = notes_in(*parsed, "breaks", variant);
-  report.recompilations = notes_in(*parsed, "recompiles", variant);
-  if (const auto its = parsed->find("unlowered"); its != parsed->end()) {
-    for (const auto& [name, count] : parse_counts(*its)) report.unlowered[printable(name)] = count;
+  report.graph_breaks = parse_notes(*parsed, "breaks", variant);
+  report.recompilations = parse_notes(*parsed, "recompiles", variant);
+  if (const auto counts = parsed->find("unlowered"); counts != parsed->end()) {
+    for (const auto& [name, count] : parse_counts(*counts)) {
+      report.unlowered[printable(name)] = count;
+    }
   }
-  if (const auto its = parsed->find("counters"); its != parsed->end()) {
-    report.counters = parse_counters(*its);
+  if (const auto counters = parsed->find("counters"); counters != parsed->end()) {
+    report.counters = parse_counters(*counters);
   }
   return report;
 }

@@ -45,8 +45,8 @@ std::string counters_text(const wire::Message& inspected) {
   return text;
 }
 
-// What a compiler's log said, or else what TorchScript has instead of it.
-std::string said(const wire::Message& inspected, const char* log, const char* otherwise = "") {
+// Returns a compiler's log, or else TorchScript's counterpart.
+std::string find_log(const wire::Message& inspected, const char* log, const char* otherwise = "") {
   return inspected.get(std::string("log_") + log, inspected.get(otherwise));
 }
 
@@ -74,7 +74,7 @@ std::vector<OperatorCall> parse_calls(std::string_view lines) {
     call.is_on_device = is_on_device != 0;
     calls.push_back(std::move(call));
   }
-  // One that begins at the same time as its caller comes after it.
+  // A caller comes before a call that begins at the same time.
   std::stable_sort(calls.begin(), calls.end(), [](const auto& a, const auto& b) {
     return a.start != b.start ? a.start < b.start : a.duration > b.duration;
   });
@@ -141,15 +141,15 @@ Expected<void> write_dump(const fs::path& folder, const DumpParts& parts, const 
     const bool is_wanted = parts.contains(part) && !text.empty();
     if (is_wanted && written) written = write(folder / name, text);
   };
-  const std::string graph = said(inspected, "graph_code", "graph");
+  const std::string graph = find_log(inspected, "graph_code", "graph");
   keep(DumpPart::kGraph, "graph.before.txt", graph);
-  keep(DumpPart::kGraph, "graph.after.txt", said(inspected, "aot_graphs", "optimized_graph"));
+  keep(DumpPart::kGraph, "graph.after.txt", find_log(inspected, "aot_graphs", "optimized_graph"));
   if (!graph.empty()) keep(DumpPart::kGraph, "counters.txt", counters_text(inspected));
-  keep(DumpPart::kGraph, "hlo.txt", said(inspected, "hlo"));
-  keep(DumpPart::kGraph, "stablehlo.mlir", said(inspected, "stablehlo"));
-  keep(DumpPart::kCode, "code.txt", said(inspected, "output_code"));
+  keep(DumpPart::kGraph, "hlo.txt", find_log(inspected, "hlo"));
+  keep(DumpPart::kGraph, "stablehlo.mlir", find_log(inspected, "stablehlo"));
+  keep(DumpPart::kCode, "code.txt", find_log(inspected, "output_code"));
   keep(DumpPart::kBreaks, "breaks.txt",
-       said(inspected, "graph_breaks") + said(inspected, "recompiles"));
+       find_log(inspected, "graph_breaks") + find_log(inspected, "recompiles"));
   keep(DumpPart::kProfile, "profile.txt", operator_table(times_by_operator(calls)));
   keep(DumpPart::kTrace, "trace.json", chrome_trace(calls, variant.key));
   return written;

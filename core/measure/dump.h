@@ -1,4 +1,4 @@
-// The files that --dump writes for a variant: TorchScript's graphs, the operators' times as a table
+// The files that --dump writes for a variant: graphs, generated code, the operators' times as a table
 // and as a trace.
 #pragma once
 
@@ -20,14 +20,13 @@ namespace wire {
 struct Message;
 }
 
-// What --dump names, and the logs of a compiler of whole functions that it is made of.
 enum class DumpPart { kGraph, kCode, kBreaks, kProfile, kTrace };
 
 struct DumpPartFacts {
   DumpPart part;
   const char* name;
   const char* what;  // for --help
-  const char* logs = "";
+  const char* logs = "";  // of a compiler of whole functions, that the part is made of
 };
 
 inline constexpr auto kDumpParts = std::to_array<DumpPartFacts>(
@@ -40,20 +39,21 @@ inline constexpr auto kDumpParts = std::to_array<DumpPartFacts>(
 
 using DumpParts = std::set<DumpPart>;
 
-// The logs of these, as words.
+// Returns the logs of these parts, as words.
 std::string compiler_logs(const DumpParts& parts);
 
-// From the worker's lines (worker/wire.h), ordered by start; other lines are ignored.
+// Parses the worker's lines of events (worker/wire.h), and orders them by start; other lines are
+// ignored.
 std::vector<OperatorCall> parse_calls(std::string_view lines);
 
-// "operator  calls  self  share  total", aligned.
+// Returns an aligned table of "operator  calls  self  share  total".
 std::string operator_table(const std::vector<OperatorTime>& times);
 
-// As the JSON that chrome://tracing and Perfetto open.
+// Returns JSON that chrome://tracing and Perfetto open.
 std::string chrome_trace(const std::vector<OperatorCall>& calls, const std::string& title);
 
 // Writes the requested parts of the worker's reply to `inspect` into that folder: graph.before.txt,
-// graph.after.txt and counters.txt (of what is compiled), hlo.txt and stablehlo.mlir (by XLA),
+// graph.after.txt and counters.txt (of compiled code), hlo.txt and stablehlo.mlir (of XLA),
 // code.txt, breaks.txt, profile.txt, trace.json.
 Expected<void> write_dump(const std::filesystem::path& folder, const DumpParts& parts,
                           const Variant& variant, const wire::Message& inspected);

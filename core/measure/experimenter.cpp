@@ -16,7 +16,6 @@ namespace instr {
 
 namespace {
 
-// One language's experiments, compiled.
 struct Compiled {
   CompiledVariants to_verify;
   CompiledVariants to_measure;
@@ -32,7 +31,6 @@ class Experiment {
 
  private:
   std::optional<Outcome> start();
-  tl::expected<Verification, std::string> verified();
   Outcome measure();
   tl::expected<wire::Message, Outcome> ask(const char* verb);
   Outcome outcome(const wire::Message& reply) const;
@@ -41,29 +39,29 @@ class Experiment {
   const Compiled& compiled_;
   NativeWorker& worker_;
   TimerOptions options_;
-  std::optional<PrivateFolder> cache_;  // of its compiler alone
-  wire::Message started_;               // with that empty
+  std::optional<PrivateFolder> cache_;  // for the compiler of this experiment alone
+  wire::Message started_;               // the reply to `start`, when it was empty
 };
 
 Measurement Experiment::run() {
   const Stopwatch watch;
-  Measurement one{variant_, Counted{}, 0};
+  Measurement result{variant_, Counted{}, 0};
   std::optional<Outcome> failed = start();
   const bool is_skipped = failed && std::holds_alternative<Skipped>(*failed);
   if (is_candidate(variant_) && !is_skipped) {
-    auto verification = verified();
-    one.verification = verification.value_or(Verification{});
+    auto verification = verify(variant_, compiled_.to_verify, worker_, options_);
+    result.verification = verification.value_or(Verification{});
     if (!verification) {
       failed = Failure{FailureKind::kWorkerLost, "while it was verified: " + verification.error()};
     }
   }
-  one.outcome = failed ? *std::move(failed) : measure();
-  one.seconds = watch.seconds();
-  return one;
+  result.outcome = failed ? *std::move(failed) : measure();
+  result.seconds = watch.seconds();
+  return result;
 }
 
-// Of a compiler that keeps what it made: starts with nothing kept, so that all after this find the
-// same.
+// For a variant that is compiled as a whole: starts it with an empty cache of its compiler, so that
+// later requests find the same code there.
 std::optional<Outcome> Experiment::start() {
   if (!is_compiled(variant_.backend)) return std::nullopt;
   auto folder = PrivateFolder::make();
@@ -74,10 +72,6 @@ std::optional<Outcome> Experiment::start() {
   if (!reply) return reply.error();
   started_ = *std::move(reply);
   return started_.verb == "started" ? std::nullopt : std::optional(outcome(started_));
-}
-
-tl::expected<Verification, std::string> Experiment::verified() {
-  return verify(variant_, compiled_.to_verify, worker_, options_);
 }
 
 Outcome Experiment::measure() {
@@ -119,18 +113,17 @@ Expected<bool> run_experiments(const std::vector<Variant>& variants, const Nativ
   std::copy_if(variants.begin(), variants.end(), std::back_inserter(candidates), is_candidate);
   auto to_verify = compile_for_verification(candidates, language, stop);
   if (stop.stop_requested()) return false;
-  if (!to_verify) return tl::unexpected(to_verify.error());
+  TRY(to_verify);
   auto to_measure = language.compile(variants, Purpose::kMeasure, stop);
   if (stop.stop_requested()) return false;
-  if (!to_measure) return tl::unexpected(to_measure.error());
-
+  TRY(to_measure);
   const Compiled compiled{*std::move(to_verify), *std::move(to_measure)};
   std::stop_callback end(stop, [&worker] { worker.kill(); });
   for (const Variant& variant : variants) {
     if (stop.stop_requested()) return false;
     events.on_start(variant.key);
-    Measurement one = Experiment(variant, compiled, worker, options).run();
-    if (!stop.stop_requested()) events.on_done(std::move(one));
+    Measurement result = Experiment(variant, compiled, worker, options).run();
+    if (!stop.stop_requested()) events.on_done(std::move(result));
   }
   return !stop.stop_requested();
 }

@@ -1,5 +1,3 @@
-// Runs experiments in the native worker: each verified and then measured, in fresh processes, one
-// at a time with nothing else running.
 #pragma once
 
 #include <stop_token>
@@ -11,8 +9,9 @@
 
 namespace instr {
 
-// Compiles them first; then each ends in one call of on_done. False if `stop` was requested first:
-// then the worker is killed. An Error if none can be compiled.
+// Compiles the variants, then verifies and measures each in fresh processes of the native worker,
+// one at a time with nothing else running; each ends in one call of on_done. Returns false if `stop`
+// was requested first: then the worker is killed. An Error if none can be compiled.
 Expected<bool> run_experiments(const std::vector<Variant>& variants, const NativeLanguage& language,
                                const TimerOptions& options, const NativeEvents& events,
                                std::stop_token stop);

@@ -1,5 +1,4 @@
-// The message about a snippet that failed: the worker's, with the place of the definition's text
-// that it is about.
+// Messages about snippets that failed, with the place in the definition.
 #pragma once
 
 #include <optional>
@@ -9,28 +8,26 @@
 
 namespace instr {
 
-// `message` after the place of the failure; unchanged if that is not known. `part`: which of the
-// variant's texts ran ("setup", "statement"), as reported by the worker, or "". A place in the
-// TorchScript text that `message` names is the one in the TOML file. `line`: of a snippet in Python
+// Returns `message` after the place of the failure; unchanged if that is not known. `part`: which of
+// the variant's texts ran ("setup", "statement"), as reported by the worker, or "". Places in the
+// TorchScript text become those in the TOML file. `line`: of a snippet in Python
 // (core/compile/python/generate_python.h), or 0.
 std::string failure_text(const std::string& message, const std::string& part,
                          const Variant& variant, int line = 0);
 
-// The place in the TOML file that a TorchScript error refers to, if any.
+// Returns the place in the TOML file that a TorchScript error refers to, if any.
 std::optional<SourceLocation> script_place(const std::string& message, const Variant& variant);
 
-// The place in the TOML file of a line of its code in Python
-// (core/compile/python/generate_python.h); 0: none.
+// Returns the place in the TOML file of a line of generated code in Python, if any.
 std::optional<SourceLocation> python_place(int line, const Variant& variant);
 
-// Text about code in Python, in which the files and names of generated code are those of the TOML
-// file.
+// Replaces the files and names of generated code in Python by those of the TOML file.
 std::string in_terms_of_toml(std::string text, const Variant& variant);
 
-// How to give the variant more time, to be appended to a message.
+// Returns how to give the variant more time, to be appended to a message.
 std::string timeout_advice(const Variant& variant);
 
-// `outcome`, with that advice if it was stopped for its timeout.
+// Adds that advice if the variant was stopped for its timeout.
 Outcome with_timeout_advice(Outcome outcome, const Variant& variant);
 
 }  // namespace instr

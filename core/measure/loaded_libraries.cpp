@@ -29,7 +29,7 @@ bool is_core(const MappedFile& library) { return library_name(library.path).star
 
 bool is_libc(const MappedFile& library) { return library_name(library.path) == "libc.so.6"; }
 
-// The files whose code is mapped, each once.
+// Lists the files whose code is mapped, each once.
 std::vector<MappedFile> mapped_files(std::string_view maps) {
   std::vector<MappedFile> files;
   std::istringstream lines{std::string(maps)};
@@ -47,11 +47,11 @@ std::vector<MappedFile> mapped_files(std::string_view maps) {
   return files;
 }
 
-std::string maps_of(pid_t process) {
+std::string read_maps(pid_t process) {
   return read_file("/proc/" + std::to_string(process) + "/maps", kMaxTextBytes).value_or("");
 }
 
-fs::path folder_of(const std::vector<MappedFile>& libraries, bool is_it(const MappedFile&)) {
+fs::path find_folder(const std::vector<MappedFile>& libraries, bool is_it(const MappedFile&)) {
   for (const MappedFile& library : libraries) {
     if (is_it(library)) return library.path.parent_path();
   }
@@ -63,7 +63,7 @@ bool starts_with_any(const std::string& name, std::initializer_list<const char*>
                      [&name](const char* start) { return name.starts_with(start); });
 }
 
-std::string identity_of(const MappedFile& library) {
+std::string identify(const MappedFile& library) {
   if (auto id = read_build_id(library.path)) return *id;
   return file_hash(library.path).value_or("inode " + library.inode);
 }
@@ -84,9 +84,9 @@ std::string library_name(const fs::path& path) {
 }
 
 std::map<std::string, std::string> library_fields(const std::vector<MappedFile>& libraries) {
-  fs::path core = folder_of(libraries, is_core);
+  fs::path core = find_folder(libraries, is_core);
   // The system's LibTorch is in the folder of all other libraries.
-  bool has_folder = !core.empty() && core != folder_of(libraries, is_libc);
+  bool has_folder = !core.empty() && core != find_folder(libraries, is_libc);
   std::map<std::string, std::string> fields;
   for (const MappedFile& library : libraries) {
     std::string name = library_name(library.path);
@@ -94,31 +94,30 @@ std::map<std::string, std::string> library_fields(const std::vector<MappedFile>&
     bool is_torch = (has_folder && library.path.parent_path() == core) ||
                     starts_with_any(name, {"libtorch", "libc10", "libcaffe2", "libshm"});
     std::string& id = fields[std::string(is_torch ? kTorchLibrary : kLibrary) + name];
-    id += (id.empty() ? "" : "+") + identity_of(library);
+    id += (id.empty() ? "" : "+") + identify(library);
   }
   return fields;
 }
 
 std::map<std::string, std::string> loaded_libraries(pid_t process) {
-  return library_fields(mapped_libraries(maps_of(process)));
+  return library_fields(mapped_libraries(read_maps(process)));
 }
 
 namespace {
 
-// How far the clock that stamps files may be behind: a tick of the kernel.
-constexpr long kTick = 10'000'000;  // ns
+constexpr long kTick = 10'000'000;  // ns; the clock that stamps files may be so far behind
 
-std::optional<struct stat> stat_of(const fs::path& file) {
-  struct stat found {};
-  if (::stat(file.c_str(), &found) != 0) return std::nullopt;
-  return found;
+std::optional<struct stat> read_stamp(const fs::path& file) {
+  struct stat stamp {};
+  if (::stat(file.c_str(), &stamp) != 0) return std::nullopt;
+  return stamp;
 }
 
 auto nanoseconds(const timespec& time) { return time.tv_sec * 1'000'000'000L + time.tv_nsec; }
 
-auto identity(const struct stat& one) {
-  return std::tuple(one.st_dev, one.st_ino, one.st_size, nanoseconds(one.st_mtim),
-                    nanoseconds(one.st_ctim));
+auto identity(const struct stat& stamp) {
+  return std::tuple(stamp.st_dev, stamp.st_ino, stamp.st_size, nanoseconds(stamp.st_mtim),
+                    nanoseconds(stamp.st_ctim));
 }
 
 }  // namespace
@@ -126,18 +125,18 @@ auto identity(const struct stat& one) {
 UsedFiles UsedFiles::of(pid_t process, const fs::path& worker, timespec started) {
   UsedFiles used;
   const auto add = [&used, started](const fs::path& file) {
-    auto found = stat_of(file);
-    if (found && nanoseconds(found->st_ctim) > nanoseconds(started) - kTick) found.reset();
-    used.stamps_.emplace(file, found);
+    auto stamp = read_stamp(file);
+    if (stamp && nanoseconds(stamp->st_ctim) > nanoseconds(started) - kTick) stamp.reset();
+    used.stamps_.emplace(file, stamp);
   };
-  for (const MappedFile& file : mapped_files(maps_of(process))) add(file.path);
+  for (const MappedFile& file : mapped_files(read_maps(process))) add(file.path);
   for (const fs::path& module : list_python_modules(worker)) add(module);
   return used;
 }
 
 std::optional<fs::path> UsedFiles::changed() const {
   for (const auto& [file, stamp] : stamps_) {
-    const auto now = stat_of(file);
+    const auto now = read_stamp(file);
     if (!stamp || !now || identity(*now) != identity(*stamp)) return file;
   }
   return std::nullopt;

@@ -1,6 +1,6 @@
-// The libraries that a worker has loaded, which counts depend on besides LibTorch itself: BLAS,
-// OpenMP, the C and C++ libraries. Found from outside, from the process's mappings, so that the
-// query does not change the process.
+// The libraries that a worker has loaded, on which counts depend besides LibTorch: BLAS, OpenMP, the
+// C and C++ libraries. They are read from the process's mappings, so that the query does not change
+// the process.
 #pragma once
 
 #include <sys/stat.h>
@@ -20,34 +20,33 @@ struct MappedFile {
   std::string inode;  // "08:01 1234": device and number
 };
 
-// The shared objects whose code is mapped, in the order of `maps`, the text of /proc/PID/maps; each
-// once, without Valgrind's own.
+// Lists the shared objects whose code is mapped, in the order of `maps`, the text of /proc/PID/maps;
+// each once, without Valgrind's own.
 std::vector<MappedFile> mapped_libraries(std::string_view maps);
 
-// "libblas.so.3" of "/usr/lib/blas/libblas.so.3.11.0": the name common to all its versions.
+// Returns the name common to all versions: "libblas.so.3" for "/usr/lib/blas/libblas.so.3.11.0".
 std::string library_name(const std::filesystem::path& path);
 
-// As fields of a fingerprint (core/results/fingerprint.h), each with its build id. Without a
-// build id, the hash of its content; for a file that no longer exists, its inode, which is unique.
-// libtorch_cpu.so is a field of its own.
+// Returns fields of a fingerprint (core/results/fingerprint.h): each library's build id, or the hash
+// of its content, or its inode if the file no longer exists. Without libtorch_cpu.so, which has
+// another field.
 std::map<std::string, std::string> library_fields(const std::vector<MappedFile>& libraries);
 
-// Those of one of our processes; empty if the kernel does not say.
+// Returns these fields of one of our processes; empty if its mappings cannot be read.
 std::map<std::string, std::string> loaded_libraries(pid_t process);
 
-// The files that a running worker has loaded, and whether one of them has been replaced since.
+// The files that a running worker has loaded.
 class UsedFiles {
  public:
-  // Those whose code the process has mapped, and, if its `worker` is one for Python, the modules
-  // that it was made with. `started`: before the process was; files changed since then are not
-  // what it has loaded.
+  // Finds the files whose code the process has mapped and, of a worker for Python, its modules.
+  // `started`: a time before the process started; files changed since then count as changed.
   static UsedFiles of(pid_t process, const std::filesystem::path& worker, timespec started);
 
-  // One that is another now, or gone.
+  // Returns a loaded file that has been replaced or deleted, if any.
   std::optional<std::filesystem::path> changed() const;
 
  private:
-  using Stamp = std::optional<struct stat>;  // absent: it was changed before it could be looked at
+  using Stamp = std::optional<struct stat>;  // absent: changed before it was looked at
   std::map<std::filesystem::path, Stamp> stamps_;
 };
 

@@ -35,16 +35,18 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::size_t kMaxTextLength = 400;
+constexpr std::size_t kMaxTextLength = 400;  // of a line of source
 constexpr const char* kProfileEnding = ".callgrind.out";
 
-// In the cache, plain and beside its precompiled form.
+// The header is in the cache, plain and beside its precompiled form.
 bool is_support_header(const std::string& file) {
   static const RE2 header(R"(/(support-[0-9a-f]{32}|pch-[0-9a-f]{32}/support)\.h$)");
   return RE2::PartialMatch(file, header);
 }
 
-std::string name_here(const std::string& file) {
+// Returns the file of a definition, the path of another one (below the working directory relative to
+// it), or "" for generated code.
+std::string local_name(const std::string& file) {
   if (const auto marked = parse_line_marker(file)) return *marked;
   if (file.empty() || file == "???" || is_support_header(file)) return "";
   std::error_code error;
@@ -54,8 +56,8 @@ std::string name_here(const std::string& file) {
   return below.value_or(path).string();
 }
 
-// None if the file cannot be read, as where it was compiled elsewhere.
-std::vector<std::string> lines_in(const std::string& file) {
+// Returns nothing if the file cannot be read, as where it was compiled elsewhere.
+std::vector<std::string> read_lines(const std::string& file) {
   std::vector<std::string> lines;
   const auto source = SourceText::read(file);
   if (!source) return lines;
@@ -65,34 +67,62 @@ std::vector<std::string> lines_in(const std::string& file) {
   return lines;
 }
 
-// Names a profile's files as they are named here: that of a definition by its TOML file, one below
-// the working directory relative to it, and "" for code that nobody wrote.
 void name_files(Profile& profile) {
-  for (std::string& file : profile.files) file = name_here(file);
+  for (std::string& file : profile.files) file = local_name(file);
 }
 
-// The costs of a profile's lines, with their text, of a profile whose files are named so. Reads the
-// sources as they are now.
+// Returns the costs of a profile's lines with their text, of the sources as they are now.
 std::shared_ptr<const LineCosts> source_lines(const Profile& profile, std::uint64_t iterations) {
   auto costs = std::make_shared<LineCosts>(line_costs(profile, iterations));
   std::map<std::string, std::vector<std::string>> files;
   for (LineCost& line : costs->lines) {
     auto [entry, is_new] = files.try_emplace(line.file);
-    if (is_new) entry->second = lines_in(line.file);
+    if (is_new) entry->second = read_lines(line.file);
     const auto at = static_cast<std::size_t>(line.line) - 1;
     if (at < entry->second.size()) line.text = entry->second[at];
   }
   return costs;
 }
 
-// Calls in progress when collection began are written with a count of 0, and callgrind_annotate
-// takes their cost for the caller's own. Each was made once.
-std::string with_calls_under_way(std::string profile) {
+// Sets the count of calls in progress when collection began to 1: it is written as 0, and
+// callgrind_annotate takes their cost for the caller's own.
+std::string count_open_calls(std::string profile) {
   const std::string mark = "\ncalls=0 ";
   for (std::size_t at = profile.find(mark); at != std::string::npos; at = profile.find(mark, at)) {
     profile[at + mark.size() - 2] = '1';
   }
   return profile;
+}
+
+std::optional<std::vector<FollowedFunction>> read_followed(const wire::Message& reply,
+                                                           const Variant& variant,
+                                                           const fs::path& work_dir) {
+  const std::string name = reply.get("followed");
+  if (name.empty()) return std::nullopt;
+  const fs::path file = work_dir / name;
+  const std::string text = read_text(file).value_or("");
+  std::error_code ignored;
+  fs::remove(file, ignored);
+  const PythonSnippet snippet = make_python_snippet(variant);
+  const auto place = [&snippet](const std::string& in, int line) {
+    const auto own = in == kPythonFile ? find_place_in_python(snippet, line) : std::nullopt;
+    return own ? to_string(*own) : in + ":" + std::to_string(line);
+  };
+  return followed_calls(text, std::strtoull(reply.get("followed_iterations").c_str(), nullptr, 10),
+                        std::strtod(reply.get("loop_ir").c_str(), nullptr), place);
+}
+
+// Names the disk as the cause of a missing count or profile if it is full: Valgrind could not write
+// its output.
+Outcome with_cause(Outcome outcome, const fs::path& work_dir) {
+  auto* failure = std::get_if<Failure>(&outcome);
+  if (failure == nullptr || failure->kind != FailureKind::kNoProfile) return outcome;
+  const std::string probe(std::size_t{64} << 10, ' ');  // larger than a count, smaller than a profile
+  auto written = Replacement::write(work_dir / "probe", probe);
+  if (written) return outcome;
+  failure->message = "Valgrind could not write what it counted: " + work_dir.string() + ": " +
+                     written.error().what + ": free some space, or set TMPDIR";
+  return outcome;
 }
 
 }  // namespace
@@ -105,14 +135,13 @@ Attempt lost(std::string message, const std::string& log) {
 Measurer::Measurer(const ScheduleOptions& options)
     : options_(options), memory_limit_(memory_limit_here(options.jobs)) {}
 
-wire::Message Measurer::request_for(const CompiledVariant& compiled) const {
+wire::Message Measurer::make_request(const CompiledVariant& compiled) const {
   const Variant& variant = compiled.variant;
-  auto timeout = timeout_of(variant.timeout.value_or(options_.timeout_s));
   wire::Message request{
       "measure",
       {{"symbol", compiled.symbol},
        {"threads", std::to_string(variant.threads)},
-       {"timeout_ms", std::to_string(timeout.count())},
+       {"timeout_ms", std::to_string(timeout(variant).count())},
        {"memory_limit", std::to_string(memory_limit_)},
        {"want_profile", options_.want_functions || options_.keep_profiles ? "1" : "0"},
        {"follow_calls", options_.follow_calls ? "1" : "0"},
@@ -127,7 +156,7 @@ wire::Message Measurer::request_for(const CompiledVariant& compiled) const {
   return request;
 }
 
-std::optional<Failure> Measurer::too_long_for_paths(const Variant& variant) const {
+std::optional<Failure> Measurer::check_iterations(const Variant& variant) const {
   const auto iterations = static_cast<std::uint64_t>(variant.iterations.value_or(1));
   if (!options_.call_paths || iterations <= kMaxTreeIterations) return std::nullopt;
   return Failure{FailureKind::kDefinitionError,
@@ -135,23 +164,27 @@ std::optional<Failure> Measurer::too_long_for_paths(const Variant& variant) cons
                              kMaxTreeIterations, iterations)};
 }
 
+std::chrono::milliseconds Measurer::timeout(const Variant& variant) const {
+  return timeout_of(variant.timeout.value_or(options_.timeout_s));
+}
+
 std::chrono::milliseconds Measurer::load_patience(const Variant& variant) const {
-  return with_margin(timeout_of(variant.timeout.value_or(options_.timeout_s)));
+  return with_margin(timeout(variant));
 }
 
 Attempt Measurer::measure(const CompiledVariant& compiled, Requestable& where) const {
-  if (auto failure = too_long_for_paths(compiled.variant)) return {*std::move(failure)};
+  if (auto failure = check_iterations(compiled.variant)) return {*std::move(failure)};
   auto log_begin = where.log_size();
   const Stopwatch watch;
-  auto timeout = timeout_of(compiled.variant.timeout.value_or(options_.timeout_s));
   // Without a fork there is no host to enforce the timeout. A host may count twice.
-  auto limit = options_.fresh_process ? timeout : with_margin(2 * timeout);
-  auto reply = where.request(request_for(compiled), limit);
+  const auto limit = options_.fresh_process ? timeout(compiled.variant)
+                                            : with_margin(2 * timeout(compiled.variant));
+  auto reply = where.request(make_request(compiled), limit);
   double seconds = watch.seconds();
   if (reply) {
     auto outcome = settle(*reply, compiled.variant, where.work_dir());
     if (auto* counted = std::get_if<Counted>(&outcome)) {
-      counted->followed = followed(*reply, compiled.variant, where.work_dir());
+      counted->followed = read_followed(*reply, compiled.variant, where.work_dir());
     }
     return {with_timeout_advice(std::move(outcome), compiled.variant), seconds};
   }
@@ -168,72 +201,40 @@ Attempt Measurer::measure(const CompiledVariant& compiled, Requestable& where) c
 
 Outcome Measurer::settle(const wire::Message& reply, const Variant& variant,
                          const fs::path& work_dir) const {
-  std::string name = reply.get("profile");
+  const std::string name = reply.get("profile");
   if (reply.verb != "measured" || name.empty()) {
     return with_cause(parse_reply(reply, variant), work_dir);
   }
-  fs::path written = work_dir / name;
-  auto settled = [&]() -> Outcome {
-    std::optional<Profile> profile;
-    const auto paths = options_.call_paths ? ProfilePaths::kSeparate : ProfilePaths::kMerged;
-    if (options_.want_functions) {
-      const bool has_places = options_.want_lines || options_.call_paths;
-      const auto lines = has_places ? ProfileLines::kRead : ProfileLines::kIgnored;
-      auto read = read_profile(written, paths, lines);
-      if (!read) return Failure{FailureKind::kNoProfile, to_string(read.error())};
-      profile = *std::move(read);
-      name_files(*profile);
-    }
-    Outcome outcome = parse_reply(reply, variant, profile ? &*profile : nullptr, paths);
-    auto* counted = std::get_if<Counted>(&outcome);
-    if (counted != nullptr && profile && options_.want_lines) {
-      counted->lines = source_lines(*profile, counted->iterations);
-    }
-    if (counted == nullptr || !options_.keep_profiles) return outcome;
-    return keep(written, variant, std::move(*counted));
-  }();
+  Outcome outcome = read_measured(reply, variant, work_dir / name);
   std::error_code ignored;
-  fs::remove(written, ignored);
-  return with_cause(std::move(settled), work_dir);
+  fs::remove(work_dir / name, ignored);
+  return with_cause(std::move(outcome), work_dir);
 }
 
-std::optional<std::vector<FollowedFunction>> Measurer::followed(const wire::Message& reply,
-                                                                const Variant& variant,
-                                                                const fs::path& work_dir) const {
-  const std::string name = reply.get("followed");
-  if (name.empty()) return std::nullopt;
-  const fs::path file = work_dir / name;
-  const std::string text = read_text(file).value_or("");
-  std::error_code ignored;
-  fs::remove(file, ignored);
-  const PythonSnippet snippet = make_python_snippet(variant);
-  const auto place = [&snippet](const std::string& in, int line) {
-    const auto own = in == kPythonFile ? find_place_in_python(snippet, line) : std::nullopt;
-    return own ? to_string(*own) : in + ":" + std::to_string(line);
-  };
-  return followed_calls(text, std::strtoull(reply.get("followed_iterations").c_str(), nullptr, 10),
-                        std::strtod(reply.get("loop_ir").c_str(), nullptr), place);
-}
-
-// On a full disk Valgrind cannot write its output, so that a count or a profile is missing: then
-// the disk is reported as the cause.
-Outcome Measurer::with_cause(Outcome outcome, const fs::path& work_dir) {
-  auto* failure = std::get_if<Failure>(&outcome);
-  if (failure == nullptr || failure->kind != FailureKind::kNoProfile) return outcome;
-  const std::string some(std::size_t{64} << 10,
-                         ' ');  // more than a count, less than a profile takes
-  auto written = Replacement::write(work_dir / "probe", some);
-  if (written) return outcome;
-  failure->message = "Valgrind could not write what it counted: " + work_dir.string() + ": " +
-                     written.error().what + ": free some space, or set TMPDIR";
-  return outcome;
+Outcome Measurer::read_measured(const wire::Message& reply, const Variant& variant,
+                                const fs::path& profile) const {
+  std::optional<Profile> read;
+  const auto paths = options_.call_paths ? ProfilePaths::kSeparate : ProfilePaths::kMerged;
+  if (options_.want_functions) {
+    const bool has_places = options_.want_lines || options_.call_paths;
+    const auto lines = has_places ? ProfileLines::kRead : ProfileLines::kIgnored;
+    auto parsed = read_profile(profile, paths, lines);
+    if (!parsed) return Failure{FailureKind::kNoProfile, to_string(parsed.error())};
+    read = *std::move(parsed);
+    name_files(*read);
+  }
+  Outcome outcome = parse_reply(reply, variant, read ? &*read : nullptr, paths);
+  auto* counted = std::get_if<Counted>(&outcome);
+  if (counted == nullptr) return outcome;
+  if (read && options_.want_lines) counted->lines = source_lines(*read, counted->iterations);
+  return options_.keep_profiles ? keep(profile, variant, std::move(*counted)) : outcome;
 }
 
 Outcome Measurer::keep(const fs::path& profile, const Variant& variant, Counted counted) const {
   auto kept = *options_.keep_profiles / (make_file_name(variant.key) + kProfileEnding);
   auto text = read_text(profile);
   if (!text) return Failure{FailureKind::kNoProfile, "cannot read " + profile.string()};
-  if (auto done = write_text(kept, with_calls_under_way(*std::move(text))); !done) {
+  if (auto done = write_text(kept, count_open_calls(*std::move(text))); !done) {
     return Failure{FailureKind::kNoProfile, "cannot keep the profile: " + to_string(done.error())};
   }
   counted.profile = std::move(kept);

@@ -12,16 +12,13 @@ constexpr int kLoadAttempts = 2;  // after so many losses the unit is to blame
 
 std::string lost_worker_message(const std::string& how) { return "the worker was lost: " + how; }
 
-// `log`: what the worker wrote meanwhile.
+// `log`: the worker's output.
 wire::Message load_failure(Loss loss, std::chrono::milliseconds limit, const std::string& log) {
   const std::string late = late_text(loss, limit);
-  if (!late.empty()) {
-    return {
-        "failed",
-        {{"kind", to_string(FailureKind::kTimedOut)}, {"message", "loading the unit was " + late}}};
-  }
-  return {"failed",
-          {{"kind", to_string(FailureKind::kCrashed)}, {"message", load_crash_text(loss, log)}}};
+  const auto kind = late.empty() ? FailureKind::kCrashed : FailureKind::kTimedOut;
+  const auto message =
+      late.empty() ? load_crash_text(loss, log) : "loading the unit was " + late;
+  return {"failed", {{"kind", to_string(kind)}, {"message", message}}};
 }
 
 }  // namespace
@@ -37,10 +34,10 @@ Expected<std::unique_ptr<NativeWorker>> NativeWorker::start(WorkerProgram progra
   return worker;
 }
 
-// Starts a root, replacing the old one.
+// Starts a root in place of the old one.
 Expected<wire::Message> NativeWorker::bring_up() {
   TRY_ASSIGN(auto started, Root::start(options_));
-  std::shared_ptr<Root> old;  // ended after the mutex is released
+  std::shared_ptr<Root> old;  // ends after the mutex is released
   {
     std::lock_guard lock(mutex_);
     if (is_killed_) return fail("interrupted");
@@ -60,7 +57,7 @@ void NativeWorker::kill() {
   if (root_) root_->kill();
 }
 
-// From the current root or, if that no longer answers, from another one.
+// Forks the current root or, if that no longer answers, another one.
 tl::expected<std::unique_ptr<WorkerProcess>, std::string> NativeWorker::fork_host() {
   if (auto host = WorkerProcess::fork(root())) return *std::move(host);
   if (auto started = bring_up(); !started) {
@@ -91,7 +88,7 @@ tl::expected<wire::Message, std::string> NativeWorker::ask(
   });
 }
 
-// `loaded`, or the reply to the first unit that could not be loaded.
+// Returns `loaded`, or the reply to the first unit that could not be loaded.
 Reply NativeWorker::load(WorkerProcess& host, const std::set<std::filesystem::path>& units,
                          std::chrono::milliseconds limit) const {
   Reply reply = wire::Message{"loaded", {}};

@@ -1,5 +1,5 @@
-// The worker that runs without Valgrind: started once, again if it was lost; each request runs in a
-// fresh process.
+// The worker that runs without Valgrind: started once, and again if it was lost. Each request runs in
+// a fresh process.
 #pragma once
 
 #include <chrono>
@@ -20,7 +20,6 @@
 
 namespace instr {
 
-// Events reported while measuring with it.
 struct NativeEvents {
   std::function<void(const std::string& key)> on_start;
   std::function<void(Measurement)> on_done;
@@ -31,17 +30,16 @@ class NativeWorker {
   // Starts it (LanguageSupport::native_worker), and waits until it is ready.
   static Expected<std::unique_ptr<NativeWorker>> start(WorkerProgram program);
 
-  // Its description of itself.
   const wire::Message& hello() const { return hello_; }
 
-  // The reply of a process that it forks for this request and that loads these units first. The
-  // error says how the worker was lost, for which the units are not to blame: the next request
-  // finds a worker again. `limit` is the time for the reply; starting and loading come on top.
+  // Forks a process that loads these units, and returns its reply to the request. The error says how
+  // the worker was lost, independently of the units; the next request starts another. `limit` is the
+  // time for the reply; starting and loading come on top.
   tl::expected<wire::Message, std::string> ask(const std::set<std::filesystem::path>& units,
                                                const wire::Message& request,
                                                std::chrono::milliseconds limit);
 
-  // From any thread: ends it and all that it forked, permanently.
+  // From any thread: ends it and the processes that it forked, permanently.
   void kill();
 
  private:
@@ -55,12 +53,12 @@ class NativeWorker {
   const WorkerOptions options_;
   const PrivateFolder folder_;
   wire::Message hello_;
-  std::mutex mutex_;  // of the next two
+  std::mutex mutex_;  // guards the next two
   std::shared_ptr<Root> root_;
   bool is_killed_ = false;
 };
 
-// How variants of a language are compiled and run without Valgrind.
+// The compiler and the native worker of a language.
 struct NativeLanguage {
   std::function<Expected<CompiledVariants>(const std::vector<Variant>&, Purpose, std::stop_token)>
       compile;

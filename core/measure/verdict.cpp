@@ -29,7 +29,7 @@ constexpr TypeTolerance kTolerances[] = {
     {"ComplexDouble", 1e-7, 1e-7}, {"QInt8", 1.3e-6, 1e-5},     {"QUInt8", 1.3e-6, 1e-5},
     {"QInt32", 1.3e-6, 1e-5}};
 
-// How many times eager's error a candidate may have against a double-precision reference.
+// A candidate's error against a double-precision reference, divided by eager's.
 constexpr double kMaxEagerErrorRatio = 2;
 
 const TypeTolerance& tolerance_for(std::string_view type) {
@@ -37,7 +37,7 @@ const TypeTolerance& tolerance_for(std::string_view type) {
                        [type](const TypeTolerance& known) { return type == known.type; });
 }
 
-// That rule for the root mean square; there is more noise in some.
+// The rule for root mean squares of noisy tensors.
 struct NoiseRule {
   double max_eager_error_ratio;
   double absolute;  // of the tolerance
@@ -58,7 +58,7 @@ double field_number(const wire::Message& item, const char* name) {
 // "NaN", "inf", "1.5"
 std::string shown(double value) { return std::isnan(value) ? "NaN" : fmt::format("{:.6g}", value); }
 
-// The verdict on one of the compared tensors.
+// The verdict on a tensor.
 struct Opinion {
   bool is_good = true;
   double difference = 0;  // largest
@@ -88,7 +88,7 @@ std::string excess_reason(const wire::Message& item) {
                      field_number(item, "allowed"));
 }
 
-// Whether, by a run in double precision, the candidate is about as accurate as eager.
+// Accepts a candidate that is about as accurate as eager, judged by a run in double precision.
 Opinion by_reference(const wire::Message& item) {
   double error = field_number(item, "reference_error");
   double eager_error = field_number(item, "eager_reference_error");
@@ -101,13 +101,13 @@ Opinion by_reference(const wire::Message& item) {
   return bad(std::isfinite(error) ? excess_reason(item) + "; " + errors : excess_reason(item));
 }
 
-// Images of one pixel each.
+// Returns true for images of one pixel each.
 bool is_of_pixels(const wire::Message& item) {
   const std::string shape = item.get("shape");
   return shape.ends_with(", 1, 1]") && std::count(shape.begin(), shape.end(), ',') == 3;
 }
 
-// By such a run, as torch._dynamo.utils.same() decides.
+// Decides by such a run as torch._dynamo.utils.same() does.
 Opinion by_mean_square(const wire::Message& item, double tolerance) {
   const std::string type = item.get("type");
   const bool is_noisy = type == "Half" || type == "BFloat16" ||
@@ -125,13 +125,13 @@ Opinion by_mean_square(const wire::Message& item, double tolerance) {
   return bad(excess_reason(item) + "; " + errors);
 }
 
-Opinion opinion_of(const wire::Message& item, const Tolerance& tolerance) {
+Opinion judge_tensor(const wire::Message& item, const Tolerance& tolerance) {
   if (!item.get("otherwise").empty()) return bad(item.get("otherwise"));
-  for (const auto& [field, eagers, what] : {std::tuple{"shape", "eager_shape", "shape"},
+  for (const auto& [field, eager_field, what] : {std::tuple{"shape", "eager_shape", "shape"},
                                             {"type", "eager_type", "data type"},
                                             {"device", "eager_device", "device"}}) {
-    if (item.get(field) == item.get(eagers)) continue;
-    return bad(fmt::format("{} {}, eager's is {}", what, item.get(field), item.get(eagers)));
+    if (item.get(field) == item.get(eager_field)) continue;
+    return bad(fmt::format("{} {}, eager's is {}", what, item.get(field), item.get(eager_field)));
   }
   if (tolerance.cosine && is_inexact(item.get("type"))) return by_cosine(item, *tolerance.cosine);
   double difference = field_number(item, "difference");
@@ -150,8 +150,8 @@ std::string with_name(const wire::Message& item, const std::string& reason) {
   return name.empty() ? reason : name + ": " + reason;
 }
 
-// FAIL if one of them is bad; else the verdict on the worst of them.
-Verification verdict_on(const wire::Message& reply, const Tolerance& tolerance) {
+// Returns FAIL if a tensor differs; else the verdict on the one with the largest difference.
+Verification judge_tensors(const wire::Message& reply, const Tolerance& tolerance) {
   Verification malformed{VerificationCode::kVerifierDidntRun, "the worker's reply is malformed"};
   if (!reply.fields.contains("0")) return malformed;
   Verification verdict{VerificationCode::kPass, ""};
@@ -161,7 +161,7 @@ Verification verdict_on(const wire::Message& reply, const Tolerance& tolerance) 
     auto item = wire::decode_line(reply.get(std::to_string(i)));
     if (!item) return malformed;
     if (!item->fields.contains("eager_type")) continue;  // neither has this gradient
-    Opinion opinion = opinion_of(*item, tolerance);
+    Opinion opinion = judge_tensor(*item, tolerance);
     if (!opinion.is_good) return {VerificationCode::kFail, with_name(*item, opinion.reason)};
     if (item->get("all_nan") == "1") {
       all_nan =
@@ -175,8 +175,8 @@ Verification verdict_on(const wire::Message& reply, const Tolerance& tolerance) 
   return verdict;
 }
 
-// TorchScript's exceptions are mostly a traceback; the error is the line after it. On CUDA there
-// are hints below that.
+// Returns the error of TorchScript's exceptions: the line after the traceback. On CUDA there are hints
+// below it.
 std::string short_text(std::string text) {
   text.resize(trim_end(text, " \n").size());
   if (!text.starts_with("The following operation failed in the TorchScript")) return text;
@@ -186,12 +186,13 @@ std::string short_text(std::string text) {
   return text.substr(last + 1, text.find('\n', last + 1) - last - 1);
 }
 
-Verification failure_of(const wire::Message& reply) {
+Verification judge_failure(const wire::Message& reply) {
   if (reply.get("kind") == "unsupported") {
     return {VerificationCode::kVerifierSkipped, reply.get("message")};
   }
-  std::string stage = reply.get("stage");
-  std::string part = stage.empty() ? "" : stage == "candidate" ? "" : "in the " + stage + " run: ";
+  const std::string stage = reply.get("stage");
+  const bool is_of_candidate = stage.empty() || stage == "candidate";
+  const std::string part = is_of_candidate ? "" : "in the " + stage + " run: ";
   return {VerificationCode::kVerifierDidntRun, part + reply.get("message")};
 }
 
@@ -214,8 +215,8 @@ std::string allowed_differences(const Variant& variant) {
 
 Verification judge(const wire::Message& reply, const Tolerance& tolerance) {
   using Code = VerificationCode;
-  if (reply.verb == "compared") return verdict_on(reply, tolerance);
-  if (reply.verb == "failed") return failure_of(reply);
+  if (reply.verb == "compared") return judge_tensors(reply, tolerance);
+  if (reply.verb == "failed") return judge_failure(reply);
   if (reply.verb == "nothing") {
     return {Code::kVerifierSkipped, "eager gives nothing to compare: " + reply.get("message")};
   }

@@ -1,5 +1,4 @@
-// Whether two results are equal: how far values may differ, and the verdict on what the native
-// worker found. Pure.
+// The verdict on whether a backend's results equal eager's. Pure.
 #pragma once
 
 #include <string>
@@ -10,13 +9,13 @@
 
 namespace instr {
 
-// "Float 1.3e-06 1e-05 Double ...": relative and absolute, by LibTorch's names of the data types;
-// all other types must be equal. The defaults are torch.testing's; the definition may override
-// them. Under autocast float32 and the type that it computes in have at least that type's
-// tolerance.
+// Returns how far values may differ, "Float 1.3e-06 1e-05 Double ...": relative and absolute, by
+// LibTorch's names of the data types; all other types must be equal. The defaults are
+// torch.testing's; the definition may override them. Under autocast float32 and the type that it
+// computes in have at least that type's tolerance.
 std::string allowed_differences(const Variant& variant);
 
-// From the worker's reply to `verify` (worker/wire.h).
+// Judges the worker's reply to `verify` (worker/wire.h).
 Verification judge(const wire::Message& reply, const Tolerance& tolerance);
 
 }  // namespace instr

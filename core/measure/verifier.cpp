@@ -16,24 +16,7 @@ namespace {
 
 using Code = VerificationCode;
 
-}  // namespace
-
-Expected<CompiledVariants> compile_for_verification(const std::vector<Variant>& candidates,
-                                                    const NativeLanguage& language,
-                                                    std::stop_token stop) {
-  std::vector<Variant> all;
-  std::set<std::string> keys;
-  for (const Variant& candidate : candidates) {
-    for (const Variant& one : {eager_of(candidate), candidate}) {
-      if (keys.insert(one.key).second) all.push_back(one);
-    }
-  }
-  return language.compile(all, Purpose::kVerify, stop);
-}
-
-namespace {
-
-wire::Message request_for(const CompiledVariant& candidate, const CompiledVariant& eager,
+wire::Message verify_request(const CompiledVariant& candidate, const CompiledVariant& eager,
                           const TimerOptions& options, std::chrono::milliseconds limit) {
   const Variant& variant = candidate.variant;
   wire::Message request{"verify",
@@ -46,12 +29,25 @@ wire::Message request_for(const CompiledVariant& candidate, const CompiledVarian
                          {"memory_limit", std::to_string(options.memory_limit)},
                          {"timeout_ms", std::to_string(limit.count())}}};
   if (is_compiled(variant.backend)) add_to(request, options.compiler);
-  // The first backward(), which is eager's, prepares for the devices that there are by then.
+  // The first backward(), which is eager's, prepares for the devices that exist by then.
   if (facts_of(variant.backend).is_on_xla) request.fields["compiler_logs"] += " xla";
   return request;
 }
 
 }  // namespace
+
+Expected<CompiledVariants> compile_for_verification(const std::vector<Variant>& candidates,
+                                                    const NativeLanguage& language,
+                                                    std::stop_token stop) {
+  std::vector<Variant> all;
+  std::set<std::string> keys;
+  for (const Variant& candidate : candidates) {
+    for (const Variant& variant : {eager_of(candidate), candidate}) {
+      if (keys.insert(variant.key).second) all.push_back(variant);
+    }
+  }
+  return language.compile(all, Purpose::kVerify, stop);
+}
 
 tl::expected<Verification, std::string> verify(const Variant& candidate,
                                                const CompiledVariants& compiled,
@@ -63,15 +59,15 @@ tl::expected<Verification, std::string> verify(const Variant& candidate,
   if (auto failed = compiled.failures.find(candidate.key); failed != compiled.failures.end()) {
     return Verification{Code::kVerifierDidntRun, failed->second.message};
   }
-  auto one = compiled.units.find(candidate.key);
+  auto unit = compiled.units.find(candidate.key);
   auto eager = compiled.units.find(eager_key);
-  if (one == compiled.units.end() || eager == compiled.units.end()) {
+  if (unit == compiled.units.end() || eager == compiled.units.end()) {
     return Verification{Code::kVerifierDidntRun, "it was not compiled"};
   }
   auto limit = timeout_of(candidate.timeout.value_or(options.timeout_s));
   TRY_ASSIGN(auto reply,
-             worker.ask({one->second.unit, eager->second.unit},
-                        request_for(one->second, eager->second, options, limit), limit));
+             worker.ask({unit->second.unit, eager->second.unit},
+                        verify_request(unit->second, eager->second, options, limit), limit));
   const auto kind = failure_kind_from(reply.get("kind"));
   if (reply.verb == "failed" && kind == FailureKind::kWorkerLost)
     return tl::unexpected(reply.get("message"));
@@ -89,7 +85,7 @@ Expected<bool> verify_all(const std::vector<Variant>& candidates, const NativeLa
   NativeWorker& worker = language.worker;
   auto compiled = compile_for_verification(candidates, language, stop);
   if (stop.stop_requested()) return false;
-  if (!compiled) return tl::unexpected(compiled.error());
+  TRY(compiled);
   std::stop_callback end(stop, [&worker] { worker.kill(); });
   for (const Variant& candidate : candidates) {
     if (stop.stop_requested()) return false;
@@ -97,10 +93,10 @@ Expected<bool> verify_all(const std::vector<Variant>& candidates, const NativeLa
     const Stopwatch watch;
     auto verified = verify(candidate, *compiled, worker, options);
     if (!verified) verified = Verification{Code::kVerifierDidntRun, verified.error()};
-    Measurement one{candidate, Counted{}, 0, *std::move(verified)};
-    one.seconds = watch.seconds();
-    std::get<Counted>(one.outcome).steady = true;
-    if (!stop.stop_requested()) events.on_done(std::move(one));
+    Measurement result{candidate, Counted{}, 0, *std::move(verified)};
+    result.seconds = watch.seconds();
+    std::get<Counted>(result.outcome).steady = true;
+    if (!stop.stop_requested()) events.on_done(std::move(result));
   }
   return !stop.stop_requested();
 }

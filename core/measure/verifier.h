@@ -1,4 +1,4 @@
-// Has the native worker run variants and their eager ones, and compare the results.
+// Verification: the native worker runs variants and their eager ones, and compares the results.
 #pragma once
 
 #include <cstdint>
@@ -18,14 +18,14 @@ Expected<CompiledVariants> compile_for_verification(const std::vector<Variant>& 
                                                     const NativeLanguage& language,
                                                     std::stop_token stop);
 
-// The error says how the worker was lost, for which the candidate is not to blame.
+// The error says how the worker was lost, independently of the candidate.
 tl::expected<Verification, std::string> verify(const Variant& candidate,
                                                const CompiledVariants& compiled,
                                                NativeWorker& worker, const TimerOptions& options);
 
-// Compiles the candidates and their eager variants for this, and verifies one after the other: each
-// ends in one call of on_done, with a measurement that has only a verification. False if `stop` was
-// requested first: then the worker is killed; an Error if none can be verified at all.
+// Compiles the candidates and their eager variants, and verifies them one after the other: each ends
+// in one call of on_done, with a measurement that has only a verification. Returns false if `stop`
+// was requested first: then the worker is killed. An Error if none can be compiled.
 Expected<bool> verify_all(const std::vector<Variant>& candidates, const NativeLanguage& language,
                           const TimerOptions& options, const NativeEvents& events,
                           std::stop_token stop);
