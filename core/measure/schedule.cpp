@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::chrono::seconds kClearAwayTime{2};
+constexpr std::chrono::seconds kCleanUpTime{2};
 
 }  // namespace
 
@@ -30,9 +30,9 @@ WorkerOptions worker_options(const ScheduleOptions& options, const fs::path& fol
 }
 
 StartSource zygote_source(const ScheduleOptions& options, const fs::path& folder) {
-  const WorkerOptions its = worker_options(options, folder);
-  if (options.is_warm) return warm_workers(its, options.find_worker, options.note);
-  return own_roots(its, options.find_worker);
+  const WorkerOptions worker = worker_options(options, folder);
+  if (options.is_warm) return warm_workers(worker, options.find_worker, options.note);
+  return own_roots(worker, options.find_worker);
 }
 
 Scheduler::State::State(ScheduleOptions given, PrivateFolder where, OnStart start, OnDone done)
@@ -55,11 +55,11 @@ void Scheduler::State::kill() {
     std::unique_lock lock(mutex);
     stopping = true;
     changed.notify_all();
-    // Hosts first: they know what a snippet has left behind. Those that do not clean up in time are
-    // killed with their zygote.
+    // Hosts first: they clean up after snippets. Those that take too long are killed with their
+    // zygote.
     for (WorkerProcess* host : live_hosts) host->hang_up();
     for (Root* root : live_roots) root->kill();
-    changed.wait_for(lock, kClearAwayTime, [this] { return busy == 0; });
+    changed.wait_for(lock, kCleanUpTime, [this] { return busy == 0; });
     for (WorkerProcess* host : live_hosts) host->abort();
   }
   zygotes.kill();
@@ -72,7 +72,7 @@ void Scheduler::State::kill() {
 
 void Scheduler::State::add(std::vector<CompiledVariant> variants) {
   if (!options.fresh_process) {
-    for (const auto& each : variants) zygotes.need(zygote_of(each.variant));
+    for (const auto& each : variants) zygotes.need(choose_zygote(each.variant));
   }
   {
     std::lock_guard lock(mutex);
@@ -88,12 +88,12 @@ void Scheduler::State::add(std::vector<CompiledVariant> variants) {
 
 void Scheduler::State::enqueue(Task task) {
   seconds_left += task.seconds;
-  auto& queue = waiting[{zygote_of(task.compiled.variant), task.compiled.unit}];
-  const auto behind =
-      std::upper_bound(queue.begin(), queue.end(), task, [](const Task& one, const Task& other) {
-        return std::tuple(-one.seconds, one.order) < std::tuple(-other.seconds, other.order);
+  auto& queue = waiting[{choose_zygote(task.compiled.variant), task.compiled.unit}];
+  const auto place =
+      std::upper_bound(queue.begin(), queue.end(), task, [](const Task& left, const Task& right) {
+        return std::tuple(-left.seconds, left.order) < std::tuple(-right.seconds, right.order);
       });
-  queue.insert(behind, std::move(task));
+  queue.insert(place, std::move(task));
 }
 
 bool Scheduler::State::wait(std::stop_token stop) {
@@ -113,7 +113,7 @@ std::optional<Groups::iterator> Scheduler::State::next() {
     candidate.seconds = tasks.front().seconds;
     candidate.order = tasks.front().order;
     if (!options.fresh_process) {
-      // One that failed to start counts as ready: it has an error to report.
+      // A zygote that failed to start counts as ready: its error is reported.
       auto state = zygotes.state(key.zygote);
       candidate.zygote_ready =
           state == ZygotePool::State::kReady || state == ZygotePool::State::kFailed;
@@ -135,12 +135,12 @@ void Scheduler::State::serve() {
     std::optional<Groups::iterator> group;
     changed.wait(lock, [&] { return stopping || (group = next()).has_value(); });
     if (stopping) return;
-    serve_one(lock, *group);
+    serve_next(lock, *group);
   }
 }
 
-// One attempt at the group's first task; the lock is released while it runs.
-void Scheduler::State::serve_one(std::unique_lock<std::mutex>& lock, Groups::iterator group) {
+// Attempts the group's first task; the lock is released meanwhile.
+void Scheduler::State::serve_next(std::unique_lock<std::mutex>& lock, Groups::iterator group) {
   const UnitKey key = group->first;
   Task task = std::move(group->second.front());
   group->second.pop_front();
@@ -198,7 +198,7 @@ void Scheduler::State::finish(Task task, Attempt attempt) {
                (failure != nullptr && should_retry(failure->kind, task.attempts, options.retries));
   {
     std::lock_guard lock(mutex);
-    // What our own kill did to a worker is not a result.
+    // Ignores failures caused by our own kill().
     if (stopping && failure != nullptr) return;
     if (retry) {
       if (attempt.again) --task.attempts;
@@ -206,7 +206,7 @@ void Scheduler::State::finish(Task task, Attempt attempt) {
     }
   }
   if (!retry) {
-    std::lock_guard one(callbacks);
+    std::lock_guard turn(callbacks);
     // Moved above only for a retry. NOLINTNEXTLINE(bugprone-use-after-move)
     on_done({std::move(task.compiled.variant), std::move(attempt.outcome), attempt.seconds});
   }
@@ -239,7 +239,7 @@ Expected<std::unique_ptr<Scheduler>> Scheduler::start(ScheduleOptions options, O
 
 void Scheduler::prepare(const std::vector<Variant>& variants) {
   if (state_->options.fresh_process) return;
-  for (const auto& variant : variants) state_->zygotes.need(zygote_of(variant));
+  for (const auto& variant : variants) state_->zygotes.need(choose_zygote(variant));
 }
 
 void Scheduler::add(std::vector<CompiledVariant> variants) { state_->add(std::move(variants)); }

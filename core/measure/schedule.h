@@ -1,5 +1,5 @@
-// Measures compiled variants: keeps the zygotes, hands variants to hosts within the available
-// cores, retries after a lost worker. Nothing that one variant does harms another.
+// Measures compiled variants: keeps the zygotes, distributes variants to hosts within the available
+// cores, and retries after a lost worker. No variant can harm another.
 #pragma once
 
 #include <cstdint>
@@ -22,19 +22,19 @@ namespace instr {
 
 struct ScheduleOptions {
   FindWorker find_worker;
-  int churn = 0;  // WorkerOptions::churn
+  int churn = 0;                                // WorkerOptions::churn
   Simulation simulation = {};
   bool call_paths = false;                      // WorkerOptions::call_paths
-  bool want_lines = false;                      // of the sources
+  bool want_lines = false;                      // costs of lines of the sources
   std::filesystem::path valgrind = "valgrind";  // looked up on PATH unless it has a slash
   int jobs = 1;                                 // cores in total
-  // How long a variant is expected to take, in seconds; without: all the same.
-  std::function<double(const Variant&)> expected = {};
+  std::function<double(const Variant&)> expected = {};  // seconds; absent: 1 for each
   double timeout_s = 60;       // of a variant without its own
   int retries = 2;             // per variant, after a lost worker
   bool fresh_process = false;  // a Valgrind for each variant
   bool is_warm = false;        // zygotes come from warm workers (core/measure/warm_client.h)
-  std::function<void(const std::string&)> note = {};  // why they do not, from another thread
+  // Called with the reason if warm workers cannot be used, from another thread.
+  std::function<void(const std::string&)> note = {};
   bool want_functions = true;
   bool follow_calls = false;                           // of an interpreter
   std::optional<std::filesystem::path> keep_profiles;  // folder; made if it is missing
@@ -54,22 +54,20 @@ class Scheduler {
   // Kills workers that are still running.
   ~Scheduler();
 
-  // Starts the zygotes that these variants will need, and returns at once: they get ready while
-  // units compile.
+  // Starts the zygotes that these variants need, and returns at once: they start while units compile.
   void prepare(const std::vector<Variant>& variants);
 
-  // Queues them; at any time, from any thread. Each ends in one call of on_done.
+  // Queues variants; at any time, from any thread. Each ends in one call of on_done.
   void add(std::vector<CompiledVariant> variants);
 
-  // Waits until everything added so far is done; false if `stop` was requested first: then all
-  // workers are killed, and nothing more can be added.
+  // Waits until all variants added so far are done. Returns false if `stop` was requested first: then
+  // all workers are killed, and variants added later are dropped.
   bool wait(std::stop_token stop);
 
-  // The worker's description of itself at its start (LibTorch's version, CPU capability, ...);
-  // waits until one is ready. An Error if no worker can be started, with its output.
+  // Waits for a worker, and returns its description of itself (LibTorch's version, CPU capability,
+  // ...). An Error if no worker can be started, with its output.
   Expected<wire::Message> hello(std::stop_token stop);
 
-  // Everything about running; kept out of this header.
   struct State;
 
  private:

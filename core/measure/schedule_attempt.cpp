@@ -8,17 +8,17 @@ namespace instr {
 
 namespace {
 
-constexpr int kLoadCrashes = 2;  // after so many the unit is to blame
+constexpr int kLoadCrashes = 2;  // after so many the unit is the cause
 
-// The last output of a worker that loading a unit ended, and the cure if there is one.
-std::string with_cure(std::string log) {
+// Adds advice, if there is any, to the output of a worker that ended while loading a unit.
+std::string with_advice(std::string log) {
   if (log.find("debuginfo reader") == std::string::npos) return log;
   return log +
          "\nValgrind cannot read the debug information of a library that the unit loads: build it "
          "with -gdwarf-4, or remove the information with strip --strip-debug";
 }
 
-// A failure if loading a unit went on for longer than `patience`.
+// Returns a failure if loading a unit took longer than `patience`.
 std::optional<Failure> slow_load(const Reply& reply, std::chrono::milliseconds patience) {
   const std::string late = reply ? "" : late_text(reply.error(), patience);
   if (late.empty()) return std::nullopt;
@@ -28,12 +28,19 @@ std::optional<Failure> slow_load(const Reply& reply, std::chrono::milliseconds p
                      "timeout (--timeout=SECONDS, or the benchmark's own) gives it more time"};
 }
 
+// Returns an attempt that ended before the variant ran.
+Attempt lost_before(const std::string& message) {
+  Attempt attempt = lost(message);
+  attempt.again = true;
+  return attempt;
+}
+
 }  // namespace
 
 Attempt Scheduler::State::attempt(const Task& task, const UnitKey& key,
                                   std::unique_ptr<WorkerProcess>& host) {
   if (task.attempts == 1) {
-    std::lock_guard one(callbacks);
+    std::lock_guard turn(callbacks);
     on_start(task.compiled.variant.key);
   }
   try {
@@ -49,7 +56,7 @@ Attempt Scheduler::State::attempt(const Task& task, const UnitKey& key,
   }
 }
 
-// A host that has loaded the unit; or the reason why there is none.
+// Makes a host that has loaded the unit, or returns the reason why there is none.
 std::optional<Attempt> Scheduler::State::make_host(const Task& task, const UnitKey& key,
                                                    std::unique_ptr<WorkerProcess>& host) {
   {
@@ -58,20 +65,16 @@ std::optional<Attempt> Scheduler::State::make_host(const Task& task, const UnitK
   }
   auto zygote = zygotes.get(key.zygote);
   if (!zygote) {
-    if (zygotes.state(key.zygote) != ZygotePool::State::kFailed) {
-      auto attempt = lost("the worker was lost before this was measured");
-      attempt.again = true;  // it waits for the next one
-      return attempt;
+    if (zygotes.state(key.zygote) == ZygotePool::State::kFailed) {
+      return lost(to_string(zygote.error()));
     }
-    return lost(to_string(zygote.error()));
+    return lost_before("the worker was lost before this was measured");
   }
   auto log_begin = (*zygote)->log_size();
   auto forked = WorkerProcess::fork(*zygote);
   if (!forked) {
     zygotes.lost(key.zygote, *zygote);
-    auto attempt = lost("the worker was lost before this was measured");
-    attempt.again = true;
-    return attempt;
+    return lost_before("the worker was lost before this was measured");
   }
   zygotes.worked(key.zygote);
   host = *std::move(forked);
@@ -97,19 +100,17 @@ Attempt Scheduler::State::load_problem(const Task& task, const UnitKey& key, con
   std::lock_guard lock(mutex);
   UnitState& unit = units[key];
   if (reply) {
-    Variant any;  // of the unit: they have no more in common
+    Variant any;  // all that the variants of a unit have in common
     any.build = task.compiled.variant.build;
     unit.load_failure = parse_reply(*reply, any);
   } else if (auto slow = slow_load(reply, measurer.load_patience(task.compiled.variant))) {
     unit.load_failure = *std::move(slow);
   } else if (++unit.load_crashes >= kLoadCrashes) {
     unit.load_failure =
-        Failure{FailureKind::kCrashed, load_crash_text(reply.error(), with_cure(log))};
+        Failure{FailureKind::kCrashed, load_crash_text(reply.error(), with_advice(log))};
   }
   if (unit.load_failure) return {*unit.load_failure};
-  auto attempt = lost("loading the unit ended the worker");
-  attempt.again = true;
-  return attempt;
+  return lost_before("loading the unit ended the worker");
 }
 
 Attempt Scheduler::State::attempt_fresh(const Task& task) {
@@ -129,13 +130,13 @@ Attempt Scheduler::State::attempt_fresh(const Task& task) {
 
 Attempt Scheduler::State::run_fresh(const Task& task, Root& root) {
   auto ready = root.await_hello().and_then(check_hello).and_then([&](const auto&) {
-    return warm_up(root, zygote_of(task.compiled.variant), {.call_paths = options.call_paths});
+    return warm_up(root, choose_zygote(task.compiled.variant), {.call_paths = options.call_paths});
   });
   if (!ready) return lost(to_string(ready.error()));
   const auto patience = measurer.load_patience(task.compiled.variant);
   auto loaded = root.request(load_request(root.worker(), task.compiled.unit), patience);
   if (auto slow = slow_load(loaded, patience)) return {*std::move(slow)};
-  if (!loaded) return lost("loading the unit ended the worker", with_cure(root.log_since(0)));
+  if (!loaded) return lost("loading the unit ended the worker", with_advice(root.log_since(0)));
   if (loaded->verb != "loaded") return {parse_reply(*loaded, task.compiled.variant)};
   auto result = measurer.measure(task.compiled, root);
   auto* failure = std::get_if<Failure>(&result.outcome);
@@ -144,7 +145,7 @@ Attempt Scheduler::State::run_fresh(const Task& task, Root& root) {
     std::lock_guard lock(mutex);
     live_roots.erase(&root);  // it has ended: its number may soon be reused
   }
-  // There is no host in between to report the snippet's end.
+  // There is no host to report the end of the snippet.
   if (auto status = root.await_end(std::chrono::seconds(5))) {
     if (auto ended = failure_of_status(*status)) result.outcome = *std::move(ended);
   }

@@ -10,29 +10,29 @@
 
 namespace instr {
 
-// The one of a unit's waiting variants that is expected to take longest. However many threads it
-// has, it keeps one core busy: Valgrind runs one of them at a time.
+// The longest of a unit's waiting variants. It needs one core, since Valgrind runs one of its threads
+// at a time.
 struct Candidate {
   double seconds = 1;          // expected
-  bool zygote_ready = true;    // else it would only wait
-  bool has_idle_host = false;  // that has loaded the unit already
+  bool zygote_ready = true;
+  bool has_idle_host = false;  // that has loaded the unit
   int busy_hosts = 0;
   std::uint64_t order = 0;  // position in the order of addition
 };
 
-// The candidate that starts next; nothing if none can. One that would take half of what is left for
-// each core or more goes before all shorter ones, since it would run alone at the end. Otherwise
-// those whose unit is loaded, then those with the fewest hosts, then in order. `left`: the expected
-// seconds of all that waits, divided by the cores.
+// Returns the candidate that starts next; nothing if none can. `left`: the expected seconds of all
+// waiting variants, divided by the cores. A candidate that takes half of that or more goes first, since
+// it would run alone at the end; then those whose unit is loaded, those with the fewest hosts, and
+// the others in order.
 std::optional<std::size_t> choose(const std::vector<Candidate>& candidates, double left);
 
-// Bytes that one variant may use by default: 8 GiB, or less if `jobs` of them would not
-// fit into three quarters of the machine's memory.
+// Returns the bytes that a variant may use: 8 GiB, or less if `jobs` of them would not fit into three
+// quarters of the machine's memory.
 std::uint64_t default_memory_limit(std::uint64_t physical_bytes, int jobs);
 std::uint64_t memory_limit_here(int jobs);  // of this machine
 
-// Whether a variant that failed this way, for the `attempts`-th time, is retried. Only a lost
-// worker says nothing about the variant.
+// Returns true if a variant that failed for the `attempts`-th time is retried: only a lost worker is
+// not the variant's fault.
 bool should_retry(FailureKind kind, int attempts, int retries);
 
 }  // namespace instr

@@ -1,5 +1,5 @@
-// Shared by the scheduler's two halves: the queue and its threads (schedule.cpp), and single
-// attempts at a variant (schedule_attempt.cpp). Not to be included elsewhere.
+// The state of the scheduler, for its queue and threads (schedule.cpp) and for attempts at a variant
+// (schedule_attempt.cpp) only.
 #pragma once
 
 #include <condition_variable>
@@ -31,7 +31,7 @@ struct Task {
   CompiledVariant compiled;
   double seconds = 1;  // expected
   std::uint64_t order = 0;
-  int attempts = 0;  // begun
+  int attempts = 0;
 };
 
 struct UnitKey {
@@ -40,15 +40,14 @@ struct UnitKey {
   auto operator<=>(const UnitKey&) const = default;
 };
 
-// The hosts that have loaded a unit, and the result of loading it.
 struct UnitState {
-  std::vector<std::unique_ptr<WorkerProcess>> idle;
-  int busy = 0;
+  std::vector<std::unique_ptr<WorkerProcess>> idle;  // hosts that have loaded it
+  int busy = 0;                                      // hosts
   int load_crashes = 0;
   std::optional<Outcome> load_failure;
 };
 
-// Waiting variants by unit, those that take longest first.
+// Waiting variants by unit, the longest first.
 using Groups = std::map<UnitKey, std::deque<Task>>;
 
 struct Scheduler::State {
@@ -59,10 +58,10 @@ struct Scheduler::State {
   bool wait(std::stop_token stop);
   void kill();
 
-  // The threads' work.
+  // Run by the threads:
   void serve();
   std::optional<Groups::iterator> next();
-  void serve_one(std::unique_lock<std::mutex>& lock, Groups::iterator group);
+  void serve_next(std::unique_lock<std::mutex>& lock, Groups::iterator group);
   void put_back(const UnitKey& key, std::unique_ptr<WorkerProcess> host,
                 std::vector<std::unique_ptr<WorkerProcess>>& useless);
   void drop(std::unique_ptr<WorkerProcess>& host);
@@ -75,6 +74,7 @@ struct Scheduler::State {
                        const std::string& log);
   Attempt attempt_fresh(const Task& task);
   Attempt run_fresh(const Task& task, Root& root);
+
   const ScheduleOptions options;
   const PrivateFolder folder;
   const Measurer measurer;
@@ -88,7 +88,7 @@ struct Scheduler::State {
   std::map<UnitKey, UnitState> units;
   std::set<WorkerProcess*> live_hosts;
   std::set<Root*> live_roots;  // of fresh processes
-  double seconds_left = 0;     // expected, of all that wait
+  double seconds_left = 0;     // expected, of all waiting variants
   std::uint64_t added = 0;
   std::uint64_t outstanding = 0;
   int busy = 0;  // threads that measure

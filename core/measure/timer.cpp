@@ -24,31 +24,30 @@ namespace {
 // Variants of one side that differ only in their backend.
 using Group = std::vector<CompiledVariant>;
 
-// The last cores that this process may use: others tend to use the first ones.
+// Returns the last cores that this process may use: other processes tend to use the first ones.
 std::string cores_for(int threads) {
   const std::vector<int> cores = usable_cores();
   const auto count = std::min<std::ptrdiff_t>(threads, std::ssize(cores));
   return fmt::format("{}", fmt::join(cores.end() - count, cores.end(), " "));
 }
 
-std::chrono::milliseconds limit_of(const Group& group, double usual) {
+std::chrono::milliseconds sum_timeouts(const Group& group, double usual) {
   double sum = 0;
-  for (const CompiledVariant& one : group) sum += one.variant.timeout.value_or(usual);
+  for (const auto& compiled : group) sum += compiled.variant.timeout.value_or(usual);
   return timeout_of(sum);
 }
 
-// Of a repetition, if given; else 0.
-int iterations_of(const Group& group, const TimerOptions& options) {
+// Returns the iterations of a repetition; 0 if the worker chooses them.
+int fixed_iterations(const Group& group, const TimerOptions& options) {
   return options.iterations.value_or(group.front().variant.iterations.value_or(0));
 }
 
-// Fresh processes in which a variant's start is timed, at most: as many as there are repetitions.
-constexpr int kMaxTimedStarts = 5;
+constexpr int kMaxTimedStarts = 5;  // of a variant, in fresh processes
 
-wire::Message request_for(const char* verb, const Group& group, const TimerOptions& options) {
+wire::Message make_request(const char* verb, const Group& group, const TimerOptions& options) {
   const Variant& variant = group.front().variant;
   std::string symbols;
-  for (const CompiledVariant& one : group) symbols += (symbols.empty() ? "" : " ") + one.symbol;
+  for (const auto& compiled : group) symbols += (symbols.empty() ? "" : " ") + compiled.symbol;
   wire::Message request{
       verb,
       {{"symbols", symbols},
@@ -56,20 +55,21 @@ wire::Message request_for(const char* verb, const Group& group, const TimerOptio
        {"threads", std::to_string(variant.threads)},
        {"repetitions", std::to_string(options.repetitions)},
        {"min_time", fmt::format("{}", options.min_time_s)},
-       {"iterations", std::to_string(iterations_of(group, options))},
+       {"iterations", std::to_string(fixed_iterations(group, options))},
        {"dtype", find_default_type(variant)},
        {"events", fmt::format("{}", fmt::join(options.events, " "))},
        {"cores", cores_for(variant.threads)},
        {"memory_limit", std::to_string(options.memory_limit)},
        {"wants_events", options.wants_operators ? "1" : "0"},
-       {"timeout_ms", std::to_string(limit_of(group, options.timeout_s).count())}}};
-  const bool compiles = std::any_of(
-      group.begin(), group.end(), [](const auto& one) { return is_compiled(one.variant.backend); });
+       {"timeout_ms", std::to_string(sum_timeouts(group, options.timeout_s).count())}}};
+  const bool compiles = std::any_of(group.begin(), group.end(), [](const auto& compiled) {
+    return is_compiled(compiled.variant.backend);
+  });
   if (compiles) add_to(request, options.compiler);
   return request;
 }
 
-// One side's group while it is timed.
+// Times the group of a side.
 class GroupTimer {
  public:
   GroupTimer(const TimedSide& side, Group group)
@@ -79,7 +79,7 @@ class GroupTimer {
 
   Language language() const { return group_.front().variant.language; }
   void begin() const {
-    for (const CompiledVariant& one : group_) side_->events.on_start(one.variant.key);
+    for (const auto& compiled : group_) side_->events.on_start(compiled.variant.key);
   }
   void repeat(int repetitions, bool in_turns);
   void start();
@@ -91,7 +91,7 @@ class GroupTimer {
 
   void repeat_part(const Part& part, const TimerOptions& options, bool drops_first);
   void take(std::size_t place, const wire::Message& reply, bool drops_first);
-  void start_one(std::size_t place, Counted& timed);
+  void start(std::size_t place, Counted& timed);
   Outcome outcome_in_time(const wire::Message& reply, const Variant& variant) const {
     return with_timeout_advice(parse_reply(reply, variant), variant);
   }
@@ -99,23 +99,23 @@ class GroupTimer {
   const TimedSide* side_;
   Group group_;
   std::vector<Outcome> outcomes_;  // the timings so far, or the failure
-  std::vector<Part> parts_;        // of those that have not failed
+  std::vector<Part> parts_;        // without variants that have failed
   double seconds_ = 0;
 };
 
-// Times each once more. Alternating with another side takes a fresh process each time, in which
-// Google Benchmark warms up, unless the iterations are given: then the first repetition is the
+// Times each so many times more. Alternating with another side takes a fresh process each time, in
+// which Google Benchmark warms up, unless the iterations are given: then the first repetition is the
 // warm-up.
 void GroupTimer::repeat(int repetitions, bool in_turns) {
   const Stopwatch watch;
   TimerOptions options = side_->options;
-  bool drops_first = in_turns && iterations_of(group_, options) != 0;
+  bool drops_first = in_turns && fixed_iterations(group_, options) != 0;
   options.repetitions = repetitions + (drops_first ? 1 : 0);
   for (const Part& part : std::exchange(parts_, {})) repeat_part(part, options, drops_first);
   seconds_ += watch.seconds();
 }
 
-// If something ended all of them, each runs on its own from then on.
+// If the process of several variants ended, each runs on its own from then on.
 void GroupTimer::repeat_part(const Part& part, const TimerOptions& options, bool drops_first) {
   Group requested;
   for (std::size_t place : part) requested.push_back(group_[place]);
@@ -132,8 +132,8 @@ void GroupTimer::repeat_part(const Part& part, const TimerOptions& options, bool
     } else if (!is_whole) {
       take(part[i], *reply, drops_first);
     } else {
-      auto one = wire::decode_line(reply->get(std::to_string(i)));
-      take(part[i], one.value_or(wire::Message{}), drops_first);
+      const auto timed = wire::decode_line(reply->get(std::to_string(i)));
+      take(part[i], timed.value_or(wire::Message{}), drops_first);
     }
     if (std::holds_alternative<Counted>(outcomes_[part[i]])) left.push_back(part[i]);
   }
@@ -141,13 +141,11 @@ void GroupTimer::repeat_part(const Part& part, const TimerOptions& options, bool
 }
 
 void append(std::vector<double>& to, const std::vector<double>& more, bool drops_first) {
-  auto skipped =
-      static_cast<std::ptrdiff_t>(drops_first ? std::min<std::size_t>(1, more.size()) : 0);
-  to.insert(to.end(), more.begin() + skipped, more.end());
+  to.insert(to.end(), more.begin() + (drops_first && !more.empty() ? 1 : 0), more.end());
 }
 
-// The cores that others used meanwhile, averaged by the number of repetitions.
-std::optional<double> mean_of(const Timing& before, const Timing& more) {
+// Averages the cores that other processes used, by the number of repetitions.
+std::optional<double> mean_others(const Timing& before, const Timing& more) {
   if (!more.others || before.of(kWall).empty()) return more.others;
   const auto first = static_cast<double>(before.of(kWall).size());
   const auto second = static_cast<double>(more.of(kWall).size());
@@ -164,7 +162,7 @@ void GroupTimer::take(std::size_t place, const wire::Message& reply, bool drops_
   Timing taken = std::exchange(*more->timing, {});
   Timing& all = *more->timing;
   if (auto& before = std::get<Counted>(outcomes_[place]).timing) all = *std::move(before);
-  all.others = mean_of(all, taken);
+  all.others = mean_others(all, taken);
   for (const auto& [metric, values] : taken.values) append(all.values[metric], values, drops_first);
   if (all.iterations == 0) all.iterations = taken.iterations;
   all.device_peak_bytes = std::max(all.device_peak_bytes, taken.device_peak_bytes);
@@ -173,18 +171,17 @@ void GroupTimer::take(std::size_t place, const wire::Message& reply, bool drops_
   outcomes_[place] = std::move(outcome);
 }
 
-// Times the start of each once more, in a process that has not run anything yet. A failure to start
-// is also recorded here.
+// Times the start of each once more, in a fresh process.
 void GroupTimer::start() {
   const Stopwatch watch;
   for (std::size_t place = 0; place < group_.size(); ++place) {
     auto* timed = std::get_if<Counted>(&outcomes_[place]);
-    if (timed != nullptr) start_one(place, *timed);
+    if (timed != nullptr) start(place, *timed);
   }
   seconds_ += watch.seconds();
 }
 
-void GroupTimer::start_one(std::size_t place, Counted& timed) {
+void GroupTimer::start(std::size_t place, Counted& timed) {
   auto reply = ask_worker("start", side_->worker, {group_[place]}, side_->options);
   if (!reply) {
     outcomes_[place] = Failure{FailureKind::kWorkerLost, reply.error()};
@@ -211,23 +208,23 @@ void GroupTimer::report() {
   }
 }
 
-// Groups of variants to compare with each other, of all sides: all but the backend is the same.
-std::vector<std::vector<GroupTimer>> timers_of(const std::vector<TimedSide>& sides) {
+// Groups the variants of all sides that differ only in their backend.
+std::vector<std::vector<GroupTimer>> make_timers(const std::vector<TimedSide>& sides) {
   using Identity = std::tuple<std::string, std::vector<std::pair<std::string, std::string>>,
                               Autograd, int, std::string>;
   std::map<Identity, std::size_t> known;
-  std::vector<std::vector<Group>> found;  // per identity, one for each side
+  std::vector<std::vector<Group>> all;  // by identity and side
   for (std::size_t side = 0; side < sides.size(); ++side) {
-    for (const CompiledVariant& one : sides[side].variants) {
-      const Variant& v = one.variant;
+    for (const CompiledVariant& compiled : sides[side].variants) {
+      const Variant& v = compiled.variant;
       auto [place, is_new] =
-          known.try_emplace({v.label, v.params, v.autograd, v.threads, v.device}, found.size());
-      if (is_new) found.emplace_back(sides.size());
-      found[place->second][side].push_back(one);
+          known.try_emplace({v.label, v.params, v.autograd, v.threads, v.device}, all.size());
+      if (is_new) all.emplace_back(sides.size());
+      all[place->second][side].push_back(compiled);
     }
   }
   std::vector<std::vector<GroupTimer>> timers;
-  for (auto& groups : found) {
+  for (auto& groups : all) {
     auto& together = timers.emplace_back();
     for (std::size_t side = 0; side < sides.size(); ++side) {
       if (!groups[side].empty()) together.emplace_back(sides[side], std::move(groups[side]));
@@ -236,23 +233,23 @@ std::vector<std::vector<GroupTimer>> timers_of(const std::vector<TimedSide>& sid
   return timers;
 }
 
-// The rounds of repetitions. Two builds take turns after each; twins in two languages only once,
-// since a process may have much to prepare before its first.
-int rounds_of(const std::vector<GroupTimer>& timers, int repetitions) {
+// Returns the number of rounds. Two builds alternate after each repetition; twins in two languages
+// only once, since a process may have much to prepare before its first repetition.
+int count_rounds(const std::vector<GroupTimer>& timers, int repetitions) {
   if (timers.size() < 2) return 1;
   std::set<Language> languages;
   for (const GroupTimer& timer : timers) languages.insert(timer.language());
   return languages.size() == timers.size() ? std::min(2, repetitions) : repetitions;
 }
 
-// Of so many, those of one round.
+// Returns the repetitions in a round.
 int share_of(int round, int rounds, int all) {
   return all * (round + 1) / rounds - all * round / rounds;
 }
 
-// So many rounds: a, b, then b, a, so that neither side always comes first.
+// Runs rounds of a, b, then b, a, so that neither side always comes first.
 template <class Action>
-void in_turns(std::vector<GroupTimer>& timers, int rounds, const std::stop_token& stop,
+void alternate(std::vector<GroupTimer>& timers, int rounds, const std::stop_token& stop,
               const Action& action) {
   for (int round = 0; round < rounds; ++round) {
     for (GroupTimer& timer : timers) {
@@ -282,24 +279,25 @@ tl::expected<wire::Message, std::string> ask_worker(const char* verb, NativeWork
                                                     const std::vector<CompiledVariant>& group,
                                                     const TimerOptions& options) {
   std::set<std::filesystem::path> units;
-  for (const CompiledVariant& one : group) units.insert(one.unit);
-  return worker.ask(units, request_for(verb, group, options), limit_of(group, options.timeout_s));
+  for (const CompiledVariant& compiled : group) units.insert(compiled.unit);
+  return worker.ask(units, make_request(verb, group, options),
+                    sum_timeouts(group, options.timeout_s));
 }
 
 bool time_all(std::vector<TimedSide> sides, std::stop_token stop) {
   std::stop_callback end(stop, [&sides] {
     for (const TimedSide& side : sides) side.worker.kill();
   });
-  for (auto& timers : timers_of(sides)) {
+  for (auto& timers : make_timers(sides)) {
     if (stop.stop_requested()) return false;
     const TimerOptions& options = sides.front().options;
     bool has_turns = timers.size() > 1;
-    const int rounds = rounds_of(timers, options.repetitions);
+    const int rounds = count_rounds(timers, options.repetitions);
     for (const GroupTimer& timer : timers) timer.begin();
-    in_turns(timers, rounds, stop, [&](GroupTimer& timer, int round) {
+    alternate(timers, rounds, stop, [&](GroupTimer& timer, int round) {
       timer.repeat(share_of(round, rounds, options.repetitions), has_turns);
     });
-    in_turns(timers, options.wants_start ? std::min(kMaxTimedStarts, options.repetitions) : 0, stop,
+    alternate(timers, options.wants_start ? std::min(kMaxTimedStarts, options.repetitions) : 0, stop,
              [](GroupTimer& timer, int) { timer.start(); });
     if (stop.stop_requested()) return false;
     for (GroupTimer& timer : timers) timer.report();

@@ -15,13 +15,13 @@
 
 namespace instr {
 
-// Of a compiler of whole functions, if one runs.
+// Options of a compiler of whole functions.
 struct CompilerOptions {
-  std::filesystem::path cache = {};  // the folder it keeps what it made in; empty: the usual one
-  std::string logs = {};             // its logs to keep; words
+  std::filesystem::path cache = {};  // folder; empty: the usual one
+  std::string logs = {};             // that are kept; words
 };
 
-// Adds these to a request that runs such variants.
+// Adds these to a request that runs compiled variants.
 void add_to(wire::Message& request, const CompilerOptions& options);
 
 struct TimerOptions {
@@ -31,17 +31,17 @@ struct TimerOptions {
   std::uint64_t memory_limit = 0;        // bytes that a process may use; 0: no limit
   bool wants_start = false;              // also time the start of each
   std::vector<std::string> events = {};  // also count these (worker/native/event_counter.h)
-  // Of a repetition; absent: the variant's own number, or as many as fill min_time_s.
+  // For a repetition; absent: the variant's own number, or as many as fill min_time_s.
   std::optional<int> iterations = {};
   CompilerOptions compiler = {};
   bool wants_operators = false;  // an experiment's time by operator
 };
 
-// Whether these metrics (kEventMetrics) can be counted on this machine.
+// Checks that these metrics (kEventMetrics) can be counted on this machine.
 Expected<void> check_events(const std::vector<std::string>& metrics);
 
-// The native worker's reply to a request that runs these as they are measured (worker/wire.h); or
-// how the worker was lost.
+// Returns the native worker's reply to a request about these variants (worker/wire.h), or how the
+// worker was lost.
 tl::expected<wire::Message, std::string> ask_worker(const char* verb, NativeWorker& worker,
                                                     const std::vector<CompiledVariant>& group,
                                                     const TimerOptions& options);
@@ -54,10 +54,10 @@ struct TimedSide {
   NativeEvents events;
 };
 
-// Times the variants of all sides, one request at a time. With more than one side the same
-// benchmarks are timed alternately: one repetition of each side in turn, each in a fresh process,
-// so that any drift of the machine affects both. Each variant ends in one call of its side's
-// on_done. False if `stop` was requested first: then the workers are killed.
+// Times the variants of all sides, one request at a time. The same benchmarks of several sides are
+// timed alternately, each repetition in a fresh process, so that a drift of the machine affects all.
+// Each variant ends in one call of its side's on_done. Returns false if `stop` was requested first:
+// then the workers are killed.
 bool time_all(std::vector<TimedSide> sides, std::stop_token stop);
 
 }  // namespace instr

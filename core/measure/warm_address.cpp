@@ -24,11 +24,11 @@ namespace {
 
 constexpr int kBacklog = 64;
 
-std::string name_of_all() { return fmt::format("instr_bench-warm-{}-", ::geteuid()); }
+std::string name_prefix() { return fmt::format("instr_bench-warm-{}-", ::geteuid()); }
 
-// The program may have been built anew since, and numbers of processes and paths mean nothing in
-// another container.
-std::string place() {
+// Identifies this program, which may have been rebuilt, and its namespaces, outside which numbers of
+// processes and paths mean something else.
+std::string identify_program() {
   std::error_code ignored;
   struct stat program {};
   ::stat("/proc/self/exe", &program);
@@ -37,7 +37,7 @@ std::string place() {
                      program.st_ino, program.st_ctim.tv_sec);
 }
 
-// The abstract name, and its size: it is not terminated.
+// Returns the abstract name, and its size: it is not terminated.
 std::pair<sockaddr_un, socklen_t> socket_address(const std::string& name) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
@@ -81,19 +81,19 @@ Expected<WarmPurpose> parse_purpose(const std::string& word) {
 }
 
 std::string warm_address(const std::string& word) {
-  return name_of_all() + content_hash(word + "\n" + place());
+  return name_prefix() + content_hash(word + "\n" + identify_program());
 }
 
 std::vector<std::string> warm_addresses() {
   std::istringstream lines(read_file("/proc/net/unix", kMaxTextBytes).value_or(""));
-  std::vector<std::string> found;
+  std::vector<std::string> names;
   for (std::string line; std::getline(lines, line);) {
-    const auto at = line.find("@" + name_of_all());
-    if (at != std::string::npos) found.push_back(line.substr(at + 1));
+    const auto at = line.find("@" + name_prefix());
+    if (at != std::string::npos) names.push_back(line.substr(at + 1));
   }
-  std::sort(found.begin(), found.end());
-  found.erase(std::unique(found.begin(), found.end()), found.end());  // each connection has it, too
-  return found;
+  std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());  // connections have it, too
+  return names;
 }
 
 Expected<Fd> listen_at(const std::string& address) {

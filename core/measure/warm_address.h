@@ -1,16 +1,16 @@
-// A warm worker is a process of this program that keeps a worker and its zygotes between runs,
-// since starting LibTorch takes most of a short run's time. It lends each run zygotes forked from
-// its own, and ends after some idle time. This is how runs find it: by a socket whose abstract name
-// says what it was started for, so that no file is left when it ends.
+// A warm worker is a process of this program that keeps a worker and its zygotes between runs, since
+// starting LibTorch takes most of a short run's time. It lends each run zygotes forked from its own,
+// and ends after some idle time. Runs find it by a socket whose abstract name is a hash of its
+// purpose, so that no file is left when it ends.
 //
 // Requests:
 //   hello         waits for the worker -> hello (as the worker's own) | stale file | failed message
 //   zygote  kind  + a socket as ancillary data: forks one that serves on it
 //                 -> forked pid log | failed message
 //   status        -> status pid is_used idle_s language libtorch_version (empty: not started yet)
-//   stop          -> stopping: it ends, and with it all that it has lent
-// A process that was lent ends with its socket, as all of a worker's do. A connection on which
-// hello or zygote was requested counts as a use until it ends.
+//   stop          -> stopping: it ends, with the processes that it has lent
+// A lent process ends with its socket. A connection on which hello or zygote was requested counts as
+// a use until it ends.
 #pragma once
 
 #include <sys/un.h>
@@ -27,7 +27,7 @@
 
 namespace instr {
 
-// What a warm worker is started for.
+// The purpose of a warm worker: what it measures, and how.
 struct WarmPurpose {
   Language language = Language::kCpp;
   WorkerOptions options = {};

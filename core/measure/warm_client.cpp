@@ -20,11 +20,11 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr std::chrono::milliseconds kRetryInterval{20};
-constexpr int kMaxLooks = 250;  // for an old one to leave its address
+constexpr int kMaxLooks = 250;  // until an old warm worker has left its address
 constexpr int kMaxStartAttempts = 2;
-constexpr std::chrono::seconds kPatience{10};  // for what takes no time
+constexpr std::chrono::seconds kPatience{10};  // for requests that are answered at once
 
-// It listens already when this returns: it was given the socket.
+// Starts a warm worker, which listens when this returns: it inherits the socket.
 Expected<void> start_at(const std::string& address, const std::string& word) {
   TRY_ASSIGN(auto listening, listen_at(address));
   std::error_code ignored;
@@ -33,8 +33,8 @@ Expected<void> start_at(const std::string& address, const std::string& word) {
   spawn.working_directory = "/";
   spawn.descriptors = {{listening.get(), kWarmListeningFd}};
   return Process::spawn(spawn).map([](Process&& process) {
-    // It lives longer than this program; if not, it is reaped here.
-    std::thread([its = std::move(process)]() mutable { its.wait(); }).detach();
+    // If it ends before this program, it is reaped here.
+    std::thread([started = std::move(process)]() mutable { started.wait(); }).detach();
   });
 }
 
@@ -44,22 +44,22 @@ Expected<Link> find_or_start(const std::string& word) {
   for (int i = 0; i < kMaxLooks; ++i) {
     if (auto link = connect_to(address)) return *std::move(link);
     started = start_at(address, word);
-    if (!started)
-      std::this_thread::sleep_for(kRetryInterval);  // another run has, or the old one leaves
+    // Another run has started one, or the old one is ending.
+    if (!started) std::this_thread::sleep_for(kRetryInterval);
   }
   return tl::unexpected(started ? Error{{}, "it does not answer", ""} : started.error());
 }
 
 class WarmZygotes : public ZygoteSource {
  public:
-  WarmZygotes(WarmPurpose purpose, std::function<void(const std::string&)> note)
-      : options_(std::move(purpose.options)), word_(encode(purpose)), note_(std::move(note)) {}
+  WarmZygotes(const WarmPurpose& purpose, std::function<void(const std::string&)> note)
+      : options_(purpose.options), word_(encode(purpose)), note_(std::move(note)) {}
 
   Expected<wire::Message> hello() override {
     std::string why;
     for (int attempt = 0; attempt < kMaxStartAttempts && !is_killed(); ++attempt) {
       auto link = find_or_start(word_);
-      auto reply = link.and_then([this](Link& its) { return ask(its, {"hello", {}}); });
+      auto reply = link.and_then([this](Link& opened) { return ask(opened, {"hello", {}}); });
       if (reply && reply->verb == "hello") return *std::move(reply);
       why = !reply                   ? to_string(reply.error())
             : reply->verb == "stale" ? reply->get("file") + " has changed"
@@ -71,7 +71,7 @@ class WarmZygotes : public ZygoteSource {
   }
 
   Expected<std::shared_ptr<WorkerProcess>> zygote(WarmUp which) override {
-    if (own_) return zygote_of(own_, which);
+    if (own_) return fork_zygote(own_, which);
     TRY_ASSIGN(auto link, find_or_start(word_));
     TRY_ASSIGN(auto ends, Link::make());
     TRY_ASSIGN(auto reply, ask(link, {"zygote", {{"kind", to_string(which)}}}, ends.second.get()));
@@ -89,8 +89,8 @@ class WarmZygotes : public ZygoteSource {
     std::lock_guard lock(mutex_);
     is_killed_ = true;
     for (Link* link : waiting_) link->abort();
-    for (const auto& one : borrowed_) {
-      if (auto zygote = one.lock()) zygote->abort();
+    for (const auto& each : borrowed_) {
+      if (auto zygote = each.lock()) zygote->abort();
     }
     if (own_) own_->kill();
   }
@@ -111,7 +111,7 @@ class WarmZygotes : public ZygoteSource {
     return root->await_hello();
   }
 
-  // Waits as long as the warm worker is there, or until all is killed.
+  // Waits until the warm worker replies or ends, or kill() is called.
   Expected<wire::Message> ask(Link& link, const wire::Message& request, int passed = -1) {
     {
       std::lock_guard lock(mutex_);
@@ -128,7 +128,7 @@ class WarmZygotes : public ZygoteSource {
   const WorkerOptions options_;
   const std::string word_;
   const std::function<void(const std::string&)> note_;
-  std::shared_ptr<Root> own_;  // instead; set before the first zygote is asked for
+  std::shared_ptr<Root> own_;  // without a warm worker; set before the first zygote is requested
   mutable std::mutex mutex_;
   std::set<Link*> waiting_;
   std::vector<std::weak_ptr<WorkerProcess>> borrowed_;
@@ -149,32 +149,30 @@ StartSource warm_workers(WorkerOptions options, FindWorker find_worker,
                          std::function<void(const std::string& what)> note) {
   return [options = std::move(options), find_worker = std::move(find_worker),
           note = std::move(note)](Language language) -> Expected<std::shared_ptr<ZygoteSource>> {
-    return options_for(language, options, find_worker)
-        .map([&note, language](WorkerOptions&& worker) -> std::shared_ptr<ZygoteSource> {
-          return std::make_shared<WarmZygotes>(WarmPurpose{language, std::move(worker)}, note);
-        });
+    TRY_ASSIGN(auto worker, options_for(language, options, find_worker));
+    return std::make_shared<WarmZygotes>(WarmPurpose{language, std::move(worker)}, note);
   };
 }
 
 std::vector<WarmStatus> warm_status() {
-  std::vector<WarmStatus> found;
+  std::vector<WarmStatus> all;
   for (const std::string& address : warm_addresses()) {
     const auto reply = ask_at(address, {"status", {}});
     if (!reply || reply->verb != "status") continue;
     const auto number = [&reply](const char* field) {
       return std::atoi(reply->get(field).c_str());
     };
-    found.push_back({number("pid"), number("is_used") != 0, std::chrono::seconds(number("idle_s")),
+    all.push_back({number("pid"), number("is_used") != 0, std::chrono::seconds(number("idle_s")),
                      reply->get("libtorch_version"),
                      find_language(reply->get("language")).value_or(Language::kCpp)});
   }
-  return found;
+  return all;
 }
 
 int stop_warm_workers() {
   const auto addresses = warm_addresses();
-  return static_cast<int>(std::count_if(addresses.begin(), addresses.end(), [](const auto& one) {
-    const auto reply = ask_at(one, {"stop", {}});
+  return static_cast<int>(std::count_if(addresses.begin(), addresses.end(), [](const auto& address) {
+    const auto reply = ask_at(address, {"stop", {}});
     return reply && reply->verb == "stopping";
   }));
 }

@@ -42,7 +42,7 @@ class WarmService {
         language_(language),
         started_(started) {}
 
-  // Returns when it is over and nobody uses it.
+  // Returns when it takes no more runs, and all connections have ended.
   void serve(std::chrono::milliseconds idle_time) {
     while (!is_over(idle_time)) {
       pollfd watch{listening_.get(), POLLIN, 0};
@@ -66,7 +66,7 @@ class WarmService {
     return is_over_ || (users_ == 0 && Clock::now() - last_used_ > idle_time);
   }
 
-  // Takes no more runs.
+  // Makes it take no more runs.
   void end() {
     std::lock_guard lock(mutex_);
     is_over_ = true;
@@ -80,15 +80,15 @@ class WarmService {
       answer_all(link);
       std::lock_guard ended(mutex_);
       --connections_;
-      closed_.notify_all();  // with the mutex held, since all this may be gone right after
+      closed_.notify_all();  // with the mutex held, since this object may be destroyed right after
     }).detach();
   }
 
   void answer_all(Link& link) {
     bool is_user = false;
     while (auto request = link.receive(Link::forever())) {
-      const bool uses_it = request->verb == "hello" || request->verb == "zygote";
-      if (uses_it && !std::exchange(is_user, true)) count_user(1);
+      const bool is_use = request->verb == "hello" || request->verb == "zygote";
+      if (is_use && !std::exchange(is_user, true)) count_user(1);
       wire::Message reply = answer(*request, link.take_descriptor());
       reply.fields[wire::kToken] = request->get(wire::kToken);
       if (!link.send(reply)) break;
@@ -127,14 +127,14 @@ class WarmService {
     return **hello_;
   }
 
-  // A fork of the zygote of that kind, made if there is none.
+  // Forks the zygote of that kind, which is made if it is absent.
   wire::Message lend(const std::string& kind, const Fd& socket) {
     const auto* which = std::find(kWarmUpNames.begin(), kWarmUpNames.end(), kind);
     if (which == kWarmUpNames.end() || !socket) return failed("no such zygote: " + kind);
     Kept& kept = kept_[static_cast<std::size_t>(which - kWarmUpNames.begin())];
     std::lock_guard turn(kept.turn);
     if (!kept.zygote) {
-      auto made = zygote_of(root_, static_cast<WarmUp>(which - kWarmUpNames.begin()));
+      auto made = fork_zygote(root_, static_cast<WarmUp>(which - kWarmUpNames.begin()));
       if (!made) end();
       if (!made) return failed(to_string(made.error()));
       kept.zygote = *std::move(made);
@@ -169,11 +169,11 @@ class WarmService {
   const std::shared_ptr<Root> root_;
   const Language language_;
   const timespec started_;
-  std::mutex start_;  // of the next two
+  std::mutex start_;  // guards the next two
   std::optional<Expected<wire::Message>> hello_;
   UsedFiles used_;
   std::array<Kept, kWarmUpNames.size()> kept_;
-  std::mutex mutex_;  // of those below
+  std::mutex mutex_;  // guards all below
   std::condition_variable closed_;
   int connections_ = 0;
   int users_ = 0;
@@ -185,7 +185,7 @@ class WarmService {
 
 Expected<void> serve_warm(Fd listening, const std::string& word,
                           std::chrono::milliseconds idle_time) {
-  ::signal(SIGHUP, SIG_IGN);  // the terminal's end is not its own
+  ::signal(SIGHUP, SIG_IGN);  // outlives the terminal
   const timespec started = now();
   TRY_ASSIGN(auto purpose, parse_purpose(word));
   TRY_ASSIGN(const auto folder, PrivateFolder::make());

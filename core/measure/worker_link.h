@@ -36,7 +36,7 @@ std::chrono::milliseconds with_margin(std::chrono::milliseconds timeout);
 
 using Reply = tl::expected<wire::Message, Loss>;
 
-// One end of a socket to a worker: a request, then its reply.
+// An end of a socket to a worker: a request, then its reply.
 class Link {
  public:
   explicit Link(Fd socket) : socket_(std::move(socket)) {}

@@ -20,7 +20,7 @@ class OwnRoot : public ZygoteSource {
   Expected<wire::Message> hello() override { return root_->await_hello(); }
 
   Expected<std::shared_ptr<WorkerProcess>> zygote(WarmUp which) override {
-    return zygote_of(root_, which, options_);
+    return fork_zygote(root_, which, options_);
   }
 
   void kill() override { root_->kill(); }
@@ -39,7 +39,7 @@ Expected<wire::Message> check_hello(const wire::Message& hello) {
               "run with --no-cache, so that the worker is built again");
 }
 
-WarmUp zygote_of(const Variant& variant) {
+WarmUp choose_zygote(const Variant& variant) {
   if (is_compiled(variant.backend)) return WarmUp::kCompiler;
   if (variant.language == Language::kPython) return WarmUp::kPython;
   return is_script(variant.backend) ? WarmUp::kTorchScript : WarmUp::kEager;
@@ -57,7 +57,7 @@ Expected<std::shared_ptr<Root>> start_root(Language language, const WorkerOption
 }
 
 Expected<void> warm_up(WorkerProcess& process, WarmUp which, const ZygoteOptions& options) {
-  const auto done = [&process](const wire::Message& request, const char* verb) -> Expected<void> {
+  const auto ask = [&process](const wire::Message& request, const char* verb) -> Expected<void> {
     auto reply = process.prepare(request);
     if (reply && reply->verb == verb) return {};
     const std::string how = reply ? reply->get("message") : to_string(reply.error());
@@ -65,29 +65,26 @@ Expected<void> warm_up(WorkerProcess& process, WarmUp which, const ZygoteOptions
   };
   wire::Message request{"warm_up", {{"kind", to_string(which)}}};
   if (options.call_paths) request.fields["instrument_late"] = "1";
-  return done(request, "warmed_up").and_then([&] {
-    return options.churn == 0
-               ? Expected<void>()
-               : done({"churn", {{"blocks", std::to_string(options.churn)}}}, "churned");
-  });
+  TRY(ask(request, "warmed_up"));
+  if (options.churn == 0) return {};
+  return ask({"churn", {{"blocks", std::to_string(options.churn)}}}, "churned");
 }
 
-Expected<std::shared_ptr<WorkerProcess>> zygote_of(const std::shared_ptr<Root>& root, WarmUp which,
-                                                   const ZygoteOptions& options) {
+Expected<std::shared_ptr<WorkerProcess>> fork_zygote(const std::shared_ptr<Root>& root,
+                                                     WarmUp which, const ZygoteOptions& options) {
   auto forked = WorkerProcess::fork(root);
   if (!forked) return fail(std::string("the worker was lost: ") + to_string(forked.error()));
   std::shared_ptr<WorkerProcess> zygote = *std::move(forked);
-  return warm_up(*zygote, which, options).map([&zygote] { return zygote; });
+  TRY(warm_up(*zygote, which, options));
+  return zygote;
 }
 
 StartSource own_roots(WorkerOptions options, FindWorker find_worker) {
   return [options = std::move(options), find_worker = std::move(find_worker)](
              Language language) -> Expected<std::shared_ptr<ZygoteSource>> {
-    return start_root(language, options, find_worker)
-        .map([&options](std::shared_ptr<Root>&& root) -> std::shared_ptr<ZygoteSource> {
-          return std::make_shared<OwnRoot>(std::move(root),
-                                           ZygoteOptions{options.churn, options.call_paths});
-        });
+    TRY_ASSIGN(auto root, start_root(language, options, find_worker));
+    return std::make_shared<OwnRoot>(std::move(root),
+                                     ZygoteOptions{options.churn, options.call_paths});
   };
 }
 
@@ -127,40 +124,45 @@ Expected<wire::Message> ZygotePool::try_to_start(Language language) {
   return started->hello().and_then(check_hello);
 }
 
-// Starts it if there is none; of several threads that need it one does, and the others wait.
-Expected<std::shared_ptr<ZygoteSource>> ZygotePool::source_for(Language language) {
-  std::unique_lock lock(mutex_);
-  SourceSlot& its = source(language);
-  changed_.wait(lock, [&] { return killed_ || its.state != State::kStarting; });
-  if (killed_) return fail("interrupted");
-  if (its.state == State::kReady) return its.source;
-  if (its.state == State::kFailed) return tl::unexpected(*its.error);
-  its.state = State::kStarting;
-  lock.unlock();
-  auto hello = try_to_start(language);
-  for (int attempt = 1; !hello && attempt < kStartAttempts && !is_killed(); ++attempt) {
-    hello = try_to_start(language);
-  }
-  lock.lock();
-  its.state = hello ? State::kReady : State::kFailed;
-  if (hello) {
-    its.hello = *std::move(hello);
-  } else {
-    its.error = hello.error();
-  }
-  changed_.notify_all();
-  if (its.error) return tl::unexpected(*its.error);
-  return its.source;
+// Attempts a start again if it fails.
+template <class Try>
+auto ZygotePool::retry(const Try& attempt) const {
+  auto started = attempt();
+  for (int i = 1; !started && i < kStartAttempts && !is_killed(); ++i) started = attempt();
+  return started;
 }
 
-// It no longer answers: the next one that needs it starts another.
+// Starts the source if it is absent. Other threads that need it wait.
+Expected<std::shared_ptr<ZygoteSource>> ZygotePool::source_for(Language language) {
+  std::unique_lock lock(mutex_);
+  SourceSlot& slot = source(language);
+  changed_.wait(lock, [&] { return killed_ || slot.state != State::kStarting; });
+  if (killed_) return fail("interrupted");
+  if (slot.state == State::kReady) return slot.source;
+  if (slot.state == State::kFailed) return tl::unexpected(*slot.error);
+  slot.state = State::kStarting;
+  lock.unlock();
+  auto hello = retry([&] { return try_to_start(language); });
+  lock.lock();
+  slot.state = hello ? State::kReady : State::kFailed;
+  if (hello) {
+    slot.hello = *std::move(hello);
+  } else {
+    slot.error = hello.error();
+  }
+  changed_.notify_all();
+  if (slot.error) return tl::unexpected(*slot.error);
+  return slot.source;
+}
+
+// Forgets a source that no longer answers, so that another one is started.
 void ZygotePool::drop(Language language, const std::shared_ptr<ZygoteSource>& lost) {
-  std::shared_ptr<ZygoteSource> old;  // ended after the mutex is released
+  std::shared_ptr<ZygoteSource> old;  // ends after the mutex is released
   std::lock_guard lock(mutex_);
-  SourceSlot& its = source(language);
-  if (its.source != lost || its.state != State::kReady) return;
-  old = std::exchange(its.source, nullptr);
-  its.state = State::kAbsent;
+  SourceSlot& slot = source(language);
+  if (slot.source != lost || slot.state != State::kReady) return;
+  old = std::exchange(slot.source, nullptr);
+  slot.state = State::kAbsent;
 }
 
 Expected<std::shared_ptr<WorkerProcess>> ZygotePool::try_to_fork(WarmUp which) {
@@ -172,10 +174,7 @@ Expected<std::shared_ptr<WorkerProcess>> ZygotePool::try_to_fork(WarmUp which) {
 }
 
 void ZygotePool::bring_up(WarmUp which) {
-  auto zygote = try_to_fork(which);
-  for (int attempt = 1; !zygote && attempt < kStartAttempts && !is_killed(); ++attempt) {
-    zygote = try_to_fork(which);
-  }
+  auto zygote = retry([&] { return try_to_fork(which); });
   {
     std::lock_guard lock(mutex_);
     Slot& target = slot(which);
@@ -203,7 +202,7 @@ Expected<std::shared_ptr<WorkerProcess>> ZygotePool::get(WarmUp which) const {
 }
 
 void ZygotePool::lost(WarmUp which, const std::shared_ptr<WorkerProcess>& zygote) {
-  std::shared_ptr<WorkerProcess> old;  // ended after the mutex is released
+  std::shared_ptr<WorkerProcess> old;  // ends after the mutex is released
   std::lock_guard lock(mutex_);
   Slot& target = slot(which);
   if (target.zygote != zygote || target.state != State::kReady) return;
@@ -222,15 +221,15 @@ void ZygotePool::worked(WarmUp which) {
 
 Expected<wire::Message> ZygotePool::hello(std::stop_token stop) {
   std::unique_lock lock(mutex_);
-  SourceSlot& its = source(Language::kCpp);
-  if (its.state == State::kAbsent && !killed_) {
+  SourceSlot& slot = source(Language::kCpp);
+  if (slot.state == State::kAbsent && !killed_) {
     starters_.emplace_back([this] { source_for(Language::kCpp); });
   }
   changed_.wait(lock, stop, [&] {
-    return killed_ || its.state == State::kReady || its.state == State::kFailed;
+    return killed_ || slot.state == State::kReady || slot.state == State::kFailed;
   });
-  if (its.state == State::kReady) return its.hello;
-  return tl::unexpected(its.error.value_or(Error{{}, "interrupted", ""}));
+  if (slot.state == State::kReady) return slot.hello;
+  return tl::unexpected(slot.error.value_or(Error{{}, "interrupted", ""}));
 }
 
 void ZygotePool::kill() {

@@ -1,5 +1,5 @@
-// The zygotes of a run, got in the background, and replaced if lost: each forked from the root for
-// its language, since starting LibTorch takes most of the time.
+// The zygotes of a run, started in the background and replaced if lost: each is forked from the root
+// for its language, since starting LibTorch takes most of the time.
 #pragma once
 
 #include <array>
@@ -24,16 +24,16 @@ namespace instr {
 // Checks a worker's description of itself at its start.
 Expected<wire::Message> check_hello(const wire::Message& hello);
 
-// Which zygote a variant is measured in.
-WarmUp zygote_of(const Variant& variant);
+// Returns the kind of zygote that a variant is measured in.
+WarmUp choose_zygote(const Variant& variant);
 
-// Builds the worker for a language once it is needed, or waits until it is built.
+// Builds the worker for a language, or waits until it is built.
 using FindWorker = std::function<Expected<WorkerProgram>(Language)>;
 
-// The options of a worker for that language.
+// Adds the program of that language to the options.
 Expected<WorkerOptions> options_for(Language language, WorkerOptions options,
                                     const FindWorker& find_worker);
-// Starts one.
+// Starts a root for that language.
 Expected<std::shared_ptr<Root>> start_root(Language language, const WorkerOptions& options,
                                            const FindWorker& find_worker);
 
@@ -45,17 +45,17 @@ struct ZygoteOptions {
 // Makes this process a zygote.
 Expected<void> warm_up(WorkerProcess& process, WarmUp which, const ZygoteOptions& options = {});
 
-// A fork of the root that is one.
-Expected<std::shared_ptr<WorkerProcess>> zygote_of(const std::shared_ptr<Root>& root, WarmUp which,
+// Forks a zygote from the root.
+Expected<std::shared_ptr<WorkerProcess>> fork_zygote(const std::shared_ptr<Root>& root, WarmUp which,
                                                    const ZygoteOptions& options = {});
 
-// Where the zygotes of one language come from.
+// A source of zygotes for a language.
 class ZygoteSource {
  public:
   virtual ~ZygoteSource() = default;
-  // What the worker says of itself; waits until it has started. Called once, first.
+  // Waits for the worker, and returns its description of itself. Called once, first.
   virtual Expected<wire::Message> hello() = 0;
-  // A new one; from any thread.
+  // Returns a new zygote; from any thread.
   virtual Expected<std::shared_ptr<WorkerProcess>> zygote(WarmUp which) = 0;
   // From any thread: ends all of its zygotes, and waiting calls.
   virtual void kill() = 0;
@@ -64,7 +64,7 @@ class ZygoteSource {
 // Starts the source for a language, without waiting for it.
 using StartSource = std::function<Expected<std::shared_ptr<ZygoteSource>>(Language)>;
 
-// A root of our own, by start_root().
+// Returns a source that starts roots with start_root().
 StartSource own_roots(WorkerOptions options, FindWorker find_worker);
 
 class ZygotePool {
@@ -73,28 +73,29 @@ class ZygotePool {
 
   // `on_change` is called, from other threads, as zygotes get ready or fail.
   ZygotePool(StartSource start_source, std::function<void()> on_change);
-  // Kills them all.
+  // Kills all zygotes.
   ~ZygotePool();
 
-  // Brings the zygote up if there is none, and returns at once.
+  // Starts the zygote if it is absent, and returns at once.
   void need(WarmUp which);
 
   State state(WarmUp which) const;
 
-  // The ready one; an Error if it could not be started, or is not ready.
+  // Returns the zygote; an Error if it could not be started, or is not ready.
   Expected<std::shared_ptr<WorkerProcess>> get(WarmUp which) const;
 
-  // `zygote` no longer answers: another one is started, unless that has happened already, or
-  // several in a row were lost before doing anything.
+  // Replaces a zygote that no longer answers, unless that was done already, or several in a row
+  // were lost before they forked a host.
   void lost(WarmUp which, const std::shared_ptr<WorkerProcess>& zygote);
 
+  // Notes that the zygote has forked a host.
   void worked(WarmUp which);
 
-  // What the worker for C++ says of itself; starts it if necessary, so that runs of Python alone
-  // describe themselves as all others do.
+  // Returns the description of the worker for C++, also for a run of Python alone: starts it if
+  // necessary, and waits for it.
   Expected<wire::Message> hello(std::stop_token stop);
 
-  // Ends all of them, permanently.
+  // Ends all zygotes, permanently.
   void kill();
 
  private:
@@ -113,6 +114,8 @@ class ZygotePool {
 
   void start(WarmUp which);  // with the mutex held
   void bring_up(WarmUp which);
+  template <class Try>
+  auto retry(const Try& attempt) const;
   Expected<std::shared_ptr<WorkerProcess>> try_to_fork(WarmUp which);
   Expected<std::shared_ptr<ZygoteSource>> source_for(Language language);
   Expected<wire::Message> try_to_start(Language language);

@@ -60,7 +60,7 @@ fs::path build_unit(const CompileOptions& options, Cache& cache) {
 }
 
 std::shared_ptr<WorkerProcess> warm(const std::shared_ptr<Root>& root, WarmUp kind) {
-  auto zygote = zygote_of(root, kind);
+  auto zygote = fork_zygote(root, kind);
   if (!zygote) throw std::runtime_error(to_string(zygote.error()));
   return *std::move(zygote);
 }
