@@ -1,5 +1,5 @@
-// The files that --dump writes for a variant: graphs, generated code, the operators' times as a table
-// and as a trace.
+// The files that --dump writes for a variant: graphs, generated code, the operators' times as a
+// table and as a trace.
 #pragma once
 
 #include <array>
@@ -25,7 +25,7 @@ enum class DumpPart { kGraph, kCode, kBreaks, kProfile, kTrace };
 struct DumpPartFacts {
   DumpPart part;
   const char* name;
-  const char* what;  // for --help
+  const char* what;       // for --help
   const char* logs = "";  // of a compiler of whole functions, that the part is made of
 };
 

@@ -10,8 +10,8 @@
 namespace instr {
 
 // Compiles the variants, then verifies and measures each in fresh processes of the native worker,
-// one at a time with nothing else running; each ends in one call of on_done. Returns false if `stop`
-// was requested first: then the worker is killed. An Error if none can be compiled.
+// one at a time with nothing else running; each ends in one call of on_done. Returns false if
+// `stop` was requested first: then the worker is killed. An Error if none can be compiled.
 Expected<bool> run_experiments(const std::vector<Variant>& variants, const NativeLanguage& language,
                                const TimerOptions& options, const NativeEvents& events,
                                std::stop_token stop);

@@ -1,6 +1,6 @@
-// The libraries that a worker has loaded, on which counts depend besides LibTorch: BLAS, OpenMP, the
-// C and C++ libraries. They are read from the process's mappings, so that the query does not change
-// the process.
+// The libraries that a worker has loaded, on which counts depend besides LibTorch: BLAS, OpenMP,
+// the C and C++ libraries. They are read from the process's mappings, so that the query does not
+// change the process.
 #pragma once
 
 #include <sys/stat.h>
@@ -20,16 +20,16 @@ struct MappedFile {
   std::string inode;  // "08:01 1234": device and number
 };
 
-// Lists the shared objects whose code is mapped, in the order of `maps`, the text of /proc/PID/maps;
-// each once, without Valgrind's own.
+// Lists the shared objects whose code is mapped, in the order of `maps`, the text of
+// /proc/PID/maps; each once, without Valgrind's own.
 std::vector<MappedFile> mapped_libraries(std::string_view maps);
 
 // Returns the name common to all versions: "libblas.so.3" for "/usr/lib/blas/libblas.so.3.11.0".
 std::string library_name(const std::filesystem::path& path);
 
-// Returns fields of a fingerprint (core/results/fingerprint.h): each library's build id, or the hash
-// of its content, or its inode if the file no longer exists. Without libtorch_cpu.so, which has
-// another field.
+// Returns fields of a fingerprint (core/results/fingerprint.h): each library's build id, or the
+// hash of its content, or its inode if the file no longer exists. Without libtorch_cpu.so, which
+// has another field.
 std::map<std::string, std::string> library_fields(const std::vector<MappedFile>& libraries);
 
 // Returns these fields of one of our processes; empty if its mappings cannot be read.

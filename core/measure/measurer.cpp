@@ -44,8 +44,8 @@ bool is_support_header(const std::string& file) {
   return RE2::PartialMatch(file, header);
 }
 
-// Returns the file of a definition, the path of another one (below the working directory relative to
-// it), or "" for generated code.
+// Returns the file of a definition, the path of another one (below the working directory relative
+// to it), or "" for generated code.
 std::string local_name(const std::string& file) {
   if (const auto marked = parse_line_marker(file)) return *marked;
   if (file.empty() || file == "???" || is_support_header(file)) return "";
@@ -117,7 +117,8 @@ std::optional<std::vector<FollowedFunction>> read_followed(const wire::Message& 
 Outcome with_cause(Outcome outcome, const fs::path& work_dir) {
   auto* failure = std::get_if<Failure>(&outcome);
   if (failure == nullptr || failure->kind != FailureKind::kNoProfile) return outcome;
-  const std::string probe(std::size_t{64} << 10, ' ');  // larger than a count, smaller than a profile
+  const std::string probe(std::size_t{64} << 10,
+                          ' ');  // larger than a count, smaller than a profile
   auto written = Replacement::write(work_dir / "probe", probe);
   if (written) return outcome;
   failure->message = "Valgrind could not write what it counted: " + work_dir.string() + ": " +

@@ -16,8 +16,7 @@ std::string lost_worker_message(const std::string& how) { return "the worker was
 wire::Message load_failure(Loss loss, std::chrono::milliseconds limit, const std::string& log) {
   const std::string late = late_text(loss, limit);
   const auto kind = late.empty() ? FailureKind::kCrashed : FailureKind::kTimedOut;
-  const auto message =
-      late.empty() ? load_crash_text(loss, log) : "loading the unit was " + late;
+  const auto message = late.empty() ? load_crash_text(loss, log) : "loading the unit was " + late;
   return {"failed", {{"kind", to_string(kind)}, {"message", message}}};
 }
 

@@ -1,5 +1,5 @@
-// The worker that runs without Valgrind: started once, and again if it was lost. Each request runs in
-// a fresh process.
+// The worker that runs without Valgrind: started once, and again if it was lost. Each request runs
+// in a fresh process.
 #pragma once
 
 #include <chrono>
@@ -32,9 +32,9 @@ class NativeWorker {
 
   const wire::Message& hello() const { return hello_; }
 
-  // Forks a process that loads these units, and returns its reply to the request. The error says how
-  // the worker was lost, independently of the units; the next request starts another. `limit` is the
-  // time for the reply; starting and loading come on top.
+  // Forks a process that loads these units, and returns its reply to the request. The error says
+  // how the worker was lost, independently of the units; the next request starts another. `limit`
+  // is the time for the reply; starting and loading come on top.
   tl::expected<wire::Message, std::string> ask(const std::set<std::filesystem::path>& units,
                                                const wire::Message& request,
                                                std::chrono::milliseconds limit);

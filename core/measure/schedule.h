@@ -22,17 +22,17 @@ namespace instr {
 
 struct ScheduleOptions {
   FindWorker find_worker;
-  int churn = 0;                                // WorkerOptions::churn
+  int churn = 0;  // WorkerOptions::churn
   Simulation simulation = {};
-  bool call_paths = false;                      // WorkerOptions::call_paths
-  bool want_lines = false;                      // costs of lines of the sources
-  std::filesystem::path valgrind = "valgrind";  // looked up on PATH unless it has a slash
-  int jobs = 1;                                 // cores in total
+  bool call_paths = false;                              // WorkerOptions::call_paths
+  bool want_lines = false;                              // costs of lines of the sources
+  std::filesystem::path valgrind = "valgrind";          // looked up on PATH unless it has a slash
+  int jobs = 1;                                         // cores in total
   std::function<double(const Variant&)> expected = {};  // seconds; absent: 1 for each
-  double timeout_s = 60;       // of a variant without its own
-  int retries = 2;             // per variant, after a lost worker
-  bool fresh_process = false;  // a Valgrind for each variant
-  bool is_warm = false;        // zygotes come from warm workers (core/measure/warm_client.h)
+  double timeout_s = 60;                                // of a variant without its own
+  int retries = 2;                                      // per variant, after a lost worker
+  bool fresh_process = false;                           // a Valgrind for each variant
+  bool is_warm = false;  // zygotes come from warm workers (core/measure/warm_client.h)
   // Called with the reason if warm workers cannot be used, from another thread.
   std::function<void(const std::string&)> note = {};
   bool want_functions = true;
@@ -54,14 +54,15 @@ class Scheduler {
   // Kills workers that are still running.
   ~Scheduler();
 
-  // Starts the zygotes that these variants need, and returns at once: they start while units compile.
+  // Starts the zygotes that these variants need, and returns at once: they start while units
+  // compile.
   void prepare(const std::vector<Variant>& variants);
 
   // Queues variants; at any time, from any thread. Each ends in one call of on_done.
   void add(std::vector<CompiledVariant> variants);
 
-  // Waits until all variants added so far are done. Returns false if `stop` was requested first: then
-  // all workers are killed, and variants added later are dropped.
+  // Waits until all variants added so far are done. Returns false if `stop` was requested first:
+  // then all workers are killed, and variants added later are dropped.
   bool wait(std::stop_token stop);
 
   // Waits for a worker, and returns its description of itself (LibTorch's version, CPU capability,

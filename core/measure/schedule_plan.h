@@ -10,10 +10,10 @@
 
 namespace instr {
 
-// The longest of a unit's waiting variants. It needs one core, since Valgrind runs one of its threads
-// at a time.
+// The longest of a unit's waiting variants. It needs one core, since Valgrind runs one of its
+// threads at a time.
 struct Candidate {
-  double seconds = 1;          // expected
+  double seconds = 1;  // expected
   bool zygote_ready = true;
   bool has_idle_host = false;  // that has loaded the unit
   int busy_hosts = 0;
@@ -21,18 +21,18 @@ struct Candidate {
 };
 
 // Returns the candidate that starts next; nothing if none can. `left`: the expected seconds of all
-// waiting variants, divided by the cores. A candidate that takes half of that or more goes first, since
-// it would run alone at the end; then those whose unit is loaded, those with the fewest hosts, and
-// the others in order.
+// waiting variants, divided by the cores. A candidate that takes half of that or more goes first,
+// since it would run alone at the end; then those whose unit is loaded, those with the fewest
+// hosts, and the others in order.
 std::optional<std::size_t> choose(const std::vector<Candidate>& candidates, double left);
 
-// Returns the bytes that a variant may use: 8 GiB, or less if `jobs` of them would not fit into three
-// quarters of the machine's memory.
+// Returns the bytes that a variant may use: 8 GiB, or less if `jobs` of them would not fit into
+// three quarters of the machine's memory.
 std::uint64_t default_memory_limit(std::uint64_t physical_bytes, int jobs);
 std::uint64_t memory_limit_here(int jobs);  // of this machine
 
-// Returns true if a variant that failed for the `attempts`-th time is retried: only a lost worker is
-// not the variant's fault.
+// Returns true if a variant that failed for the `attempts`-th time is retried: only a lost worker
+// is not the variant's fault.
 bool should_retry(FailureKind kind, int attempts, int retries);
 
 }  // namespace instr

@@ -1,5 +1,5 @@
-// The state of the scheduler, for its queue and threads (schedule.cpp) and for attempts at a variant
-// (schedule_attempt.cpp) only.
+// The state of the scheduler, for its queue and threads (schedule.cpp) and for attempts at a
+// variant (schedule_attempt.cpp) only.
 #pragma once
 
 #include <condition_variable>

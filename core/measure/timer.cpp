@@ -104,8 +104,8 @@ class GroupTimer {
 };
 
 // Times each so many times more. Alternating with another side takes a fresh process each time, in
-// which Google Benchmark warms up, unless the iterations are given: then the first repetition is the
-// warm-up.
+// which Google Benchmark warms up, unless the iterations are given: then the first repetition is
+// the warm-up.
 void GroupTimer::repeat(int repetitions, bool in_turns) {
   const Stopwatch watch;
   TimerOptions options = side_->options;
@@ -250,7 +250,7 @@ int share_of(int round, int rounds, int all) {
 // Runs rounds of a, b, then b, a, so that neither side always comes first.
 template <class Action>
 void alternate(std::vector<GroupTimer>& timers, int rounds, const std::stop_token& stop,
-              const Action& action) {
+               const Action& action) {
   for (int round = 0; round < rounds; ++round) {
     for (GroupTimer& timer : timers) {
       if (!stop.stop_requested()) action(timer, round);
@@ -297,8 +297,8 @@ bool time_all(std::vector<TimedSide> sides, std::stop_token stop) {
     alternate(timers, rounds, stop, [&](GroupTimer& timer, int round) {
       timer.repeat(share_of(round, rounds, options.repetitions), has_turns);
     });
-    alternate(timers, options.wants_start ? std::min(kMaxTimedStarts, options.repetitions) : 0, stop,
-             [](GroupTimer& timer, int) { timer.start(); });
+    alternate(timers, options.wants_start ? std::min(kMaxTimedStarts, options.repetitions) : 0,
+              stop, [](GroupTimer& timer, int) { timer.start(); });
     if (stop.stop_requested()) return false;
     for (GroupTimer& timer : timers) timer.report();
   }

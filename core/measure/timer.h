@@ -55,9 +55,9 @@ struct TimedSide {
 };
 
 // Times the variants of all sides, one request at a time. The same benchmarks of several sides are
-// timed alternately, each repetition in a fresh process, so that a drift of the machine affects all.
-// Each variant ends in one call of its side's on_done. Returns false if `stop` was requested first:
-// then the workers are killed.
+// timed alternately, each repetition in a fresh process, so that a drift of the machine affects
+// all. Each variant ends in one call of its side's on_done. Returns false if `stop` was requested
+// first: then the workers are killed.
 bool time_all(std::vector<TimedSide> sides, std::stop_token stop);
 
 }  // namespace instr

@@ -128,8 +128,8 @@ Opinion by_mean_square(const wire::Message& item, double tolerance) {
 Opinion judge_tensor(const wire::Message& item, const Tolerance& tolerance) {
   if (!item.get("otherwise").empty()) return bad(item.get("otherwise"));
   for (const auto& [field, eager_field, what] : {std::tuple{"shape", "eager_shape", "shape"},
-                                            {"type", "eager_type", "data type"},
-                                            {"device", "eager_device", "device"}}) {
+                                                 {"type", "eager_type", "data type"},
+                                                 {"device", "eager_device", "device"}}) {
     if (item.get(field) == item.get(eager_field)) continue;
     return bad(fmt::format("{} {}, eager's is {}", what, item.get(field), item.get(eager_field)));
   }
@@ -175,8 +175,8 @@ Verification judge_tensors(const wire::Message& reply, const Tolerance& toleranc
   return verdict;
 }
 
-// Returns the error of TorchScript's exceptions: the line after the traceback. On CUDA there are hints
-// below it.
+// Returns the error of TorchScript's exceptions: the line after the traceback. On CUDA there are
+// hints below it.
 std::string short_text(std::string text) {
   text.resize(trim_end(text, " \n").size());
   if (!text.starts_with("The following operation failed in the TorchScript")) return text;

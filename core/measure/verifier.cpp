@@ -17,7 +17,7 @@ namespace {
 using Code = VerificationCode;
 
 wire::Message verify_request(const CompiledVariant& candidate, const CompiledVariant& eager,
-                          const TimerOptions& options, std::chrono::milliseconds limit) {
+                             const TimerOptions& options, std::chrono::milliseconds limit) {
   const Variant& variant = candidate.variant;
   wire::Message request{"verify",
                         {{"eager", eager.symbol},

@@ -23,9 +23,9 @@ tl::expected<Verification, std::string> verify(const Variant& candidate,
                                                const CompiledVariants& compiled,
                                                NativeWorker& worker, const TimerOptions& options);
 
-// Compiles the candidates and their eager variants, and verifies them one after the other: each ends
-// in one call of on_done, with a measurement that has only a verification. Returns false if `stop`
-// was requested first: then the worker is killed. An Error if none can be compiled.
+// Compiles the candidates and their eager variants, and verifies them one after the other: each
+// ends in one call of on_done, with a measurement that has only a verification. Returns false if
+// `stop` was requested first: then the worker is killed. An Error if none can be compiled.
 Expected<bool> verify_all(const std::vector<Variant>& candidates, const NativeLanguage& language,
                           const TimerOptions& options, const NativeEvents& events,
                           std::stop_token stop);

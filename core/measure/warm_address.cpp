@@ -26,8 +26,8 @@ constexpr int kBacklog = 64;
 
 std::string name_prefix() { return fmt::format("instr_bench-warm-{}-", ::geteuid()); }
 
-// Identifies this program, which may have been rebuilt, and its namespaces, outside which numbers of
-// processes and paths mean something else.
+// Identifies this program, which may have been rebuilt, and its namespaces, outside which numbers
+// of processes and paths mean something else.
 std::string identify_program() {
   std::error_code ignored;
   struct stat program {};

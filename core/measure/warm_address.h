@@ -1,7 +1,7 @@
-// A warm worker is a process of this program that keeps a worker and its zygotes between runs, since
-// starting LibTorch takes most of a short run's time. It lends each run zygotes forked from its own,
-// and ends after some idle time. Runs find it by a socket whose abstract name is a hash of its
-// purpose, so that no file is left when it ends.
+// A warm worker is a process of this program that keeps a worker and its zygotes between runs,
+// since starting LibTorch takes most of a short run's time. It lends each run zygotes forked from
+// its own, and ends after some idle time. Runs find it by a socket whose abstract name is a hash of
+// its purpose, so that no file is left when it ends.
 //
 // Requests:
 //   hello         waits for the worker -> hello (as the worker's own) | stale file | failed message
@@ -9,8 +9,8 @@
 //                 -> forked pid log | failed message
 //   status        -> status pid is_used idle_s language libtorch_version (empty: not started yet)
 //   stop          -> stopping: it ends, with the processes that it has lent
-// A lent process ends with its socket. A connection on which hello or zygote was requested counts as
-// a use until it ends.
+// A lent process ends with its socket. A connection on which hello or zygote was requested counts
+// as a use until it ends.
 #pragma once
 
 #include <sys/un.h>

@@ -163,18 +163,19 @@ std::vector<WarmStatus> warm_status() {
       return std::atoi(reply->get(field).c_str());
     };
     all.push_back({number("pid"), number("is_used") != 0, std::chrono::seconds(number("idle_s")),
-                     reply->get("libtorch_version"),
-                     find_language(reply->get("language")).value_or(Language::kCpp)});
+                   reply->get("libtorch_version"),
+                   find_language(reply->get("language")).value_or(Language::kCpp)});
   }
   return all;
 }
 
 int stop_warm_workers() {
   const auto addresses = warm_addresses();
-  return static_cast<int>(std::count_if(addresses.begin(), addresses.end(), [](const auto& address) {
-    const auto reply = ask_at(address, {"stop", {}});
-    return reply && reply->verb == "stopping";
-  }));
+  return static_cast<int>(
+      std::count_if(addresses.begin(), addresses.end(), [](const auto& address) {
+        const auto reply = ask_at(address, {"stop", {}});
+        return reply && reply->verb == "stopping";
+      }));
 }
 
 }  // namespace instr

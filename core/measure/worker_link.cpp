@@ -18,8 +18,8 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t kMaxMessageLength = std::size_t{16} << 20;
 
-// Returns a token of fixed length, since it is on the worker's heap for a while; empty if the system
-// has no randomness.
+// Returns a token of fixed length, since it is on the worker's heap for a while; empty if the
+// system has no randomness.
 std::string new_token() {
   std::uint64_t random = 0;
   if (::getrandom(&random, sizeof random, 0) != static_cast<ssize_t>(sizeof random)) return {};

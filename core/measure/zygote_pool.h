@@ -1,5 +1,5 @@
-// The zygotes of a run, started in the background and replaced if lost: each is forked from the root
-// for its language, since starting LibTorch takes most of the time.
+// The zygotes of a run, started in the background and replaced if lost: each is forked from the
+// root for its language, since starting LibTorch takes most of the time.
 #pragma once
 
 #include <array>
@@ -46,8 +46,9 @@ struct ZygoteOptions {
 Expected<void> warm_up(WorkerProcess& process, WarmUp which, const ZygoteOptions& options = {});
 
 // Forks a zygote from the root.
-Expected<std::shared_ptr<WorkerProcess>> fork_zygote(const std::shared_ptr<Root>& root, WarmUp which,
-                                                   const ZygoteOptions& options = {});
+Expected<std::shared_ptr<WorkerProcess>> fork_zygote(const std::shared_ptr<Root>& root,
+                                                     WarmUp which,
+                                                     const ZygoteOptions& options = {});
 
 // A source of zygotes for a language.
 class ZygoteSource {
