@@ -22,8 +22,8 @@ std::string to_string(const Error& error) {
 }
 
 void sort_by_place(Errors& errors) {
-  std::stable_sort(errors.begin(), errors.end(), [](const Error& a, const Error& b) {
-    return std::pair(a.where.line, a.where.column) < std::pair(b.where.line, b.where.column);
+  std::ranges::stable_sort(errors, {}, [](const Error& error) {
+    return std::pair(error.where.line, error.where.column);
   });
 }
 

@@ -72,8 +72,7 @@ std::string properties_element(const JunitSuite& suite) {
 
 std::string totals(const JunitSuite& suite) {
   auto count = [&suite](JunitResult result) {
-    return std::count_if(suite.cases.begin(), suite.cases.end(),
-                         [result](const JunitCase& test) { return test.result == result; });
+    return std::ranges::count(suite.cases, result, &JunitCase::result);
   };
   return fmt::format(" tests=\"{}\" failures=\"{}\" errors=\"{}\" skipped=\"{}\"",
                      suite.cases.size(), count(JunitResult::kFailure), count(JunitResult::kError),

@@ -80,14 +80,11 @@ std::vector<std::string> near_matches(std::string_view word, const std::vector<s
     const std::size_t far = distance_with_parts(lower_word, lower_case(candidate));
     if (far != kFar) near.emplace_back(far, &candidate);
   }
-  std::stable_sort(near.begin(), near.end(),
-                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::ranges::stable_sort(near, {}, [](const auto& match) { return match.first; });
   std::vector<std::string> result;
   for (const auto& [far, candidate] : near) {
     if (result.size() == count) break;
-    if (std::find(result.begin(), result.end(), *candidate) == result.end()) {
-      result.push_back(*candidate);
-    }
+    if (std::ranges::find(result, *candidate) == result.end()) result.push_back(*candidate);
   }
   return result;
 }

@@ -31,9 +31,9 @@ std::optional<int> find_descriptor(const fs::path& path) {
   if (name == "/dev/stdout") name = "/proc/self/fd/1";
   if (name == "/dev/stderr") name = "/proc/self/fd/2";
   const std::string number = name.filename().string();
-  const bool is_number = !number.empty() && number.size() < 8 &&
-                         std::all_of(number.begin(), number.end(),
-                                     [](unsigned char c) { return std::isdigit(c) != 0; });
+  const bool is_number =
+      !number.empty() && number.size() < 8 &&
+      std::ranges::all_of(number, [](unsigned char c) { return std::isdigit(c) != 0; });
   if (!is_number || fs::canonical(name.parent_path(), error) != own) return std::nullopt;
   return std::stoi(number);
 }

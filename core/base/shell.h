@@ -21,7 +21,7 @@ inline std::string shell_word(const std::string& text) {
     return std::isalnum(c) != 0 || c >= 0x80 ||
            std::string_view("_-./=:,+@%").find(static_cast<char>(c)) != std::string_view::npos;
   };
-  if (!text.empty() && std::all_of(text.begin(), text.end(), is_plain)) return text;
+  if (!text.empty() && std::ranges::all_of(text, is_plain)) return text;
   return shell_quoted(text);
 }
 

@@ -67,7 +67,7 @@ fs::path SourceText::beside(const std::string& path) const {
 }
 
 SourceLocation SourceText::place(std::size_t offset) const {
-  const auto next_line = std::upper_bound(line_starts_.begin(), line_starts_.end(), offset);
+  const auto next_line = std::ranges::upper_bound(line_starts_, offset);
   int column = 1;
   for (std::size_t i = *(next_line - 1); i < offset; ++i) column += (text_[i] & 0xC0) != 0x80;
   return at(static_cast<int>(next_line - line_starts_.begin()), column);

@@ -114,10 +114,7 @@ class Printer {
 
   void titles() {
     auto spans = find_spans(table_.columns);
-    if (std::all_of(spans.begin(), spans.end(),
-                    [](const Span& span) { return span.title.empty(); })) {
-      return;
-    }
+    if (std::ranges::all_of(spans, &std::string::empty, &Span::title)) return;
     Line line(out_);
     for (const Span& span : spans) {
       if (span.first > 0) line.gap(kGap);

@@ -21,9 +21,8 @@ constexpr const char* kExtension = ".jsonl";
 bool is_name(const std::string& text) {
   auto is_alphanumeric = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; };
   return !text.empty() && text.size() <= 200 && is_alphanumeric(text[0]) &&
-         std::all_of(text.begin(), text.end(), [&](char c) {
-           return is_alphanumeric(c) || c == '.' || c == '_' || c == '-';
-         });
+         std::ranges::all_of(
+             text, [&](char c) { return is_alphanumeric(c) || c == '.' || c == '_' || c == '-'; });
 }
 
 // The nearest folder, from the working directory up, that contains `name`.
@@ -131,7 +130,7 @@ std::vector<std::string> baseline_names() {
     bool is_functions = file.string().find(".functions.") != std::string::npos;
     if (file.extension() == kExtension && !is_functions) names.push_back(file.stem().string());
   }
-  std::sort(names.begin(), names.end());
+  std::ranges::sort(names);
   return names;
 }
 

@@ -18,7 +18,7 @@ struct Group {
 
   bool frees(const FieldDifference& difference) const {
     const std::string& field = difference.name;
-    if (std::find(fields.begin(), fields.end(), field) != fields.end()) return true;
+    if (std::ranges::find(fields, field) != fields.end()) return true;
     if (name == kLibraries) return is_library_field(field) || without_times(field) == kLibraries;
     if (!is_library_field(field)) return false;
     // Another LibTorch brings its own libraries, and requires others; libraries that both require
@@ -29,6 +29,10 @@ struct Group {
     return name == "libtorch" && (is_torch || is_loaded_once);
   }
 };
+
+bool is_freed(const FieldDifference& difference, const std::vector<Group>& groups) {
+  return std::ranges::any_of(groups, [&](const Group& group) { return group.frees(difference); });
+}
 
 const std::vector<Group>& groups() {
   static const std::vector<Group> kGroups{
@@ -80,16 +84,15 @@ Expected<std::vector<Group>> groups_that_may_vary(const std::vector<std::string>
                                                   const std::vector<std::string>& fields) {
   std::vector<Group> free;
   for (const std::string& name : vary) {
-    auto group = std::find_if(groups().begin(), groups().end(),
-                              [&name](const Group& known) { return known.name == name; });
+    const auto group = std::ranges::find(groups(), name, &Group::name);
     if (group != groups().end()) {
       free.push_back(*group);
     } else if (const auto field = find_field(name, fields)) {
       free.push_back({"", {*field}});
     } else {
       std::vector<std::string> known = vary_groups();
-      std::copy_if(fields.begin(), fields.end(), std::back_inserter(known), [&](const auto& each) {
-        return std::find(known.begin(), known.end(), each) == known.end();
+      std::ranges::copy_if(fields, std::back_inserter(known), [&](const auto& each) {
+        return std::ranges::find(known, each) == known.end();
       });
       return fail("`" + printable(name) + "` is not a fingerprint field that may vary",
                   did_you_mean(name, known));
@@ -140,8 +143,8 @@ void join_libraries(std::vector<FieldDifference>& differences, const Fingerprint
       return is_library_field(name) && name.starts_with(kOfTimes) == !of.empty();
     };
     auto count_in = [&is_affected](const Fingerprint& side) {
-      return std::count_if(side.entries.begin(), side.entries.end(),
-                           [&is_affected](const auto& entry) { return is_affected(entry.first); });
+      return std::ranges::count_if(
+          side.entries, [&is_affected](const auto& entry) { return is_affected(entry.first); });
     };
     auto in_before = count_in(before);
     auto in_after = count_in(after);
@@ -206,15 +209,10 @@ Expected<std::vector<FieldDifference>> check_fingerprints(const Fingerprint& bef
   });
   join_libraries(differences, before, after);
   for (FieldDifference& difference : differences) {
-    bool may_vary = std::any_of(free.begin(), free.end(), [&difference](const Group& group) {
-      return group.frees(difference);
-    });
-    if (may_vary) difference.field_class = FieldClass::kMayVary;
+    if (is_freed(difference, free)) difference.field_class = FieldClass::kMayVary;
   }
   add_differences(differences, before.machine, after.machine, FieldClass::kInformative);
-  std::stable_sort(differences.begin(), differences.end(), [](const auto& left, const auto& right) {
-    return left.field_class < right.field_class;
-  });
+  std::ranges::stable_sort(differences, {}, &FieldDifference::field_class);
   return differences;
 }
 
@@ -227,8 +225,7 @@ Expected<Fingerprint::Entries> select_fields(const Fingerprint& fingerprint, con
     if (name == kInterpreter && as.language != Language::kPython) return true;
     if (as.is_timed ? is_of_counts(name) : is_of_times(name)) return true;
     const FieldDifference field{name, value, value, FieldClass::kMustMatch};
-    return std::any_of(free.begin(), free.end(),
-                       [&field](const Group& group) { return group.frees(field); });
+    return is_freed(field, free);
   });
   return entries;
 }
@@ -239,12 +236,9 @@ std::vector<std::string> suggest_vary(const std::vector<FieldDifference>& differ
   std::vector<std::string> names;
   while (!left.empty()) {
     auto freed = [&left](const Group& group) {
-      return std::count_if(left.begin(), left.end(),
-                           [&group](const auto& each) { return group.frees(each); });
+      return std::ranges::count_if(left, [&](const auto& each) { return group.frees(each); });
     };
-    auto best = std::max_element(
-        groups().begin(), groups().end(),
-        [&freed](const Group& less, const Group& more) { return freed(less) < freed(more); });
+    const auto best = std::ranges::max_element(groups(), {}, freed);
     if (freed(*best) == 0) {
       for (const FieldDifference& difference : left) names.push_back(difference.name);
       break;
@@ -256,18 +250,15 @@ std::vector<std::string> suggest_vary(const std::vector<FieldDifference>& differ
 }
 
 bool is_comparable(const std::vector<FieldDifference>& differences) {
-  return std::none_of(differences.begin(), differences.end(), [](const auto& difference) {
-    return difference.field_class == FieldClass::kMustMatch;
-  });
+  return std::ranges::count(differences, FieldClass::kMustMatch, &FieldDifference::field_class) ==
+         0;
 }
 
 std::vector<std::string> list_differences(const std::vector<FieldDifference>& differences,
                                           FieldClass field_class) {
-  std::vector<FieldDifference> listed;
-  std::copy_if(differences.begin(), differences.end(), std::back_inserter(listed),
-               [field_class](const auto& each) { return each.field_class == field_class; });
-  std::stable_sort(listed.begin(), listed.end(),
-                   [](const auto& left, const auto& right) { return rank(left) < rank(right); });
+  std::vector<FieldDifference> listed = differences;
+  std::erase_if(listed, [&](const auto& each) { return each.field_class != field_class; });
+  std::ranges::stable_sort(listed, {}, rank);
   std::vector<std::string> lines;
   std::size_t libraries = 0;
   for (const FieldDifference& difference : listed) {

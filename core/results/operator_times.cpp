@@ -1,6 +1,7 @@
 #include "core/results/operator_times.h"
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <utility>
 
@@ -25,9 +26,8 @@ void close_call(std::vector<OpenCall>& open, Times& times) {
   time.is_on_device = call.is_on_device;
   ++time.calls;
   time.self += call.duration - std::min(call.duration, closed.inner);
-  bool is_recursive = std::any_of(open.begin(), open.end(), [&](const OpenCall& outer) {
-    return outer.call->name == call.name;
-  });
+  bool is_recursive = std::ranges::any_of(
+      open, [&](const OpenCall& outer) { return outer.call->name == call.name; });
   if (!is_recursive) time.total += call.duration;
   if (!open.empty()) open.back().inner += call.duration;
 }
@@ -49,8 +49,7 @@ std::vector<OperatorTime> times_by_operator(const std::vector<OperatorCall>& cal
   }
   std::vector<OperatorTime> sorted;
   for (auto& [name, time] : times) sorted.push_back(std::move(time));
-  std::stable_sort(sorted.begin(), sorted.end(),
-                   [](const auto& a, const auto& b) { return a.self > b.self; });
+  std::ranges::stable_sort(sorted, std::greater(), &OperatorTime::self);
   return sorted;
 }
 

@@ -40,7 +40,7 @@ Ranks ranks_of(const std::vector<double>& a, const std::vector<double>& b) {
   std::vector<std::pair<double, bool>> all;  // value; true if it is from `a`
   for (double value : a) all.emplace_back(value, true);
   for (double value : b) all.emplace_back(value, false);
-  std::sort(all.begin(), all.end());
+  std::ranges::sort(all);
   Ranks ranks;
   for (std::size_t begin = 0; begin < all.size();) {
     std::size_t end = begin;
@@ -108,12 +108,12 @@ std::optional<std::pair<double, double>> ratio_interval(const std::vector<double
   const double z = boost::math::quantile(boost::math::normal(), 0.975);
   const double min = std::ceil(n * m / 2 - z * std::sqrt(n * m / 12 * (n + m + 1)) - 0.5);
   if (n == 0 || m == 0 || min < 1) return std::nullopt;
-  if (*std::min_element(after.begin(), after.end()) <= 0) return std::nullopt;
+  if (std::ranges::min(after) <= 0) return std::nullopt;
   std::vector<double> ratios;
   for (double was : before) {
     for (double is : after) ratios.push_back(was / is);
   }
-  std::sort(ratios.begin(), ratios.end());
+  std::ranges::sort(ratios);
   const auto place = static_cast<std::size_t>(min) - 1;
   return std::pair(ratios[place], ratios[ratios.size() - 1 - place]);
 }

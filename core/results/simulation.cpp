@@ -70,9 +70,8 @@ static_assert(std::equal(kSimulated.begin(), kSimulated.end(), kCacheMetrics.beg
               "each simulated metric has its events, in the order of the metrics");
 
 bool has_any(const std::vector<std::string>& metrics, std::span<const Metric> of) {
-  return std::any_of(metrics.begin(), metrics.end(), [of](const std::string& metric) {
-    return find_metric(metric, of) != nullptr;
-  });
+  return std::ranges::any_of(
+      metrics, [of](const std::string& metric) { return find_metric(metric, of) != nullptr; });
 }
 
 }  // namespace

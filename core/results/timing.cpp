@@ -28,7 +28,7 @@ const std::vector<double>& Timing::of(std::string_view metric) const {
 
 double median(std::vector<double> values) {
   if (values.empty()) return 0;
-  std::sort(values.begin(), values.end());
+  std::ranges::sort(values);
   return quantile(values, 0.5);
 }
 
@@ -41,7 +41,7 @@ std::optional<double> geometric_mean(const std::vector<double>& values) {
 
 std::optional<Quartiles> quartiles(std::vector<double> values) {
   if (values.size() < 4) return std::nullopt;
-  std::sort(values.begin(), values.end());
+  std::ranges::sort(values);
   return Quartiles{quantile(values, 0.25), quantile(values, 0.75)};
 }
 
@@ -49,9 +49,8 @@ void add_times(std::map<std::string, double>& metrics, const Timing& timing) {
   for (const Metric& metric : kMetrics) {
     const std::vector<double>& values = timing.of(metric.name);
     if (values.empty()) continue;
-    metrics[metric.name] = metric.statistic == Statistic::kMin
-                               ? *std::min_element(values.begin(), values.end())
-                               : median(values);
+    metrics[metric.name] =
+        metric.statistic == Statistic::kMin ? std::ranges::min(values) : median(values);
   }
   if (timing.device_peak_bytes) {
     metrics[kDevicePeakBytes] = static_cast<double>(*timing.device_peak_bytes);
