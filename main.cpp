@@ -5,7 +5,7 @@
 #include "core/base/interrupt.h"
 #include "core/base/last_resort.h"
 #include "core/base/output.h"
-#include "core/commands/cli/program.h"
+#include "core/commands/cli/command.h"
 
 namespace instr {
 namespace {

@@ -1,17 +1,10 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <filesystem>
-#include <memory>
-#include <optional>
 #include <thread>
 
 #include "core/base/environment.h"
 #include "core/base/output_file.h"
-#include "core/commands/cli/gating.h"
-#include "core/commands/cli/measuring.h"
-#include "core/commands/cli/selecting.h"
-#include "core/commands/cli/values.h"
 #include "core/commands/commands.h"
 #include "core/definitions/select.h"
 #include "core/report/comparison_flames.h"

@@ -1,12 +1,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <memory>
 
 #include "core/base/format.h"
 #include "core/base/output.h"
-#include "core/commands/cli/gating.h"
-#include "core/commands/cli/values.h"
 #include "core/commands/commands.h"
 #include "core/definitions/select.h"
 #include "core/history/read.h"

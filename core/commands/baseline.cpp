@@ -1,14 +1,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
-#include <memory>
 
 #include "core/base/format.h"
 #include "core/base/output.h"
-#include "core/commands/cli/gating.h"
-#include "core/commands/cli/measuring.h"
-#include "core/commands/cli/selecting.h"
 #include "core/commands/commands.h"
 #include "core/definitions/select.h"
 #include "core/results/baselines.h"

@@ -1,13 +1,7 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
-#include <memory>
-
 #include "core/base/process.h"
-#include "core/commands/cli/gating.h"
-#include "core/commands/cli/measuring.h"
-#include "core/commands/cli/selecting.h"
-#include "core/commands/cli/values.h"
 #include "core/commands/commands.h"
 #include "core/results/result_set.h"
 #include "core/run/pipeline.h"

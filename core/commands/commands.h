@@ -1,12 +1,14 @@
 // The functions in the table of commands, each in a file of its own, and their shared parts.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "core/base/exit_status.h"
 #include "core/commands/cli/command.h"
-#include "core/commands/cli/showing.h"
+#include "core/commands/cli/options.h"
+#include "core/commands/cli/values.h"
 #include "core/run/config.h"
 #include "core/run/gate.h"
 

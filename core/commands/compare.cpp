@@ -2,12 +2,8 @@
 
 #include <unistd.h>
 
-#include <memory>
-
 #include "core/base/output.h"
 #include "core/base/terminal.h"
-#include "core/commands/cli/gating.h"
-#include "core/commands/cli/selecting.h"
 #include "core/commands/commands.h"
 #include "core/compare/kept_values.h"
 #include "core/definitions/select.h"

@@ -1,14 +1,8 @@
 #include <unistd.h>
 
-#include <functional>
-#include <memory>
-#include <stop_token>
-#include <string>
-
 #include "core/base/format.h"
 #include "core/base/output.h"
 #include "core/base/terminal.h"
-#include "core/commands/cli/measuring.h"
 #include "core/commands/commands.h"
 #include "core/compile/cache.h"
 #include "core/compile/compiled_variant.h"

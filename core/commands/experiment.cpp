@@ -2,20 +2,12 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <filesystem>
-#include <memory>
-#include <optional>
 #include <span>
-#include <string>
-#include <vector>
 
 #include "core/base/format.h"
 #include "core/base/output.h"
 #include "core/base/shell.h"
 #include "core/base/terminal.h"
-#include "core/commands/cli/measuring.h"
-#include "core/commands/cli/selecting.h"
-#include "core/commands/cli/values.h"
 #include "core/commands/commands.h"
 #include "core/definitions/definition_keys.h"
 #include "core/experiments/expected_codes.h"

@@ -4,9 +4,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <functional>
-#include <memory>
-#include <optional>
 
 #include "core/base/format.h"
 #include "core/base/near_match.h"
@@ -14,10 +11,6 @@
 #include "core/base/output_file.h"
 #include "core/base/private_folder.h"
 #include "core/base/terminal.h"
-#include "core/commands/cli/gating.h"
-#include "core/commands/cli/measuring.h"
-#include "core/commands/cli/selecting.h"
-#include "core/commands/cli/values.h"
 #include "core/commands/commands.h"
 #include "core/definitions/select.h"
 #include "core/report/flame.h"

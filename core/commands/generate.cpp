@@ -1,14 +1,10 @@
 #include <algorithm>
 #include <cctype>
 #include <deque>
-#include <memory>
 #include <nlohmann/json.hpp>
-#include <optional>
-#include <string>
 
 #include "core/base/output.h"
 #include "core/base/version.h"
-#include "core/commands/cli/completion.h"
 #include "core/commands/cli/help.h"
 #include "core/commands/commands.h"
 #include "core/definitions/definition_schema.h"

@@ -1,8 +1,7 @@
-#include <memory>
 
 #include "core/base/near_match.h"
 #include "core/base/output.h"
-#include "core/commands/cli/program.h"
+#include "core/commands/cli/command.h"
 #include "core/commands/commands.h"
 
 namespace instr {

@@ -4,14 +4,9 @@
 
 #include <algorithm>
 #include <array>
-#include <memory>
 #include <string_view>
 
 #include "core/base/near_match.h"
-#include "core/commands/cli/gating.h"
-#include "core/commands/cli/measuring.h"
-#include "core/commands/cli/selecting.h"
-#include "core/commands/cli/values.h"
 #include "core/commands/commands.h"
 #include "core/report/formats.h"
 

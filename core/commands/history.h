@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/base/exit_status.h"
-#include "core/commands/cli/showing.h"
+#include "core/commands/cli/options.h"
 #include "core/definitions/select.h"
 #include "core/history/read.h"
 #include "core/history/recording.h"

@@ -2,13 +2,8 @@
 
 #include <unistd.h>
 
-#include <memory>
-#include <optional>
-
 #include "core/base/output.h"
 #include "core/base/terminal.h"
-#include "core/commands/cli/selecting.h"
-#include "core/commands/cli/values.h"
 #include "core/commands/commands.h"
 #include "core/report/formats.h"
 #include "core/run/dry_run.h"

@@ -1,11 +1,7 @@
 #include <fmt/format.h>
 
-#include <memory>
-
 #include "core/base/format.h"
 #include "core/base/output.h"
-#include "core/commands/cli/gating.h"
-#include "core/commands/cli/values.h"
 #include "core/commands/commands.h"
 #include "core/results/result_set.h"
 #include "core/run/merge_shards.h"

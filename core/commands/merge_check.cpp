@@ -4,9 +4,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <filesystem>
-#include <memory>
-#include <optional>
 #include <set>
 #include <sstream>
 #include <thread>
@@ -18,8 +15,6 @@
 #include "core/base/place_below.h"
 #include "core/base/read_file.h"
 #include "core/base/replace_file.h"
-#include "core/commands/cli/showing.h"
-#include "core/commands/cli/values.h"
 #include "core/commands/commands.h"
 #include "core/results/baselines.h"
 

@@ -3,9 +3,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <filesystem>
-#include <memory>
-#include <optional>
 
 #include "core/base/environment.h"
 #include "core/base/format.h"
@@ -15,8 +12,6 @@
 #include "core/base/read_file.h"
 #include "core/base/replace_file.h"
 #include "core/base/trim.h"
-#include "core/commands/cli/showing.h"
-#include "core/commands/cli/values.h"
 #include "core/commands/commands.h"
 
 namespace instr {

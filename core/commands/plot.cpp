@@ -3,17 +3,11 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <memory>
-
 #include "core/base/format.h"
 #include "core/base/output.h"
 #include "core/base/output_file.h"
 #include "core/base/read_file.h"
 #include "core/base/replace_file.h"
-#include "core/commands/cli/gating.h"
-#include "core/commands/cli/measuring.h"
-#include "core/commands/cli/selecting.h"
-#include "core/commands/cli/values.h"
 #include "core/commands/commands.h"
 #include "core/definitions/select.h"
 #include "core/experiments/experiment_file.h"

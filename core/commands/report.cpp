@@ -1,17 +1,11 @@
 #include <fmt/format.h>
 
-#include <memory>
 #include <set>
 
 #include "core/base/format.h"
 #include "core/base/git.h"
 #include "core/base/output.h"
 #include "core/base/output_file.h"
-#include "core/commands/cli/gating.h"
-#include "core/commands/cli/measuring.h"
-#include "core/commands/cli/selecting.h"
-#include "core/commands/cli/showing.h"
-#include "core/commands/cli/values.h"
 #include "core/commands/commands.h"
 #include "core/experiments/experiment_file.h"
 #include "core/history/schema.h"

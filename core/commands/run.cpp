@@ -5,17 +5,11 @@
 
 #include <algorithm>
 #include <chrono>
-#include <memory>
-#include <optional>
 
 #include "core/base/format.h"
 #include "core/base/near_match.h"
 #include "core/base/output.h"
-#include "core/commands/cli/gating.h"
 #include "core/commands/cli/help.h"
-#include "core/commands/cli/measuring.h"
-#include "core/commands/cli/selecting.h"
-#include "core/commands/cli/values.h"
 #include "core/commands/commands.h"
 #include "core/compare/expected_counts.h"
 #include "core/definitions/select.h"

@@ -1,9 +1,6 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <filesystem>
-#include <memory>
-#include <optional>
 #include <set>
 
 #include "core/base/environment.h"
@@ -12,8 +9,6 @@
 #include "core/base/private_folder.h"
 #include "core/base/process.h"
 #include "core/base/terminal.h"
-#include "core/commands/cli/measuring.h"
-#include "core/commands/cli/values.h"
 #include "core/commands/commands.h"
 #include "core/compare/planted_changes.h"
 #include "core/compile/installation.h"

@@ -1,10 +1,7 @@
 #include <fmt/format.h>
 
-#include <memory>
-
 #include "core/base/format.h"
 #include "core/base/output.h"
-#include "core/commands/cli/showing.h"
 #include "core/commands/commands.h"
 #include "core/measure/warm_address.h"
 #include "core/measure/warm_client.h"

@@ -3,21 +3,12 @@
 #include <unistd.h>
 
 #include <chrono>
-#include <filesystem>
-#include <functional>
 #include <map>
-#include <memory>
-#include <optional>
 #include <set>
-#include <stop_token>
-#include <string>
 #include <thread>
-#include <vector>
 
 #include "core/base/format.h"
 #include "core/base/terminal.h"
-#include "core/commands/cli/measuring.h"
-#include "core/commands/cli/selecting.h"
 #include "core/commands/commands.h"
 #include "core/compile/compiled_variant.h"
 #include "core/definitions/load.h"

@@ -1,4 +1,5 @@
-// A sub-command: one entry of the table in commands.cpp, and a file of its own.
+// Subcommands: entries of the table in commands.cpp, each with a file of its own, found and parsed from
+// a command line.
 #pragma once
 
 #include <functional>
@@ -42,5 +43,21 @@ std::span<const Command> commands();
 
 // Returns null if there is no such command.
 const Command* find_command(std::string_view name);
+
+// A command whose options are parsed.
+struct ParsedCommand {
+  const Command* command = nullptr;
+  Action action;
+};
+
+// Parses the words after the program's name. Options may stand before or after the command. Errors
+// have no place; their advice names the nearest word.
+Expected<ParsedCommand> parse_command(const std::vector<std::string>& words);
+
+std::string help_of(const Command& command);
+
+// The exit status if the command of this command line fails. Allocates nothing, since lack of
+// memory is one of the failures.
+int failed_status(int argc, char** argv);
 
 }  // namespace instr

@@ -1,4 +1,4 @@
-#include "core/commands/cli/completion.h"
+#include "core/commands/cli/help.h"
 
 #include <algorithm>
 #include <array>

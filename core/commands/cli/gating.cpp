@@ -1,4 +1,4 @@
-#include "core/commands/cli/gating.h"
+#include "core/commands/cli/options.h"
 
 #include "core/commands/cli/values.h"
 

@@ -1,6 +1,7 @@
-// A command's --help, derived from its declarations.
+// The help of commands and completions for shells, derived from the declarations.
 #pragma once
 
+#include <span>
 #include <string>
 
 #include "core/commands/cli/command_line.h"
@@ -18,5 +19,17 @@ std::string help_entry(const std::string& names, const std::string& help);
 
 // For 80 columns; ends with a newline.
 std::string help_text(const CommandLine& line);
+
+// A command with its line in the list of commands.
+struct CommandSummary {
+  const CommandLine* line = nullptr;
+  std::string text;
+};
+
+// Completion scripts. They run nothing but `instr_bench list`, for the keys. The first command is the
+// default one.
+std::string bash_completion(std::span<const CommandSummary> commands);
+std::string zsh_completion(std::span<const CommandSummary> commands);
+std::string fish_completion(std::span<const CommandSummary> commands);
 
 }  // namespace instr

@@ -1,4 +1,4 @@
-#include "core/commands/cli/measuring.h"
+#include "core/commands/cli/options.h"
 
 #include <fmt/format.h>
 

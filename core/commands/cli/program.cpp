@@ -1,4 +1,4 @@
-#include "core/commands/cli/program.h"
+#include "core/commands/cli/command.h"
 
 #include <fmt/format.h>
 

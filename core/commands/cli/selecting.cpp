@@ -1,4 +1,4 @@
-#include "core/commands/cli/selecting.h"
+#include "core/commands/cli/options.h"
 
 #include <filesystem>
 

@@ -1,4 +1,4 @@
-#include "core/commands/cli/showing.h"
+#include "core/commands/cli/options.h"
 
 #include <fmt/format.h>
 #include <unistd.h>
