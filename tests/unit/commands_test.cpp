@@ -12,9 +12,9 @@
 
 #include "core/base/format.h"
 #include "core/base/version.h"
-#include "core/commands/cli/options.h"
-#include "core/commands/cli/help.h"
 #include "core/commands/cli/command.h"
+#include "core/commands/cli/help.h"
+#include "core/commands/cli/options.h"
 #include "core/commands/run.h"
 #include "core/compile/installation.h"
 #include "tests/golden.h"

@@ -1,5 +1,5 @@
-// Subcommands: entries of the table in commands.cpp, each with a file of its own, found and parsed from
-// a command line.
+// Subcommands: entries of the table in commands.cpp, each with a file of its own, found and parsed
+// from a command line.
 #pragma once
 
 #include <functional>

@@ -1,11 +1,10 @@
-#include "core/commands/cli/help.h"
-
 #include <algorithm>
 #include <array>
 #include <string_view>
 #include <vector>
 
 #include "core/base/shell.h"
+#include "core/commands/cli/help.h"
 
 namespace instr {
 

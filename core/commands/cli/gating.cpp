@@ -1,5 +1,4 @@
 #include "core/commands/cli/options.h"
-
 #include "core/commands/cli/values.h"
 
 namespace instr {

@@ -26,8 +26,8 @@ struct CommandSummary {
   std::string text;
 };
 
-// Completion scripts. They run nothing but `instr_bench list`, for the keys. The first command is the
-// default one.
+// Completion scripts. They run nothing but `instr_bench list`, for the keys. The first command is
+// the default one.
 std::string bash_completion(std::span<const CommandSummary> commands);
 std::string zsh_completion(std::span<const CommandSummary> commands);
 std::string fish_completion(std::span<const CommandSummary> commands);

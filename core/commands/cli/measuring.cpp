@@ -1,11 +1,10 @@
-#include "core/commands/cli/options.h"
-
 #include <fmt/format.h>
 
 #include <cstdlib>
 #include <span>
 
 #include "core/base/error.h"
+#include "core/commands/cli/options.h"
 #include "core/commands/cli/values.h"
 #include "core/definitions/metrics.h"
 #include "core/run/config.h"

@@ -1,5 +1,3 @@
-#include "core/commands/cli/command.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,6 +6,7 @@
 #include "core/base/near_match.h"
 #include "core/base/output.h"
 #include "core/base/version.h"
+#include "core/commands/cli/command.h"
 #include "core/commands/cli/help.h"
 
 namespace instr {

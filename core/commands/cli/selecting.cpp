@@ -1,7 +1,6 @@
-#include "core/commands/cli/options.h"
-
 #include <filesystem>
 
+#include "core/commands/cli/options.h"
 #include "core/commands/cli/values.h"
 #include "core/compile/installation.h"
 #include "core/definitions/definition_keys.h"

@@ -1,11 +1,10 @@
-#include "core/commands/cli/options.h"
-
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
 
 #include "core/base/terminal.h"
+#include "core/commands/cli/options.h"
 #include "core/commands/cli/values.h"
 #include "core/report/comparison_report.h"
 #include "core/report/formats.h"
