@@ -1,4 +1,4 @@
-// The axes of experiments over definitions: what is multiplied, what is left out.
+// The axes of experiments: how they multiply definitions, and how values are left out.
 #include "core/definitions/axes.h"
 
 #include <gtest/gtest.h>
@@ -98,7 +98,7 @@ TEST(ExperimentAxes, DynamicShapesAreForCompilersAndTheirEager) {
                                       "compiled/shapes=dynamic/py/inductor" + end}));
 }
 
-TEST(ExperimentAxes, WhatHasAValueThatIsLeftOutIsNotMeasured) {
+TEST(ExperimentAxes, VariantsWithALeftOutValueAreRemoved) {
   const std::vector<std::string> all{
       "a/batch_size=4/dtype=float64/eager/forward/t1/cpu",
       "a/batch_size=8/dtype=amp/frozen/forward/t2/cpu",

@@ -38,12 +38,12 @@ class CacheTest : public ::testing::Test {
   ScopedVariable variable_{"INSTR_BENCH_CACHE", root_};
 };
 
-TEST(ContentHash, IsThatOfXxh3) {
+TEST(ContentHash, IsXxh3) {
   EXPECT_EQ(content_hash(""), "99aa06d3014798d86001c324468d497f");
   EXPECT_NE(content_hash("a"), content_hash("b"));
 }
 
-TEST_F(CacheTest, KeepsWhatWasMade) {
+TEST_F(CacheTest, KeepsArtefacts) {
   fs::path first;
   {
     Cache cache = open();
@@ -62,7 +62,7 @@ TEST_F(CacheTest, KeepsWhatWasMade) {
   EXPECT_EQ(again.value_or(""), first);
 }
 
-TEST_F(CacheTest, GivesAnArtefactAFolderOfItsOwn) {
+TEST_F(CacheTest, AnArtefactHasItsOwnFolder) {
   Cache cache = open();
   fs::path worker = put(cache, "worker-1/worker", "program");
   EXPECT_EQ(worker.filename(), "worker");
@@ -126,7 +126,7 @@ TEST_F(CacheTest, IsPrivateToItsUser) {
   EXPECT_NE(refused.error().what.find("others may write"), std::string::npos);
 }
 
-TEST_F(CacheTest, RefusesAnothersFolder) {
+TEST_F(CacheTest, RefusesAFolderOfAnotherUser) {
   if (::geteuid() != 0) GTEST_SKIP() << "only root can give a folder away";
   fs::create_directories(root_);
   ASSERT_EQ(::chown(root_.c_str(), 12345, 12345), 0);
@@ -147,7 +147,7 @@ TEST_F(CacheTest, RefusesAFolderThatOthersCanMoveAway) {
   EXPECT_NE(refused.error().advice.find("--no-cache"), std::string::npos);
 }
 
-TEST_F(CacheTest, MakesTheFoldersAboveItForThisUserAlone) {
+TEST_F(CacheTest, MakesParentFoldersPrivate) {
   variable_.set(root_ / "above/cache");
   mode_t before = ::umask(0002);
   open();
@@ -164,7 +164,7 @@ TEST_F(CacheTest, RefusesAFile) {
 }
 
 TEST_F(CacheTest, FallsBackToATemporaryFolder) {
-  // Nobody, not even root, can make a folder below a file.
+  // Not even root can make a folder below a file.
   folder_.write("file", "");
   variable_.set(folder_.path() / "file/cache");
   fs::path place;
@@ -179,7 +179,7 @@ TEST_F(CacheTest, FallsBackToATemporaryFolder) {
   EXPECT_FALSE(fs::exists(place));
 }
 
-TEST_F(CacheTest, DisabledItLeavesTheFolderAlone) {
+TEST_F(CacheTest, DoesNotTouchTheFolderIfDisabled) {
   {
     Cache cache = open(false);
     put(cache, "unit-1.so", "code");
@@ -237,8 +237,8 @@ TEST_F(CacheTest, ProcessesMakeAnArtefactOnce) {
   EXPECT_EQ(makers, 1);
 }
 
-// Runs `body` as process 1 of a namespace of its own, as a container does; exit status 77 if
-// that is not allowed.
+// Runs `body` as process 1 of a new namespace, as in a container; exit status 77 if that is not
+// allowed.
 template <class Body>
 pid_t start_container(Body body) {
   pid_t outer = ::fork();
@@ -321,8 +321,8 @@ TEST_F(CacheTest, WaitingForAnotherRunIsReportedAndCanBeEnded) {
   finish.set_value();
 }
 
-// If locks have no effect, as on some network volumes: here the lock is another file.
-TEST_F(CacheTest, WithoutLocksTheFirstOneStays) {
+// Simulates locks without effect, as on some network volumes, by locking another file.
+TEST_F(CacheTest, WithoutLocksTheFirstArtefactIsKept) {
   Cache first = open();
   Cache second = open();
   fs::path theirs;
@@ -337,7 +337,7 @@ TEST_F(CacheTest, WithoutLocksTheFirstOneStays) {
   EXPECT_EQ(open().find("unit-1.so"), theirs);
 }
 
-TEST_F(CacheTest, WithoutLocksTrimKeepsWhatLiveRunsWorkOn) {
+TEST_F(CacheTest, WithoutLocksTrimKeepsArtefactsOfLiveRuns) {
   Cache first = open();
   auto made = first.get("unit-1.so", [&](const fs::path& to) {
     fs::remove(root_ / "lock");
@@ -368,7 +368,7 @@ TEST_F(CacheTest, TrimRemovesTheLeastRecentlyUsed) {
   EXPECT_TRUE(cache.read_hint("wish-1"));
 }
 
-TEST_F(CacheTest, TrimKeepsWhatLiveRunsUse) {
+TEST_F(CacheTest, TrimKeepsArtefactsInUse) {
   Cache cache = open();
   put(cache, "mine.so", std::string(1000, 'a'));
   auto other = std::make_optional(open());

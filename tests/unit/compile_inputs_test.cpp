@@ -15,7 +15,7 @@ class CompileInputsTest : public CompileTest {};
 
 INSTANTIATE_WITH_COMPILERS(CompileInputsTest);
 
-TEST_P(CompileInputsTest, AGlobalSetupIsItsVariantsOwn) {
+TEST_P(CompileInputsTest, AGlobalSetupAffectsOnlyItsVariant) {
   auto good = variant("good", "", "f();");
   good.global_setups = {Text{"#include <vector>\ninline int f() { return 1; }", {"a.toml", 8, 1}}};
   auto wrong = variant("wrong", "", "f();");
@@ -59,8 +59,8 @@ TEST_P(CompileInputsTest, UsersSourcesAreCompiledOnceAndLinked) {
   EXPECT_HAS(outcome.failed["a"], "mine.cpp:2:21: error: ");
 }
 
-// The header may lie anywhere, and what was compiled before is found again.
-TEST_P(CompileInputsTest, AChangedHeaderOfTheUsersIsSeen) {
+// The header may be in any folder, and earlier units are found again.
+TEST_P(CompileInputsTest, AChangedHeaderOfTheUserIsDetected) {
   folder_.write("include/value.h", "#include \"../elsewhere/my value.h\"\n");
   auto build = std::make_shared<BuildOptions>();
   build->include_dirs = {folder_.path() / "include"};
@@ -78,13 +78,13 @@ TEST_P(CompileInputsTest, AChangedHeaderOfTheUsersIsSeen) {
   EXPECT_EQ(unit_with("2"), second);
   EXPECT_EQ(unit_with("1"), first_again);
   EXPECT_LE(units_in_cache(), 3u);
-  folder_.write("include/results.jsonl", "{}\n");  // nothing includes it
+  folder_.write("include/results.jsonl", "{}\n");  // never included
   EXPECT_EQ(unit_with("1"), first_again);
   folder_.write("include/value.h", "#define VALUE 3\n");
   EXPECT_NE(unit_with("1"), first_again);
 }
 
-TEST_P(CompileInputsTest, AChangedFileThatTheUsersSourcesIncludeIsSeen) {
+TEST_P(CompileInputsTest, AChangedFileThatUsersSourcesIncludeIsDetected) {
   auto build = std::make_shared<BuildOptions>();
   build->sources = {folder_.path() / "mine.cpp"};
   build->include_dirs = {folder_.path()};
@@ -104,7 +104,7 @@ TEST_P(CompileInputsTest, AChangedFileThatTheUsersSourcesIncludeIsSeen) {
   EXPECT_NE(unit_with("2"), first);
 }
 
-// A commit is measured in a tree of its own: nothing may lead back to what is checked out.
+// A commit is measured in a separate tree, which must not include files of the checked-out tree.
 TEST_P(CompileInputsTest, NoFileOfTheCheckedOutTreeIsIncludedInAnother) {
   folder_.write("project/value.h", "#define VALUE 1\n");
   folder_.write("tree/value.h", "#define VALUE 1\n");
@@ -122,7 +122,7 @@ TEST_P(CompileInputsTest, NoFileOfTheCheckedOutTreeIsIncludedInAnother) {
   EXPECT_HAS(done.error().what, "value.h");
 }
 
-TEST(FilesInList, AreWhatTheTargetDependsOn) {
+TEST(ParseDependencyList, ReturnsTheFilesThatTheTargetDependsOn) {
   EXPECT_EQ(parse_dependency_list("made: unit.cpp /a/my\\ value.h \\\n  /b/$$x.h \\\n /c\\#.h\n"),
             (std::vector<fs::path>{"unit.cpp", "/a/my value.h", "/b/$x.h", "/c#.h"}));
   EXPECT_TRUE(parse_dependency_list("").empty());
@@ -152,7 +152,7 @@ TEST_P(CompileInputsTest, AChangedSystemHeaderRebuildsThePrecompiledOne) {
   }
 }
 
-TEST_P(CompileInputsTest, AChangedHeaderOfLibTorchIsSeen) {
+TEST_P(CompileInputsTest, AChangedHeaderOfLibTorchIsDetected) {
   fs::create_directories(folder_.path() / "libtorch/include/torch");
   options_.libtorch.include_dirs = {folder_.path() / "libtorch/include",
                                     folder_.path() / "libtorch/include/torch/csrc/api/include"};
@@ -217,7 +217,7 @@ std::string dwarf_version_of(const fs::path& object) {
   return "none";
 }
 
-// Not every Valgrind reads DWARF 5 as compilers write it.
+// Some versions of Valgrind cannot read DWARF 5.
 TEST_P(CompileInputsTest, DebugInformationIsReadableByValgrindUnlessAVersionIsGiven) {
   for (const auto& [flag, version] : {std::pair{"-g", "4"}, {"-gdwarf-5", "5"}, {"-DX", "none"}}) {
     auto one = variant("a", "int a = 1;", "++a;");

@@ -32,7 +32,7 @@ std::vector<Variant> many(int count) {
   return result;
 }
 
-TEST(GroupSnippets, LetsEqualCodeShareAFunction) {
+TEST(GroupFunctions, EqualCodeSharesAFunction) {
   Variant two_threads = variant("f();");
   two_threads.key = "t2";
   two_threads.threads = 2;
@@ -42,7 +42,7 @@ TEST(GroupSnippets, LetsEqualCodeShareAFunction) {
   EXPECT_EQ(groups[0].functions[0].variants[1].key, "t2");
 }
 
-TEST(GroupSnippets, KeepsApartWhatCannotShareAUnit) {
+TEST(GroupFunctions, SeparatesVariantsThatCannotShareAUnit) {
   Variant global = variant("g();");
   global.global_setups = {Text{"#include <numeric>\nint g();", {}}};
 
@@ -55,7 +55,7 @@ TEST(GroupSnippets, KeepsApartWhatCannotShareAUnit) {
   EXPECT_EQ(sizes(groups), (std::vector<std::size_t>{2, 2, 1, 1}));
 }
 
-TEST(GroupSnippets, ADirectiveKeepsAVariantAlone) {
+TEST(GroupFunctions, ADirectiveKeepsAVariantAlone) {
   Variant defines = variant("f();");
   defines.setups = {Text{"#define f g\n", {}}};
   Variant global = variant("f();");
@@ -77,7 +77,7 @@ TEST(CutUnits, LimitsAUnitsSize) {
   for (auto size : sizes) EXPECT_LE(size, kMaxUnitSize);
 }
 
-TEST(CutAll, MakesAUnitOfEachSnippetWhateverItsGroup) {
+TEST(CutAll, MakesAUnitOfEachFunction) {
   auto variants = many(5);
   variants[0].global_setups = variants[1].global_setups = {Text{"TORCH_LIBRARY(my, m) {}", {}}};
   const auto units = cut_all(group_functions(variants));
@@ -85,7 +85,7 @@ TEST(CutAll, MakesAUnitOfEachSnippetWhateverItsGroup) {
   for (const auto& unit : units) EXPECT_EQ(unit.size(), 1u);
 }
 
-// The eager and the frozen variant of a benchmark.
+// Makes the eager and the frozen variant of a benchmark.
 std::vector<Variant> compared(const std::string& stmt, const std::string& global_setup,
                               const std::string& script) {
   Variant eager = variant(stmt);
@@ -112,7 +112,7 @@ const std::vector<std::vector<std::string>> kTogether{
     {"auto y = f(x);/eager/forward/t1/cpu", "auto y = f(x);/frozen/forward/t1/cpu"},
     {"auto y = g(x);/eager/forward/t1/cpu", "auto y = g(x);/frozen/forward/t1/cpu"}};
 
-TEST(CutUnits, DoesNotSeparateWhatIsCompared) {
+TEST(CutUnits, DoesNotSeparateComparedFunctions) {
   const auto f = compared("auto y = f(x);", "TORCH_LIBRARY(my, m) {}", "y = f(x)");
   const auto g = compared("auto y = g(x);", "TORCH_LIBRARY(my, m) {}", "y = g(x)");
   for (Purpose purpose : {Purpose::kMeasure, Purpose::kVerify}) {
@@ -121,9 +121,9 @@ TEST(CutUnits, DoesNotSeparateWhatIsCompared) {
   }
 }
 
-// The directive keeps each text alone, but what registers an operator can be loaded only once. Both
-// benchmarks have the same script.
-TEST(GroupSnippets, WhatIsVerifiedIsWithItsEagerVariant) {
+// The directive keeps each text alone, but code that registers an operator can be loaded only once.
+// Both benchmarks have the same script.
+TEST(GroupFunctions, AVerifiedVariantIsWithItsEagerVariant) {
   const std::string global_setup = "#define X\nTORCH_LIBRARY(my, m) {}";
   const auto f = compared("auto y = f(x);", global_setup, "y = x");
   const auto g = compared("auto y = g(x);", global_setup, "y = x");

@@ -15,7 +15,7 @@ const RunsUnder kThreadSanitizer("thread", "Compilers/CompileTest.*");
 
 INSTANTIATE_WITH_COMPILERS(CompileTest);
 
-TEST_P(CompileTest, GivesCodeThatRuns) {
+TEST_P(CompileTest, TheCodeRuns) {
   int iterations = 0;
   std::string address = std::to_string(reinterpret_cast<std::uintptr_t>(&iterations));
   auto outcome = compile_all({variant("a", "int* p = (int*)" + address + ";", "++*p;")});
@@ -37,7 +37,7 @@ TEST_P(CompileTest, CompilesOnceAndThenOnlyNewCode) {
   auto second = compile_all({variants[3], variants[8]});
   EXPECT_EQ(units_in_cache(), 2u);
   EXPECT_EQ(second.compiled["8"].unit, first.compiled["8"].unit);
-  for (auto& one : variants) one.stmt->where.line += 7;  // a line was put in above
+  for (auto& one : variants) one.stmt->where.line += 7;  // a line was added above
   variants[4].stmt->code = "--a;";
   auto third = compile_all(variants);
   EXPECT_EQ(units_in_cache(), 3u);
@@ -188,7 +188,7 @@ TEST_P(CompileTest, AMissingFunctionIsFoundWhenLinking) {
 }
 
 TEST_P(CompileTest, AnUnattributableErrorIsFoundByBisection) {
-  // A compiler that dies silently on one snippet, as real ones do now and then.
+  // A compiler that crashes without a message on one snippet, as real compilers sometimes do.
   fs::path wrapper = folder_.path() / "wrapper";
   ASSERT_TRUE(
       write_text(wrapper,
@@ -244,7 +244,7 @@ TEST_P(CompileTest, BuildsAWorkerOnce) {
       "#include \"worker/abi.h\"\nextern \"C\" int f();\nint g();\nint h();\n"
       "static int own() { return 4; }\nint main() { return f() - g() - h() - own(); }\n"));
   ASSERT_TRUE(write_text(options_.sources / "worker/other.cpp", "int g() { return 2; }\n"));
-  // Counted, so apart from the others.
+  // Counted, so compiled separately.
   ASSERT_TRUE(write_text(options_.sources / "worker/counted/run_snippet.cpp",
                          "static int own() { return 1; }\nint h() { return own(); }\n"));
   ASSERT_TRUE(
@@ -255,7 +255,8 @@ TEST_P(CompileTest, BuildsAWorkerOnce) {
   ASSERT_TRUE(worker) << to_string(worker.error());
   EXPECT_EQ(worker->filename(), "worker");
   EXPECT_EQ(std::system(worker->c_str()), 0);
-  EXPECT_EQ(std::distance(fs::directory_iterator(worker->parent_path()), {}), 2);  // and a link
+  EXPECT_EQ(std::distance(fs::directory_iterator(worker->parent_path()), {}),
+            2);  // the worker and a link
   auto written = fs::last_write_time(*worker);
   EXPECT_EQ(
       build_worker(WorkerKind::kCounting, options_.sources, options_, *cache, {}).value_or(""),

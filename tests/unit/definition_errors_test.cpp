@@ -1,5 +1,5 @@
-// Every error that definitions can have, each compared with its recorded message: each file or
-// folder in tests/fixtures/definitions/refused has its messages beside it, in NAME.errors.
+// Every error of definitions, compared with its recorded message: each file or folder NAME in
+// tests/fixtures/definitions/refused has its messages beside it, in NAME.errors.
 #include <algorithm>
 #include <sstream>
 
@@ -22,7 +22,7 @@ std::vector<std::string> names(const fs::path& folder) {
 
 class Refused : public ::testing::TestWithParam<std::string> {};
 
-TEST_P(Refused, SaysWhereAndWhatAndWhatToDo) {
+TEST_P(Refused, NamesPlaceProblemAndAdvice) {
   const fs::path folder = fixture("definitions/refused");
   const fs::path expected = folder / (fs::path(GetParam()).stem().string() + ".errors");
   EXPECT_EQ(load_errors({folder / GetParam()}, folder), text_of(expected));
@@ -56,7 +56,7 @@ TEST(DefinitionErrors, ReportUnusedSetupsOnlyIfEverythingWasRead) {
   folder.write(
       "a.toml",
       "schema = 1\nsetups.x.cpp = \"int x;\"\n[[benchmark]]\nlabel = \"a\"\nstmt = \"x;\"\n");
-  folder.write("b.toml", "broken");  // it might have used the setup
+  folder.write("b.toml", "broken");  // it may use the setup
   EXPECT_EQ(load_errors({folder.path()}, folder.path()).find("no benchmark uses"),
             std::string::npos);
 }
@@ -71,7 +71,7 @@ TEST(DefinitionErrors, RefuseNamesOfVeryManyParts) {
        {name + " = 1\n", "[" + name + "]\n", "x = [1.5, {" + name + " = 1}]\n"}) {
     EXPECT_HAS(errors_of(text), refusal);
   }
-  // Within the limit, as deep as it goes: an ordinary error.
+  // As deep as the limit allows: an ordinary error.
   std::string part = "a";
   for (int i = 1; i < 32; ++i) part += ".a";
   std::string nested = "1";

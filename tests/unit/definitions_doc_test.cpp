@@ -11,7 +11,7 @@ std::string page(const std::string& name) {
   return read_file(std::string(INSTR_SOURCE_DIR) + "/docs/" + name, kMaxTextBytes).value();
 }
 
-// The text of each ```toml fence.
+// Returns the text of each ```toml fence.
 std::vector<std::string> examples(const std::string& text) {
   const std::string open = "```toml\n";
   std::vector<std::string> result;

@@ -1,4 +1,4 @@
-// On recorded messages of real compilers.
+// Parses recorded messages of real compilers.
 #include "core/compile/cpp/diagnostics.h"
 
 #include <gtest/gtest.h>
@@ -34,7 +34,7 @@ Variant first_variant() {
   return variant;
 }
 
-// Each error with its symbol, and its notes.
+// Formats each error with its symbol and notes.
 std::string shown(const std::vector<Diagnostic>& diagnostics) {
   std::string text;
   for (const Diagnostic& one : diagnostics) {
@@ -45,7 +45,7 @@ std::string shown(const std::vector<Diagnostic>& diagnostics) {
   return text;
 }
 
-TEST(ParseDiagnostics, OfEachTool) {
+TEST(ParseDiagnostics, ReadsMessagesOfEachTool) {
   for (const std::string tool : {"gcc", "clang", "linker"}) {
     EXPECT_GOLDEN("diagnostics/parsed_" + tool + ".txt", shown(recorded(tool + ".txt")));
   }
@@ -64,7 +64,7 @@ TEST(ParseDiagnostics, AnErrorOutsideOfSnippetsHasNoSymbol) {
   EXPECT_FALSE(found[0].is_in_user_text);
 }
 
-TEST(ParseDiagnostics, TheLinesBeforeAnErrorAreThatErrorsOwn) {
+TEST(ParseDiagnostics, LinesBeforeAnErrorBelongToIt) {
   auto found =
       parse_diagnostics("@" + kFirst + ":a.toml:1:2:   required from here\n" +
                         "/usr/include/x.h:1:2: error: bad\n/usr/include/x.h:3:4: error: bad\n");

@@ -33,7 +33,7 @@ std::vector<std::string> keys(const std::vector<Definition>& definitions) {
 TEST(Substitute, ReplacesParametersAndNothingElse) {
   const std::vector<std::pair<std::string, std::string>> params{{"n", "64"}, {"m", "{n}"}};
   EXPECT_EQ(substitute("rand({{n}, {n}})", params), "rand({64, 64})");
-  EXPECT_EQ(substitute("{m}{n}", params), "{n}64");  // a value is not gone through again
+  EXPECT_EQ(substitute("{m}{n}", params), "{n}64");  // values are not substituted again
   EXPECT_EQ(substitute("{k} {nn} { n } {n {} {", params), "{k} {nn} { n } {n {} {");
   EXPECT_EQ(substitute("{n}", params), "64");
   EXPECT_EQ(substitute("{n}", {}), "{n}");
@@ -80,7 +80,7 @@ TEST(Expand, CapturesGraphsOnlyOnCuda) {
   EXPECT_EQ(count_variants(both, backends), 5u);
 }
 
-TEST(Expand, PutsParametersIntoEveryText) {
+TEST(Expand, SubstitutesParametersInEveryText) {
   Definition all = definition("x");
   all.description = "d{n}";
   all.global_setups = {Text{"g{n}", {"a.toml", 1, 2}}};
@@ -101,7 +101,7 @@ TEST(Expand, PutsParametersIntoEveryText) {
   EXPECT_EQ(variant.params, (std::vector<std::pair<std::string, std::string>>{{"n", "true"}}));
 }
 
-TEST(Expand, PutsTheDeviceInWhereTheBenchmarkNamesSome) {
+TEST(Expand, SubstitutesTheDeviceIfTheBenchmarkNamesDevices) {
   Definition one = definition("sum");
   one.stmt->code = "x.to(\"{device}\")";
   one.devices = {"cpu", "cuda"};
@@ -119,7 +119,7 @@ TEST(Expand, PutsTheDeviceInWhereTheBenchmarkNamesSome) {
   EXPECT_EQ((*expand({one}))[0].stmt->code, "std::vector<int>{device}");
 }
 
-TEST(Expand, SaysWhetherItTrainsWhereTheBenchmarkIsDifferentiated) {
+TEST(Expand, SubstitutesTrainingIfTheBenchmarkIsDifferentiated) {
   Definition one = definition("model");
   one.stmt->code = "model.train({training})";
   one.torchscript = Text{"self.train({training})", {}};
@@ -168,7 +168,7 @@ TEST(Expand, RefusesExplodingMatricesWithoutExpandingThem) {
             "benchmark: give its matrix fewer values, or split it into several benchmarks");
 }
 
-TEST(Expand, TakesExactlyTheLimitAndRefusesOneMore) {
+TEST(Expand, AcceptsTheLimitAndRefusesOneMore) {
   Definition max = definition("x");
   max.matrix = {{"n", {}}};
   for (int i = 0; i < 10'000; ++i) max.matrix[0].second.push_back(std::to_string(i));

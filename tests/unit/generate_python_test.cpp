@@ -1,4 +1,4 @@
-// Variants in Python to the texts that are compiled, and lines of these back to the TOML.
+// Generates the texts of variants in Python, and maps their lines back to the TOML.
 #include "core/compile/python/generate_python.h"
 
 #include <gtest/gtest.h>
@@ -22,7 +22,7 @@ Variant in_python(Backend backend = Backend::kEager, Autograd autograd = Autogra
   return variant;
 }
 
-// Each text of the snippet, under the part that it is in.
+// Formats each text of the snippet below the name of its part.
 std::string shown(const PythonSnippet& snippet) {
   std::string text;
   for (const auto& [part, texts] : {std::pair{"module", &snippet.module},
@@ -55,7 +55,7 @@ TEST(PythonSnippet, AModuleIsMadeOnceAndCalled) {
   EXPECT_GOLDEN("python/backward_of_a_module.txt", shown(make_python_snippet(variant)));
 }
 
-TEST(PythonSnippet, TorchScriptIsMadeOfTheStatementOrTheModuleAndWarm) {
+TEST(PythonSnippet, TorchScriptIsMadeFromStatementOrModuleAndWarmedUp) {
   Variant variant = in_python(Backend::kTorchScript);
   EXPECT_GOLDEN("python/script_of_the_statement.txt", shown(make_python_snippet(variant)));
   variant.module = Text{"torch.nn.ReLU()", {}};
@@ -65,13 +65,14 @@ TEST(PythonSnippet, TorchScriptIsMadeOfTheStatementOrTheModuleAndWarm) {
 TEST(PythonSnippet, ACompiledFunctionHasTheStatementAtItsPlace) {
   const PythonSnippet snippet = make_python_snippet(in_python(Backend::kInductor));
   EXPECT_GOLDEN("python/inductor.txt", shown(snippet));
-  // Its module setup and setup are texts 1 and 2.
+  // The module setup and the setup are texts 1 and 2.
   EXPECT_EQ(to_string(*find_place_in_python(snippet, 5 * kPythonLines + 2)), "a.toml:20:5");
   EXPECT_GOLDEN("python/inductor_max_autotune.txt",
                 shown(make_python_snippet(in_python(Backend::kInductorMaxAutotune))));
 }
 
-// What XLA records is only computed where something holds it, and by the time that is waited for.
+// XLA is lazy: it computes only results that are referenced, at the latest when they are waited
+// for.
 TEST(PythonSnippet, OnXlaArgumentsAreMovedAndEachIterationIsWaitedFor) {
   Variant variant = in_python(Backend::kXla);
   EXPECT_GOLDEN("python/xla.txt", shown(make_python_snippet(variant)));
@@ -86,7 +87,7 @@ TEST(PythonSnippet, ABackendThatKeepsNoGradientsRecordsNone) {
   EXPECT_GOLDEN("python/openvino.txt", shown(make_python_snippet(in_python(Backend::kOpenVino))));
 }
 
-TEST(PythonSnippet, ATracedFunctionIsTheStatementToo) {
+TEST(PythonSnippet, TracesTheStatementAsAFunction) {
   Variant variant = in_python(Backend::kTraced);
   variant.torchscript.reset();
   EXPECT_GOLDEN("python/traced.txt", shown(make_python_snippet(variant)));
@@ -110,7 +111,7 @@ TEST(PythonSnippet, AVerifierHandsOverTheOutputAndTheGradients) {
   EXPECT_TRUE(make_python_symbol(snippet).starts_with("instr_verify_"));
 }
 
-TEST(PythonSnippet, ItsSymbolIsOfItsCodeAlone) {
+TEST(PythonSnippet, TheSymbolDependsOnTheCodeAlone) {
   Variant variant = in_python();
   const std::string symbol = make_python_symbol(make_python_snippet(variant));
   EXPECT_TRUE(symbol.starts_with("instr_snippet_"));
@@ -120,14 +121,14 @@ TEST(PythonSnippet, ItsSymbolIsOfItsCodeAlone) {
   EXPECT_EQ(make_python_symbol(make_python_snippet(variant)), symbol);
   variant.stmt->code += " ";
   EXPECT_NE(make_python_symbol(make_python_snippet(variant)), symbol);
-  // What moves from one text to another is other code.
+  // Moving a line from one text to another changes the code.
   Variant moved = in_python();
   moved.setups.push_back(moved.global_setups.front());
   moved.global_setups.clear();
   EXPECT_NE(make_python_symbol(make_python_snippet(moved)), symbol);
 }
 
-TEST(PythonSnippet, LinesAreThoseOfTheToml) {
+TEST(PythonSnippet, MapsLinesToTheToml) {
   const PythonSnippet snippet =
       make_python_snippet(in_python(Backend::kEager, Autograd::kForwardBackward));
   const auto place = [&](int line, int column = 0) {
@@ -135,7 +136,7 @@ TEST(PythonSnippet, LinesAreThoseOfTheToml) {
     return found ? to_string(*found) : "nowhere";
   };
   EXPECT_EQ(place(1 * kPythonLines + 1), "a.toml:2:21");
-  // Of a line whose indentation was removed: its first character, or the column in what is left.
+  // A line whose indentation was removed: column 0 is its first character, others count behind it.
   EXPECT_EQ(place(2 * kPythonLines + 2), "a.toml:11:5");
   EXPECT_EQ(place(2 * kPythonLines + 2, 5), "a.toml:11:9");
   EXPECT_EQ(place(3 * kPythonLines + 1, 5), "a.toml:20:16");

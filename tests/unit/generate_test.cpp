@@ -27,7 +27,7 @@ Variant script() {
   return result;
 }
 
-// The code that g++ emits: without the second callers, and functions that are never emitted.
+// Returns the code that g++ emits, without second callers and functions that are never emitted.
 std::string source(const std::vector<Variant>& variants, Purpose purpose = Purpose::kMeasure) {
   std::string text = generate_unit(variants, purpose);
   const std::string open = "#ifdef __clang__\n";
@@ -42,7 +42,7 @@ std::string source(const std::vector<Variant>& variants, Purpose purpose = Purpo
   return text;
 }
 
-// The text with a name for the variant's symbol, which is a hash of the code.
+// Replaces the variant's symbol, which is a hash of the code, by a name.
 std::string with_named_symbol(std::string text, const Variant& one, Purpose purpose) {
   const std::string symbol = make_snippet_symbol(one, purpose);
   for (auto at = text.find(symbol); at != std::string::npos; at = text.find(symbol)) {
@@ -76,11 +76,11 @@ TEST(SnippetSymbol, DependsOnTheCodeAlone) {
   same.stmt->where = {"b.toml", 50, 1};
   same.setups[0].where.column = 1;
   same.tags = {"slow"};
-  same.torchscript = Text{"y = x", {}};  // of its TorchScript sibling
+  same.torchscript = Text{"y = x", {}};  // for another backend
   EXPECT_EQ(make_snippet_symbol(same), symbol);
 }
 
-TEST(SnippetSymbol, ChangesWithEverythingThatMakesCode) {
+TEST(SnippetSymbol, ChangesWithEveryInputOfTheCode) {
   std::vector<Variant> variants(9, script());
   variants[1].setups[0].code += " ";
   variants[2].torchscript->code = "y = x * x";
@@ -99,7 +99,7 @@ TEST(SnippetSymbol, ChangesWithEverythingThatMakesCode) {
   build->flags = {"-march=haswell"};
   stmt.build = build;
   variants.push_back(stmt);
-  // Two texts must not be taken for their concatenation.
+  // Two texts differ from their concatenation.
   stmt.setups = {Text{"int a;\n", {}}, Text{"int b;", {}}};
   variants.push_back(stmt);
   std::vector<std::string> symbols;
@@ -108,24 +108,24 @@ TEST(SnippetSymbol, ChangesWithEverythingThatMakesCode) {
   EXPECT_EQ(std::adjacent_find(symbols.begin(), symbols.end()), symbols.end());
 }
 
-TEST(UnitSource, PutsTheUsersTextAtItsPlace) {
+TEST(GenerateUnit, PutsTheUsersTextAtItsPlace) {
   EXPECT_GOLDEN("generate/statement.txt", shown(variant()));
 }
 
-TEST(UnitSource, QuotesFileNames) {
+TEST(GenerateUnit, QuotesFileNames) {
   Variant one = variant();
   one.stmt->where.file = "odd \"name\"\\.toml";
   EXPECT_TRUE(contains(source({one}), ":odd \\\"name\\\"\\\\.toml\"\n"));
 }
 
-TEST(UnitSource, HoldsEqualCodeOnce) {
+TEST(GenerateUnit, ContainsEqualCodeOnce) {
   Variant two_threads = variant();
   two_threads.threads = 2;
   const std::string text = source({variant(), two_threads});
   EXPECT_EQ(count(text, "auto y = x + x;"), 1u);
 }
 
-TEST(UnitSource, IsTheSameForAVariantWhateverElseIsInTheUnit) {
+TEST(GenerateUnit, TheCodeOfAVariantDoesNotDependOnOtherVariants) {
   Variant other = variant();
   other.stmt->code = "x.add_(1);";
   const std::string alone = source({variant()});
@@ -134,7 +134,7 @@ TEST(UnitSource, IsTheSameForAVariantWhateverElseIsInTheUnit) {
   EXPECT_TRUE(contains(together, function));
 }
 
-TEST(UnitSource, HoistsIncludesOfAGlobalSetup) {
+TEST(GenerateUnit, HoistsIncludesOfAGlobalSetup) {
   Variant one = variant();
   one.global_setups = {
       Text{"\n#include <numeric>\nint f() { return 1; }\n  # include \"a.h\"", {"a.toml", 9, 1}}};
@@ -147,18 +147,18 @@ TEST(UnitSource, HoistsIncludesOfAGlobalSetup) {
       0u);
   EXPECT_EQ(count(text, "int f()"), 1u);
   EXPECT_LT(text.find("# include \"a.h\""), text.find("namespace instr_unit_"));
-  // The includes leave blank lines, so that what follows keeps its line.
+  // The includes leave blank lines, so that the text after them keeps its line.
   EXPECT_TRUE(contains(text, "#line 9 \"@shared:a.toml\"\n\n\nint f() { return 1; }\n\n"));
   EXPECT_EQ(count(text, "namespace instr_unit_"), 3u);
 }
 
-TEST(UnitSource, NamesTheArgumentsAtTheSignature) {
+TEST(GenerateUnit, NamesTheArgumentsAtTheSignature) {
   Variant one = variant();
   one.signature = Signature{{"x", "w"}, "y", {"a.toml", 7, 14}};
   EXPECT_GOLDEN("generate/statement_with_a_signature.txt", shown(one));
 }
 
-TEST(UnitSource, CallsAModule) {
+TEST(GenerateUnit, CallsAModule) {
   Variant one = variant();
   one.stmt.reset();
   one.module = Text{"torch::nn::Linear(4, 2)", {"a.toml", 8, 11}};
@@ -166,7 +166,7 @@ TEST(UnitSource, CallsAModule) {
   EXPECT_GOLDEN("generate/module.txt", shown(one));
 }
 
-TEST(UnitSource, WritesTheTextOfForward) {
+TEST(GenerateUnit, WritesTheTextOfForward) {
   Variant one = script();
   one.torchscript->code =
       "\n    if x.dim() == 1:\n        y = x + \"\\n\"\n\n    else:\n        y = x";
@@ -175,7 +175,7 @@ TEST(UnitSource, WritesTheTextOfForward) {
   EXPECT_GOLDEN("generate/script_of_a_module.txt", shown(one));
 }
 
-TEST(UnitSource, TracesAModuleWithoutABody) {
+TEST(GenerateUnit, TracesAModuleWithoutABody) {
   Variant one = script();
   one.module = Text{"M()", {}};
   one.stmt.reset();
@@ -183,7 +183,7 @@ TEST(UnitSource, TracesAModuleWithoutABody) {
   EXPECT_GOLDEN("generate/traced_module.txt", shown(one));
 }
 
-TEST(UnitSource, ReplaysWhatItCaptured) {
+TEST(GenerateUnit, ReplaysACapturedGraph) {
   Variant one = script();
   one.backend = Backend::kCudaGraph;
   one.signature->arguments = {"x", "n"};
@@ -192,7 +192,7 @@ TEST(UnitSource, ReplaysWhatItCaptured) {
   EXPECT_FALSE(contains(generate_unit(std::vector{script()}), "CUDA"));
 }
 
-TEST(UnitSource, TriesBackwardOnceAndThenMeasuresIt) {
+TEST(GenerateUnit, TriesBackwardOnceAndThenMeasuresIt) {
   Variant one = variant();
   one.autograd = Autograd::kForwardBackward;
   one.signature = Signature{{"x"}, "y", {"a.toml", 7, 14}};
@@ -202,7 +202,7 @@ TEST(UnitSource, TriesBackwardOnceAndThenMeasuresIt) {
   EXPECT_FALSE(contains(source({variant()}), "instr_trial_"));
 }
 
-TEST(UnitSource, HandsOverWhatIsVerified) {
+TEST(GenerateUnit, HandsOverVerifiedValues) {
   Variant one = variant();
   one.autograd = Autograd::kForwardBackward;
   one.signature = Signature{{"x", "w"}, "y", {"a.toml", 7, 14}};
@@ -210,7 +210,7 @@ TEST(UnitSource, HandsOverWhatIsVerified) {
   EXPECT_GOLDEN("generate/script_verified.txt", shown(script(), Purpose::kVerify));
 }
 
-TEST(UnitSource, AutocastIsAroundTheForwardPassAndTheLoss) {
+TEST(GenerateUnit, AutocastIsAroundTheForwardPassAndTheLoss) {
   Variant one = script();
   one.autograd = Autograd::kForwardBackward;
   one.reduce = "sum";
@@ -222,8 +222,8 @@ TEST(UnitSource, AutocastIsAroundTheForwardPassAndTheLoss) {
   EXPECT_GOLDEN("generate/autocast_on_cuda.txt", shown(one));
 }
 
-// The second callers are for Clang; the statement is there once more, without a loop.
-TEST(UnitSource, HasAllCallersOfAStatement) {
+// Contains the second callers for Clang, and the statement once more without a loop.
+TEST(GenerateUnit, HasAllCallersOfAStatement) {
   const Variant one = variant();
   EXPECT_GOLDEN("generate/all_callers.txt",
                 with_named_symbol(generate_unit(std::vector{one}), one, Purpose::kMeasure));

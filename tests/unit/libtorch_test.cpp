@@ -17,7 +17,8 @@ namespace {
 
 using namespace testing;
 
-// A shared object as far as read_build_id reads it: a header, one segment of notes, the notes.
+// Makes the parts of a shared object that read_build_id() reads: a header, a segment of notes,
+// notes.
 std::string elf_with_notes(const std::string& notes) {
   Elf64_Ehdr header{};
   std::memcpy(header.e_ident, ELFMAG, SELFMAG);
@@ -98,8 +99,8 @@ TEST_F(LibTorchTest, DescribesTheLibTorchFound) {
   EXPECT_FALSE(torch->has_cuda);
 }
 
-// Named as an include folder, the system's own would come before the C++ library's.
-TEST_F(LibTorchTest, ALinkToTheSystemsIsTheSystems) {
+// As an include folder, the system's headers would precede the C++ library's.
+TEST_F(LibTorchTest, ALinkToTheSystemsFolderIsASystemFolder) {
   if (!fs::exists("/usr/include/torch/csrc/api/include/torch/torch.h")) GTEST_SKIP();
   fs::create_directory_symlink("/usr", root() / "link");
   auto torch = find_libtorch(root() / "link");
@@ -108,7 +109,7 @@ TEST_F(LibTorchTest, ALinkToTheSystemsIsTheSystems) {
             (std::vector<fs::path>{root() / "link/include/torch/csrc/api/include"}));
 }
 
-TEST_F(LibTorchTest, KnowsTheOtherKinds) {
+TEST_F(LibTorchTest, ReadsOtherLayouts) {
   fs::path a = root() / "a";
   put_libtorch(a, "2.13.0");
   fs::remove(a / "include/torch/headeronly/version.h");
@@ -122,7 +123,7 @@ TEST_F(LibTorchTest, KnowsTheOtherKinds) {
   ASSERT_TRUE(torch);
   EXPECT_EQ(torch->version, "1.13.1");
   EXPECT_EQ(torch->defines, (std::vector<std::string>{"_GLIBCXX_USE_CXX11_ABI=0"}));
-  EXPECT_EQ(torch->build_id.size(), 32u);  // its content's hash
+  EXPECT_EQ(torch->build_id.size(), 32u);  // a hash of the content
   EXPECT_TRUE(torch->has_cuda);
   fs::remove(a / "include/torch/csrc/api/include/torch/version.h");
   put(a / "version.py", "from typing import Optional\n__version__ = '2.4.1+cpu'\ncuda = None\n");
@@ -141,7 +142,7 @@ TEST_F(LibTorchTest, FindsTheHeadersOfCuda) {
   EXPECT_EQ(headers(), std::nullopt);  // not needed by a LibTorch without CUDA
   put(packages / "torch/lib/libtorch_cuda.so", "");
   EXPECT_EQ(headers(), packages / "nvidia/cuda_runtime/include");
-  put(packages / "nvidia/cu13/include/cuda_runtime_api.h", "");  // a part of them, as pip has it
+  put(packages / "nvidia/cu13/include/cuda_runtime_api.h", "");  // incomplete
   EXPECT_EQ(headers(), packages / "nvidia/cuda_runtime/include");
   put_headers(packages / "nvidia/cu13/include");
   EXPECT_EQ(headers(), packages / "nvidia/cu13/include");
@@ -150,7 +151,7 @@ TEST_F(LibTorchTest, FindsTheHeadersOfCuda) {
   EXPECT_EQ(headers(), root() / "toolkit/include");
 }
 
-TEST_F(LibTorchTest, ANameMayBeNear) {
+TEST_F(LibTorchTest, AcceptsAParentOrSubfolder) {
   put_libtorch(root() / "venv/lib/python3.11/site-packages/torch", "2.13.0");
   fs::path torch = root() / "venv/lib/python3.11/site-packages/torch";
   fs::create_directories(torch / "share/cmake/Torch");
@@ -163,7 +164,7 @@ TEST_F(LibTorchTest, ANameMayBeNear) {
   }
 }
 
-TEST_F(LibTorchTest, LooksInTheStatedOrder) {
+TEST_F(LibTorchTest, SearchesInTheDocumentedOrder) {
   put_libtorch(root() / "named", "2.1.0");
   put_libtorch(root() / "variable", "2.2.0");
   put_libtorch(root() / "prefix", "2.3.0");
@@ -204,7 +205,7 @@ TEST_F(LibTorchTest, TheActivePythonMayBeAVirtualEnvironmentsLink) {
   EXPECT_EQ(torch.version, "2.4.0");
 }
 
-TEST_F(LibTorchTest, ANamedPlaceWithoutOneIsAnError) {
+TEST_F(LibTorchTest, ANamedPlaceWithoutLibTorchIsAnError) {
   put_libtorch(root() / "venv/lib/python3.11/site-packages/torch", "2.4.0");
   ::setenv("VIRTUAL_ENV", (root() / "venv").c_str(), 1);
   auto missing = find_libtorch(root() / "nothing");
@@ -233,7 +234,7 @@ TEST_F(LibTorchTest, BuildIdsOfOddFiles) {
     EXPECT_FALSE(read_build_id(file)) << text.size();
   }
   std::string beyond = note(NT_GNU_BUILD_ID, "GNU", "abcd");
-  beyond[4] = 64;  // the content's size
+  beyond[4] = 64;  // the size of the content
   put(file, elf_with_notes(beyond));
   EXPECT_FALSE(read_build_id(file));
   std::string whole = elf_with_notes(note(NT_GNU_BUILD_ID, "GNU", "abcd"));

@@ -17,7 +17,7 @@ std::string plain(const std::string& label) {
   return "schema = 1\n[[benchmark]]\nlabel = \"" + label + "\"\nstmt = \"x;\"\n";
 }
 
-// GoogleTest cannot print paths: each is a list of paths.
+// GoogleTest takes paths for lists of paths, and cannot print them.
 std::vector<std::string> strings(const std::vector<fs::path>& paths) {
   return {paths.begin(), paths.end()};
 }
@@ -110,7 +110,7 @@ a = [1.0, 0.25, 1e30, true, "torch::kFloat"]
             (std::vector<std::string>{"1.0", "0.25", "1e+30", "true", "torch::kFloat"}));
 }
 
-TEST(Load, TracesAModuleInCppWhateverPythonHas) {
+TEST(Load, TracesAModuleInCppIndependentlyOfPython) {
   const std::string module =
       "schema = 1\n[[benchmark]]\nlabel = \"x\"\nmodule = \"M()\"\n"
       "signature = \"f(x) -> y\"\ntorchscript = true\n";
@@ -123,14 +123,14 @@ TEST(Load, TracesAModuleInCppWhateverPythonHas) {
   };
   EXPECT_EQ(scripts(""), (std::vector<std::string>{"<>"}));
   EXPECT_EQ(scripts("py_module = \"P()\"\n"), (std::vector<std::string>{"<>", "<P()>"}));
-  // There is a text that TorchScript can read.
+  // TorchScript can read the Python statement.
   EXPECT_EQ(scripts("py_stmt = \"y = x\"\n"), (std::vector<std::string>{"<y = x>", "<y = x>"}));
   // A statement may do more than call the module.
   EXPECT_EQ(scripts("stmt = \"x;\"\npy_module = \"P()\"\n"),
             (std::vector<std::string>{"none", "<P()>"}));
 }
 
-TEST(Load, PutsInThePathsOfFilesBeside) {
+TEST(Load, ReplacesPathsOfFilesBeside) {
   const TemporaryFolder folder;
   const auto file = folder.write("mine/x.toml", R"(schema = 1
 [[benchmark]]
@@ -141,13 +141,13 @@ matrix = { n = [4] }
 )");
   const auto definitions = value_of(load_definitions({file}));
   const std::string here = folder.path().string();
-  // As in C++: what no brace closes is no path.
+  // Without a closing brace, the text is not a path.
   EXPECT_EQ(expand(definitions)->front().setups[0].code, "auto m = load(\"" + here +
                                                              "/mine/model-4.pt\"), o = load(\"" +
                                                              here + "/other.pt\"); f({./2, 4, {");
 }
 
-TEST(Load, TakesOneValueForAList) {
+TEST(Load, AcceptsAValueInsteadOfAList) {
   const Definition one = definitions_of(R"(schema = 1
 setups.x.cpp = "int x;"
 [[benchmark]]
@@ -290,7 +290,7 @@ TEST(Load, KeepsTheOrderOfThePathsAndReadsAFileOnce) {
   EXPECT_EQ(labels(definitions), (std::vector<std::string>{"b", "a"}));
 }
 
-TEST(Load, NamesFilesAsTheCallerDid) {
+TEST(Load, KeepsPathsAsTheCallerWroteThem) {
   const TemporaryFolder folder;
   folder.write("sub/a.toml", plain("a"));
   const fs::path before = fs::current_path();
@@ -321,7 +321,7 @@ TEST(Load, RefusesPathsWithoutDefinitions) {
 
 // --- Includes ---
 
-TEST(Load, TakesSetupsAndGlobalSetupOverFromIncludes) {
+TEST(Load, InheritsSetupsAndGlobalSetupsFromIncludes) {
   const TemporaryFolder folder;
   folder.write("lib/deep.toml",
                "schema = 1\nglobal_setup = \"int deep;\"\nsetups.d.cpp = \"int d;\"\n");
@@ -355,7 +355,7 @@ stmt = "x;"
                                               "int own; a.toml:3", "int mine; a.toml:7"}));
 }
 
-TEST(Load, GivesTheBuildTableOfTheBenchmarksOwnFileOnly) {
+TEST(Load, UsesOnlyTheBuildTableOfTheBenchmarksFile) {
   const TemporaryFolder folder;
   folder.write("common.toml",
                "schema = 1\nsetups.x.cpp = \"int x;\"\n[build]\nflags = [\"-O3\"]\n");
@@ -364,14 +364,14 @@ TEST(Load, GivesTheBuildTableOfTheBenchmarksOwnFileOnly) {
   EXPECT_EQ(load_definitions({file})->at(0).build, nullptr);
 }
 
-TEST(Load, CountsASetupAsUsedWhereAnIncludingFileUsesIt) {
+TEST(Load, ASetupIsUsedIfAnIncludingFileUsesIt) {
   const TemporaryFolder folder;
   folder.write("common.toml", "schema = 1\nsetups.x.cpp = \"int x;\"\nsetups.y.cpp = \"int y;\"\n");
   const std::string head = "schema = 1\ninclude = \"common.toml\"\n";
   const fs::path a = folder.write("a.toml", head + plain("a").substr(11) + "use = \"x\"\n");
   const fs::path b = folder.write("b.toml", head + plain("b").substr(11) + "use = \"y\"\n");
   EXPECT_EQ(load_errors({folder.path()}, folder.path()), "");
-  // A file that is only included may have setups for others.
+  // A file that is only included may have setups for files that are not loaded.
   EXPECT_EQ(load_errors({a}, folder.path()), "");
   fs::remove(b);
   EXPECT_EQ(load_errors({folder.path()}, folder.path()),

@@ -8,7 +8,7 @@
 namespace instr::metrics_test {
 namespace {
 
-TEST(Metrics, WordsStandForMetrics) {
+TEST(Metrics, WordsNameMetricsAndGroups) {
   std::map<std::string, std::vector<std::string>> words;
   for (const auto& [word, metrics] : metric_words()) words[word] = names_of(metrics);
   EXPECT_EQ(words.size(), kMetrics.size() + 3);

@@ -29,7 +29,7 @@ TEST(StringLayout, IsTheReasonIfALibraryHasTheFunctionForTheOther) {
   EXPECT_EQ(find_string_layout_reason("", build), "");
 }
 
-// As the loader said it.
+// A real message of the loader.
 TEST(LoaderMessage, HasReadableNames) {
   EXPECT_EQ(explain_loader_message(
                 "/x/libt.so: undefined symbol: _ZN3c106detail14torchCheckFailEPKcS2_jRKSs"),

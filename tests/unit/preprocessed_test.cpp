@@ -18,7 +18,7 @@ std::string twice(const std::string& symbol, const std::string& first, const std
   return marker + first + between + marker + second + between;
 }
 
-TEST(TextsToPreprocess, HasTheIncludesAndEachTextTwice) {
+TEST(MakePreprocessorInput, HasTheIncludesAndEachTextTwice) {
   auto one = variant("f();");
   one.global_setups = {Text{"#include <numeric>\nint f();", {}}};
   std::string twice = "#line 1 \"@" + make_snippet_symbol(one) + ":0\"\nf();\n\n#line 1 \"@\"\n";
@@ -27,7 +27,7 @@ TEST(TextsToPreprocess, HasTheIncludesAndEachTextTwice) {
             "#include <numeric>\n\n" + twice);
 }
 
-TEST(ReachingSymbols, AreThoseThatAMacroMadeReach) {
+TEST(FindReachingSymbols, ReturnsVariantsWithMacrosThatAffectOthers) {
   using Symbols = std::set<std::string>;
   const std::string start = "# 1 \"unit.cpp\"\n# 1 \"<built-in>\" 1\nint { header\n";
   EXPECT_EQ(find_reaching_symbols(start + twice("a", "f();", "f();")), Symbols{});

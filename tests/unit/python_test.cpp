@@ -1,4 +1,4 @@
-// What the probe says of an interpreter; the compiler of snippets, run by a real one.
+// The probe of an interpreter, and the compiler of snippets run by a real interpreter.
 #include "core/compile/python/python.h"
 
 #include <gtest/gtest.h>
@@ -93,8 +93,8 @@ json snippet(const char* symbol, const char* setup, const char* statement) {
           {"statement", {statement}}};
 }
 
-// The real probe, of a package as pip leaves it.
-TEST(PythonProbe, SaysWhatIsInstalled) {
+// Runs the real probe, with a package as installed by pip.
+TEST(PythonProbe, ListsInstalledPackages) {
   const TemporaryFolder folder;
   const fs::path package = folder.path() / "Torch_XLA-2.9.0.dist-info";
   fs::create_directory(package);
@@ -107,7 +107,7 @@ TEST(PythonProbe, SaysWhatIsInstalled) {
   EXPECT_EQ(json::parse(result->output).at("packages").at("torch-xla"), "2.9.0+cpu");
 }
 
-TEST(PythonCompiler, SaysWhereWhatDoesNotCompile) {
+TEST(PythonCompiler, ReportsErrorsAtTheirPlaces) {
   const json reply = compiled(
       {snippet("good", "x = 1", "x + math.pi"), snippet("setup", "x = 1\ny = (", "x"),
        snippet("statement", "x = 1", "x +"), snippet("indented", "    x = 1\n    y = 2", "x; y"),
@@ -129,7 +129,7 @@ TEST(PythonCompiler, SaysWhereWhatDoesNotCompile) {
   EXPECT_EQ(place(7), "compiled");
 }
 
-TEST(PythonCompiler, CodeDoesNotDependOnItsNeighbours) {
+TEST(PythonCompiler, CodeDoesNotDependOnOtherSnippets) {
   const json one = snippet("good", "x = 1", "x + math.pi");
   const json alone = compiled(json::array({one}));
   const json among = compiled({snippet("before", "a = 1", "a"), one, snippet("after", "", "1")});

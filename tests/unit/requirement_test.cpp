@@ -19,7 +19,7 @@ TEST(Requirement, ComparesNumbersNotText) {
   EXPECT_EQ(satisfies("2.0.0", "<=2.0.0"), true);
 }
 
-TEST(Requirement, ComparesAsManyNumbersAsItHas) {
+TEST(Requirement, ComparesOnlyTheNumbersThatItHas) {
   EXPECT_EQ(satisfies("1.13.1", "==1.13"), true);
   EXPECT_EQ(satisfies("1.13.1", "<=1.13"), true);
   EXPECT_EQ(satisfies("1.13.1", ">1.13"), false);
@@ -47,7 +47,7 @@ TEST(Requirement, RefusesMalformedRequirements) {
     ASSERT_FALSE(held) << text;
     EXPECT_FALSE(held.error().advice.empty()) << text;
   }
-  // A part that does not hold must not hide a part that cannot be read.
+  // A part that does not hold must not hide a malformed part.
   EXPECT_FALSE(satisfies("1.0", ">=2.0, nonsense"));
   EXPECT_FALSE(satisfies("unknown", ">=2.0"));
   EXPECT_FALSE(satisfies("", ">=2.0"));

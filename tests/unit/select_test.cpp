@@ -42,7 +42,7 @@ using Keys = std::vector<std::string>;
 
 TEST(Select, KeepsAllByDefault) { EXPECT_EQ(selected({}).size(), 17u); }
 
-TEST(Select, FindsFiltersAnywhereInTheKeyAndOneIsEnough) {
+TEST(Select, AtLeastOneFilterMatchesAnywhereInTheKey) {
   EXPECT_EQ(selected({.filters = {"large"}}), (Keys{"conv/large/eager/forward/t1/cpu"}));
   EXPECT_EQ(selected({.filters = {"large", "n=64/eager/forward/t2"}}),
             (Keys{"matmul/mm/n=64/eager/forward/t2/cpu", "conv/large/eager/forward/t1/cpu"}));
@@ -93,7 +93,7 @@ TEST(Select, FindsNamesAsShownInTables) {
   EXPECT_EQ(selected({.excludes = {"mm n=", "zzz"}}), (Keys{kLarge}));
 }
 
-TEST(Select, TakesPlainTextAsItIs) {
+TEST(Select, MatchesPlainText) {
   std::vector<Variant> variants;
   for (const char* label : {"c++/a*b", "c++/aab", "f(x)/[0]"}) {
     variants.push_back(parse_key(std::string(label) + "/eager/forward/t1/cpu"));
@@ -111,17 +111,17 @@ TEST(Select, TakesPlainTextAsItIs) {
   EXPECT_EQ(labels("(x"), (Keys{"f(x)/[0]"}));
 }
 
-TEST(Select, TakesGlobs) {
+TEST(Select, MatchesGlobs) {
   EXPECT_EQ(selected({.filters = {"*mm*"}}).size(), 16u);
   EXPECT_EQ(selected({.filters = {"*mm*n=4*t2*fwd?bwd"}}).size(), 2u);
   EXPECT_EQ(selected({.filters = {"matmul/*n=64*/forward/*"}}).size(), 4u);
   EXPECT_EQ(selected({.filters = {"*"}, .excludes = {"*mm*"}}), (Keys{kLarge}));
-  // These are regular expressions, and stay what they are.
+  // Valid regular expressions are not globs.
   EXPECT_EQ(selected({.filters = {"^conv/la*rge/"}}), (Keys{kLarge}));
   EXPECT_EQ(selected({.filters = {"c.*large/.*"}}), (Keys{kLarge}));
 }
 
-TEST(Select, LettersOfAnyCaseMatchUnlessOneIsACapital) {
+TEST(Select, IgnoresCaseUnlessThereIsACapital) {
   std::vector<Variant> variants{parse_key("nn/LSTM/eager/forward/t1/cpu"),
                                 parse_key("nn/lstm/eager/forward/t1/cpu")};
   EXPECT_EQ(select(variants, {.filters = {"lstm"}})->size(), 2u);
@@ -132,8 +132,8 @@ TEST(Select, LettersOfAnyCaseMatchUnlessOneIsACapital) {
   EXPECT_EQ(selected({.filters = {"TorchScript fwd+bwd"}}).size(), 4u);
 }
 
-// For expected counts only the key is known, and it selects the same.
-TEST(Select, FindsTheSameByTheKeyAlone) {
+// A key alone, as in expected counts, selects the same as its variant.
+TEST(Select, AKeySelectsTheSameAsItsVariant) {
   for (const char* pattern : {"mm n=4", "^mm n=4 t2 eager fwd+bwd$", "conv/large eager", "n=64/"}) {
     const auto is_selected = make_selector({.filters = {pattern}});
     for (const Variant& variant : all_variants()) {
@@ -163,8 +163,8 @@ TEST(Select, SuggestsFiltersIfNothingMatches) {
                   "--filter=matmul/mm"}));
 }
 
-// Suggestions match, whatever the name contains.
-TEST(Select, SuggestsAsAShellReadsIt) {
+// Suggestions match even if the name contains special characters.
+TEST(Select, QuotesSuggestionsForTheShell) {
   const std::vector<Variant> variants{parse_key("it's (1) $HOME/eager/forward/t1/cpu")};
   const auto none = select(variants, {.filters = {"it's (1) $HUME"}});
   ASSERT_FALSE(none);
@@ -195,7 +195,7 @@ TEST(Select, RefusesToSelectFromNothing) {
   EXPECT_FALSE(instr::select(std::vector<Variant>(), {}));
 }
 
-TEST(Select, ShardsAreEveryVariantOnceAndStayWhereTheyAre) {
+TEST(Select, ShardsContainEachVariantOnceAndAreStable) {
   auto all = selected({});
   std::map<std::string, int> seen;
   for (int index = 1; index <= 4; ++index) {
@@ -206,11 +206,11 @@ TEST(Select, ShardsAreEveryVariantOnceAndStayWhereTheyAre) {
   }
   EXPECT_EQ(seen.size(), all.size());
   for (const auto& [key, times] : seen) EXPECT_EQ(times, 1) << key;
-  // A key's part depends on nothing else: this is the 64-bit XXH3 of its text.
+  // The shard of a key depends only on the 64-bit XXH3 of its text.
   EXPECT_TRUE(is_in({1 + static_cast<int>(0x2D06800538D394C2 % 7), 7}, ""));
 }
 
-TEST(KeyMeant, IsTheOnlyOneThatAPatternMatches) {
+TEST(ResolveKey, ReturnsTheOnlyMatch) {
   const std::vector<std::string> known{"mm n=4/eager/forward/t1/cpu", "mm n=8/eager/forward/t1/cpu",
                                        "mm n=8/torchscript/forward/t1/cpu"};
   EXPECT_EQ(resolve_key(known[1], known), known[1]);

@@ -8,7 +8,7 @@
 namespace instr::self_contained_test {
 namespace {
 
-TEST(IsSelfContained, AcceptsWholeCode) {
+TEST(IsSelfContained, AcceptsCompleteCode) {
   for (const char* code : {"",
                            "auto y = f(x)[{1, 2}];",
                            "// }\nint x;",
@@ -46,7 +46,7 @@ TEST(IsSelfContained, RefusesCodeThatAffectsOthers) {
   }
 }
 
-TEST(IsSelfContained, RefusesOtherSpellingsOfThat) {
+TEST(IsSelfContained, RefusesOtherSpellingsOfSuchCode) {
   for (const char* code : {"%:define X 1",
                            "/**/%:define X",
                            "<% int x; %>",
@@ -83,7 +83,7 @@ TEST(IsSelfContained, RefusesAssemblyThatAffectsLaterCode) {
   EXPECT_FALSE(is_self_contained("__asm__(R\"(.set a, 1)\");"));
 }
 
-TEST(JumpsOut, OnlyWhereTheLabelIsElsewhere) {
+TEST(JumpsOut, OnlyIfTheLabelIsOutside) {
   for (const char* code : {"", "goto a; a:;", "a: if (x) goto a;", "{ b: a: goto b; }",
                            "if (x) goto out; out: y();", "// goto a;", "\"goto a;\";"}) {
     EXPECT_FALSE(jumps_out(code)) << code;

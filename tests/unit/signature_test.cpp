@@ -20,7 +20,7 @@ TEST(Signature, IsRead) {
   EXPECT_EQ(signature.where, (SourceLocation{"a.toml", 7, 14}));
 }
 
-TEST(Signature, HasFreeSpacesAndMayHaveNoArguments) {
+TEST(Signature, MayHaveSpacesAndNoArguments) {
   EXPECT_EQ(parse("  f ( x1,_w )->y \n")->arguments, (std::vector<std::string>{"x1", "_w"}));
   EXPECT_TRUE(parse("f() -> y")->arguments.empty());
 }
@@ -31,7 +31,7 @@ struct Refused {
   const char* what;
 };
 
-TEST(Signature, IsRefusedAtTheCharacterThatDoesNotFit) {
+TEST(Signature, IsRefusedAtTheWrongCharacter) {
   for (const Refused& refused : std::vector<Refused>{
            {"", 14, "bad signature: a function name expected here"},
            {"(x) -> y", 14, "bad signature: a function name expected here"},

@@ -1,4 +1,4 @@
-// The standard set, the definitions in definitions/: its invariants, however it grows.
+// Invariants of the standard set, the definitions in definitions/.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -19,7 +19,7 @@ std::vector<Variant> variants_of(const std::string& suite,
 struct Suite {
   const char* name;
   const char* package;
-  std::size_t models;  // at least
+  std::size_t models;  // minimum number
 };
 
 class Suites : public ::testing::TestWithParam<Suite> {};
@@ -46,8 +46,8 @@ TEST_P(Suites, HoldModelsThatAreEvaluatedAndTrainedSmallAndAsPublished) {
   for (const auto& [model, its] : kinds) EXPECT_EQ(its, all) << model;
 }
 
-// What the library would make of the name alone: no model may be forgotten to be made small.
-TEST_P(Suites, PutEveryNameInBracesIn) {
+// The name alone would make a model of the published size: every model must have a small variant.
+TEST_P(Suites, SubstituteEveryNameInBraces) {
   for (const Variant& variant : variants_of(GetParam().name)) {
     std::string text = variant.module->code;
     for (const Text& setup : variant.setups) text += setup.code;
@@ -58,7 +58,7 @@ TEST_P(Suites, PutEveryNameInBracesIn) {
   }
 }
 
-// Eager and traced, without a frozen parameter to differentiate by.
+// Eager and traced; a frozen model has no parameters to differentiate by.
 TEST(CppSuite, HasTenModelsThatRunInEveryWay) {
   std::map<std::string, std::set<std::string>> models;
   for (const Variant& variant : variants_of("cpp", {Backend::kEager, Backend::kTorchScript})) {

@@ -1,4 +1,4 @@
-// With small scripts that answer --version as compilers do.
+// Uses small scripts that answer --version as compilers do.
 #include "core/compile/toolchain.h"
 
 #include <gtest/gtest.h>
@@ -68,7 +68,7 @@ TEST_F(ToolchainTest, SkipsCompilersThatAreTooOldOrBroken) {
   EXPECT_EQ(find()->version, kGcc12);
 }
 
-TEST_F(ToolchainTest, TakesTheOneRequestedOrNone) {
+TEST_F(ToolchainTest, UsesOnlyTheRequestedCompiler) {
   put("clang++", kClang14);
   put("my-g++", kGcc12);
   EXPECT_EQ(find("my-g++")->compiler, folder_.path() / "my-g++");
@@ -84,13 +84,13 @@ TEST_F(ToolchainTest, TakesTheOneRequestedOrNone) {
   EXPECT_FALSE(find("cat"));
 }
 
-TEST_F(ToolchainTest, SaysWhatToInstall) {
+TEST_F(ToolchainTest, AdvisesWhatToInstall) {
   auto none = find();
   ASSERT_FALSE(none);
   EXPECT_NE(none.error().advice.find("apt-get install"), std::string::npos);
 }
 
-TEST_F(ToolchainTest, GivesOldHeadersTheStandardThatOldClangReadsThemIn) {
+TEST_F(ToolchainTest, OldClangCompilesOldHeadersAsCpp17) {
   put("g++", kGcc12);
   EXPECT_EQ(standard("1.13.0"), "-std=c++20");
   put("clang++", kClang14);
