@@ -65,7 +65,7 @@ TEST(ArenaTest, BlocksAreAlignedAndKeepTheirContent) {
 }
 
 TEST(ArenaTest, ABlocksAddressDependsOnlyOnLiveBlocks) {
-  // The same blocks, freed in two different orders, are returned again in the same order.
+  // Blocks freed in two different orders are returned again in one order.
   std::vector<void*> first, second;
   for (int round = 0; round < 2; ++round) {
     std::vector<void*> blocks;

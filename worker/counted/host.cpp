@@ -187,19 +187,19 @@ RunRequest Host::read_request(const wire::Message& request) {
 wire::Message Host::measure(const wire::Message& request) {
   if (has_hosts_) return failed("worker_lost", "a worker that has forked hosts cannot measure");
   const std::string symbol = request.get("symbol");
-  const FoundSnippet found = symbol == "instr_canary_snippet"
-                                 ? FoundSnippet{instr_canary_snippet, instr_canary_empty_snippet}
-                                 : find_snippet(symbol);
-  if (found.snippet == nullptr || found.empty == nullptr) {
+  const FoundSnippet code = symbol == "instr_canary_snippet"
+                                ? FoundSnippet{instr_canary_snippet, instr_canary_empty_snippet}
+                                : find_snippet(symbol);
+  if (code.snippet == nullptr || code.empty == nullptr) {
     return failed("definition_error", "the unit has no '" + symbol + "', or no empty loop");
   }
   RunRequest run = read_request(request);
-  run.snippet = found.snippet;
+  run.snippet = code.snippet;
   if (run.result == nullptr) return failed("worker_lost", "no memory for the result");
   if (auto problem = !has_unit_ ? "" : enter_snippet_folder(); !problem.empty()) {
     return failed("worker_lost", problem);
   }
-  if (!run.has_host) measure_here(run, found.empty);
+  if (!run.has_host) measure_here(run, code.empty);
 
   int output = make_output();
   const auto limit_ms = static_cast<int64_t>(number(request, "timeout_ms"));
@@ -221,7 +221,7 @@ wire::Message Host::measure(const wire::Message& request) {
     for (uint32_t skipped = 0; skipped < i; ++skipped) skip_process_number();
     count_again(run, limit_ms, got, reply);
   }
-  return with_loop(std::move(reply), empty_loop(run, found.empty));
+  return with_loop(std::move(reply), empty_loop(run, code.empty));
 }
 
 // Counts again in another process: a count that is in doubt must be the same there, block by block.
