@@ -1,7 +1,11 @@
 #include "worker/native/device.h"
 
+#include <c10/core/DefaultDtype.h>
+#include <c10/core/ScalarTypeToTypeMeta.h>
 #include <torch/cuda.h>
 #include <torch/version.h>
+
+#include <map>
 
 #if TORCH_VERSION_MAJOR > 2 || (TORCH_VERSION_MAJOR == 2 && TORCH_VERSION_MINOR >= 9)
 #include <c10/core/CachingDeviceAllocator.h>
@@ -41,5 +45,16 @@ std::optional<std::uint64_t> peak_bytes(const std::string& device) {
 void reset_peak(const std::string&) {}
 std::optional<std::uint64_t> peak_bytes(const std::string&) { return std::nullopt; }
 #endif
+
+bool set_default_type(const std::string& name) {
+  static const std::map<std::string, c10::ScalarType> kTypes{{"float32", c10::kFloat},
+                                                             {"float64", c10::kDouble},
+                                                             {"float16", c10::kHalf},
+                                                             {"bfloat16", c10::kBFloat16}};
+  const auto type = kTypes.find(name);
+  if (type == kTypes.end()) return false;
+  c10::set_default_dtype(c10::scalarTypeToTypeMeta(type->second));
+  return true;
+}
 
 }  // namespace instr

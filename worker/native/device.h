@@ -1,4 +1,4 @@
-// The device of a snippet's work: seeding, waiting, and memory.
+// The device of a snippet's work: seeding, waiting, and memory; and the default data type.
 #pragma once
 
 #include <cstdint>
@@ -20,5 +20,9 @@ void wait_for(const std::string& device);
 // nothing on the CPU, or if LibTorch (before 2.9) does not report it.
 void reset_peak(const std::string& device);
 std::optional<std::uint64_t> peak_bytes(const std::string& device);
+
+// Sets the data type of tensors that a snippet makes without naming one: "float32", "float64",
+// "float16" or "bfloat16". False for another name.
+bool set_default_type(const std::string& name);
 
 }  // namespace instr

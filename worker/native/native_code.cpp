@@ -49,35 +49,32 @@ void watch_stack(char* guard) {
   guards.push_back(guard);
 }
 
-}  // namespace
-
 // Runs the snippet on its own stack.
-class SuspendedCode::Implementation : instr_context {
+class SuspendedSnippet : public SuspendedCode, instr_context {
  public:
-  Implementation(instr_snippet snippet, int threads, Listener listener)
+  SuspendedSnippet(instr_snippet snippet, int thread_count, Listener listener)
       : snippet_(snippet), listener_(std::move(listener)), pid_(getpid()) {
     abi_version = INSTR_ABI_VERSION;
-    this->threads = threads;
+    threads = thread_count;
     instr_context::next_block = next_block;
     instr_context::mark = mark;
     instr_context::take_module = take_module;
   }
 
-  ~Implementation() {
+  ~SuspendedSnippet() override {
     if (stack_ == nullptr) return;
     std::erase(guards, static_cast<char*>(stack_));
     munmap(stack_, kGuardSize + kStackSize);
   }
 
-  bool resume(std::uint64_t iterations) {
+  bool resume(std::uint64_t iterations) override {
     if (stack_ == nullptr && !make_stack()) return false;
     iterations_ = iterations;
     swapcontext(&outside_, &inside_);
     return !is_over_;
   }
 
-  double seconds() const { return std::chrono::duration<double>(end_ - begin_).count(); }
-  const torch_side::Caught& caught() const { return caught_; }
+  double seconds() const override { return std::chrono::duration<double>(end_ - begin_).count(); }
 
  private:
   bool make_stack() {
@@ -101,7 +98,7 @@ class SuspendedCode::Implementation : instr_context {
 
   // Reads the clock next to the loop: changing stacks is not part of a block.
   static std::uint64_t next_block(instr_context* context) {
-    auto& self = *static_cast<Implementation*>(context);
+    auto& self = *static_cast<SuspendedSnippet*>(context);
     if (getpid() != self.pid_) end_process();  // a process that the snippet forked came here
     self.listener_.on_block_end();
     self.end_ = Clock::now();
@@ -111,18 +108,18 @@ class SuspendedCode::Implementation : instr_context {
   }
 
   static void mark(instr_context* context, instr_mark reached) {
-    static_cast<Implementation*>(context)->listener_.on_mark(reached);
+    static_cast<SuspendedSnippet*>(context)->listener_.on_mark(reached);
   }
 
   static void take_module(instr_context* context, const void* module) {
-    static_cast<Implementation*>(context)->listener_.on_module(module);
+    static_cast<SuspendedSnippet*>(context)->listener_.on_module(module);
   }
 
   static void enter() {
-    Implementation& self = *entering;
+    SuspendedSnippet& self = *entering;
     self.caught_ = torch_side::run_guarded(
         [](void* argument) {
-          auto* running = static_cast<Implementation*>(argument);
+          auto* running = static_cast<SuspendedSnippet*>(argument);
           running->snippet_(running);
         },
         &self);
@@ -130,7 +127,7 @@ class SuspendedCode::Implementation : instr_context {
     for (;;) swapcontext(&self.inside_, &self.outside_);
   }
 
-  static inline Implementation* entering = nullptr;  // makecontext() cannot pass a pointer
+  static inline SuspendedSnippet* entering = nullptr;  // makecontext() cannot pass a pointer
 
   instr_snippet snippet_;
   Listener listener_;
@@ -142,17 +139,15 @@ class SuspendedCode::Implementation : instr_context {
   Clock::time_point begin_;
   Clock::time_point end_;
   bool is_over_ = false;
-  torch_side::Caught caught_;
 };
 
-SuspendedCode::SuspendedCode(const void* code, int threads, Listener listener)
-    : implementation_(std::make_unique<Implementation>(
-          reinterpret_cast<instr_snippet>(const_cast<void*>(code)), threads, std::move(listener))) {
+}  // namespace
+
+std::unique_ptr<SuspendedCode> SuspendedCode::make(const void* code, int threads,
+                                                   Listener listener) {
+  return std::make_unique<SuspendedSnippet>(
+      reinterpret_cast<instr_snippet>(const_cast<void*>(code)), threads, std::move(listener));
 }
-SuspendedCode::~SuspendedCode() = default;
-bool SuspendedCode::resume(std::uint64_t iterations) { return implementation_->resume(iterations); }
-double SuspendedCode::seconds() const { return implementation_->seconds(); }
-const torch_side::Caught& SuspendedCode::caught() const { return implementation_->caught(); }
 
 void watch_compiler(const CompilerWatch&) {}
 std::map<std::string, std::string> compiler_report() { return {}; }

@@ -22,23 +22,20 @@ class SuspendedCode {
     std::function<void(const void* module)> on_module;
     std::function<void()> on_block_end;  // just after the last iteration
   };
-  SuspendedCode(const void* code, int threads, Listener listener);
-  ~SuspendedCode();
-  SuspendedCode(const SuspendedCode&) = delete;
-  SuspendedCode& operator=(const SuspendedCode&) = delete;
+  static std::unique_ptr<SuspendedCode> make(const void* code, int threads, Listener listener);
+  virtual ~SuspendedCode() = default;
 
   // Runs the setup at the first call, later a block of so many iterations, or leaves the loop (0).
   // False once the snippet has ended.
-  bool resume(std::uint64_t iterations);
+  virtual bool resume(std::uint64_t iterations) = 0;
 
   // The time of the last block.
-  double seconds() const;
+  virtual double seconds() const = 0;
   // The exception that ended it, if any.
-  const torch_side::Caught& caught() const;
+  const torch_side::Caught& caught() const { return caught_; }
 
- private:
-  class Implementation;
-  std::unique_ptr<Implementation> implementation_;
+ protected:
+  torch_side::Caught caught_;
 };
 
 struct CompilerWatch {

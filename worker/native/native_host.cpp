@@ -13,14 +13,15 @@
 #include <map>
 #include <sstream>
 
+#include "worker/abi.h"
 #include "worker/children.h"
 #include "worker/ended.h"
-#include "worker/native/data_type.h"
 #include "worker/native/device.h"
 #include "worker/native/native_code.h"
 #include "worker/native/run_experiment.h"
 #include "worker/native/verify.h"
 #include "worker/snippet_folder.h"
+#include "worker/torch_side.h"
 #include "worker/unit.h"
 
 namespace instr {
@@ -245,6 +246,19 @@ wire::Message NativeHost::in_child(const wire::Message& request, const Work& wor
   if (!is_answer && said) reply.fields[stage] = said->get("stage");
   reply.fields["output"] = printed;
   return reply;
+}
+
+void serve_natively() {
+  rlimit no_core{0, 0};
+  setrlimit(RLIMIT_CORE, &no_core);
+  NativeHost host(wire::kControlFd);
+  const wire::Message hello{"hello",
+                            {{"version", wire::kWorkerVersion},
+                             {"abi", std::to_string(INSTR_ABI_VERSION)},
+                             {"libtorch_version", torch_side::version()},
+                             {"timed_cpu_capability", torch_side::cpu_capability()}}};
+  if (!host.channel().send(hello)) end_process();
+  host.serve();
 }
 
 }  // namespace instr

@@ -33,4 +33,8 @@ class NativeHost {
   Channel channel_;
 };
 
+// The root of a native worker: sends `hello` and serves requests (worker/wire.h), then ends the
+// process.
+[[noreturn]] void serve_natively();
+
 }  // namespace instr

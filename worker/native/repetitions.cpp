@@ -1,16 +1,20 @@
 #include "worker/native/repetitions.h"
 
 #include <benchmark/benchmark.h>
+#include <time.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
+#include <fstream>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "worker/ended.h"
 #include "worker/native/device.h"
 #include "worker/native/event_counter.h"
-#include "worker/native/machine_use.h"
 #include "worker/native/timed_snippet.h"
 
 namespace instr {
@@ -127,6 +131,42 @@ wire::Message make_message(const Entry& entry, const std::vector<EventCounter>& 
   if (entry.peak) message.fields["device_peak_bytes"] = std::to_string(*entry.peak);
   return message;
 }
+
+double seconds_of(clockid_t clock) {
+  timespec now{};
+  clock_gettime(clock, &now);
+  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
+}
+
+// Reads the first line of /proc/stat. Guests, which follow, are included in users already.
+std::optional<double> machine_seconds() {
+  std::ifstream stat("/proc/stat");
+  std::string name;
+  double user = 0, nice = 0, system = 0, idle = 0, disk = 0, irq = 0, soft_irq = 0, stolen = 0;
+  stat >> name >> user >> nice >> system >> idle >> disk >> irq >> soft_irq >> stolen;
+  if (!stat || name != "cpu") return std::nullopt;
+  return (user + nice + system + irq + soft_irq + stolen) /
+         static_cast<double>(sysconf(_SC_CLK_TCK));
+}
+
+// The machine's use by other processes since this was made.
+class MachineUse {
+ public:
+  // The average number of cores, including those that other virtual machines took; nothing if the
+  // kernel does not report it. It counts in ticks of 10 ms.
+  std::optional<double> others() const {
+    const auto all = machine_seconds();
+    const double elapsed = seconds_of(CLOCK_MONOTONIC) - start_;
+    if (!all || !all_ || elapsed <= 0) return std::nullopt;
+    const double own = seconds_of(CLOCK_PROCESS_CPUTIME_ID) - own_;
+    return std::max(0.0, *all - *all_ - own) / elapsed;
+  }
+
+ private:
+  const double start_ = seconds_of(CLOCK_MONOTONIC);
+  const double own_ = seconds_of(CLOCK_PROCESS_CPUTIME_ID);  // CPU seconds of this process
+  const std::optional<double> all_ = machine_seconds();      // CPU seconds of all processes
+};
 
 // To be called before any snippet starts a thread.
 std::vector<EventCounter> open_counters(const TimingRequest& request) {

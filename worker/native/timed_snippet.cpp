@@ -25,14 +25,15 @@ TimedSnippet::TimedSnippet(const void* code, const TimingRequest& request)
     : threads_(request.threads),
       device_(request.device),
       on_part_(request.on_part),
-      code_(code, request.threads,
-            {[this](instr_mark reached) { mark(reached); },
-             [this](const void* module) { take_module(module); }, [this] { wait_for(device_); }}) {}
+      code_(SuspendedCode::make(
+          code, request.threads,
+          {[this](instr_mark reached) { mark(reached); },
+           [this](const void* module) { take_module(module); }, [this] { wait_for(device_); }})) {}
 
 bool TimedSnippet::set_up() {
   torch_side::prepare(threads_);
   on_part_("setup");
-  is_at_loop_ = code_.resume(0);
+  is_at_loop_ = code_->resume(0);
   if (is_at_loop_) {
     on_part_("statement");
     return true;
@@ -47,7 +48,7 @@ bool TimedSnippet::set_up() {
 
 std::optional<double> TimedSnippet::run(std::uint64_t iterations) {
   if (is_over_) return std::nullopt;
-  if (code_.resume(iterations)) return code_.seconds();
+  if (code_->resume(iterations)) return code_->seconds();
   note_end();
   if (failure_.empty()) failure_ = "the snippet left its loop before its iterations were over";
   return std::nullopt;
@@ -68,7 +69,7 @@ std::optional<TimedSnippet::Start> TimedSnippet::start() {
 
 void TimedSnippet::finish() {
   if (is_over_ || !is_at_loop_) return;
-  code_.resume(0);
+  code_->resume(0);
   note_end();
 }
 
@@ -96,7 +97,7 @@ void TimedSnippet::take_module(const void* module) {
 
 void TimedSnippet::note_end() {
   is_over_ = true;
-  const torch_side::Caught& caught = code_.caught();
+  const torch_side::Caught& caught = code_->caught();
   if (!caught.any) return;
   failure_ = caught.text.empty() ? "an exception without a text" : caught.text;
   is_definition_error_ = caught.is_definition_error;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -19,6 +20,7 @@ class TimedSnippet {
  public:
   // `code` is in the request.
   TimedSnippet(const void* code, const TimingRequest& request);
+  TimedSnippet(const TimedSnippet&) = delete;
 
   // Runs the setup, up to the loop; false if it failed.
   bool set_up();
@@ -60,7 +62,7 @@ class TimedSnippet {
   std::function<void(const std::string& part)> on_part_;
   const void* module_ = nullptr;
   std::map<instr_mark, Clock::time_point> marks_;
-  SuspendedCode code_;
+  std::unique_ptr<SuspendedCode> code_;
   bool is_at_loop_ = false;
   bool is_over_ = false;
   bool is_definition_error_ = false;

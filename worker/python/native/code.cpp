@@ -30,19 +30,17 @@ PyObject* bind(PyMethodDef& method, void* target) {
 
 PyObject* none() { return PyLong_FromLong(0); }
 
-}  // namespace
-
-class SuspendedCode::Implementation {
+class SuspendedGenerator : public SuspendedCode {
  public:
-  Implementation(const PythonCode& code, Listener listener)
+  SuspendedGenerator(const PythonCode& code, Listener listener)
       : listener_(std::move(listener)), pid_(getpid()) {
     static PyMethodDef mark_method{"mark", mark, METH_O, nullptr};
     snippet_ = call(side_attribute("Suspended"), bytes_of(code), bind(mark_method, &listener_));
   }
 
-  ~Implementation() { Py_DecRef(snippet_); }
+  ~SuspendedGenerator() override { Py_DecRef(snippet_); }
 
-  bool resume(std::uint64_t iterations) {
+  bool resume(std::uint64_t iterations) override {
     PyObject* function = attribute(snippet_, "resume");
     PyObject* number = checked(PyLong_FromUnsignedLongLong(iterations));
     const auto begin = Clock::now();
@@ -55,8 +53,7 @@ class SuspendedCode::Implementation {
     return outcome == Outcome::kSuspended;
   }
 
-  double seconds() const { return seconds_; }
-  const torch_side::Caught& caught() const { return caught_; }
+  double seconds() const override { return seconds_; }
 
  private:
   static PyObject* mark(PyObject* self, PyObject* reached) {
@@ -68,18 +65,7 @@ class SuspendedCode::Implementation {
   pid_t pid_;
   PyObject* snippet_ = nullptr;
   double seconds_ = 0;
-  torch_side::Caught caught_;
 };
-
-SuspendedCode::SuspendedCode(const void* code, int, Listener listener)
-    : implementation_(std::make_unique<Implementation>(*static_cast<const PythonCode*>(code),
-                                                       std::move(listener))) {}
-SuspendedCode::~SuspendedCode() = default;
-bool SuspendedCode::resume(std::uint64_t iterations) { return implementation_->resume(iterations); }
-double SuspendedCode::seconds() const { return implementation_->seconds(); }
-const torch_side::Caught& SuspendedCode::caught() const { return implementation_->caught(); }
-
-namespace {
 
 // An attribute of instr_compiler.py, which is beside serve.py.
 PyObject* compiler_attribute(const char* name) {
@@ -94,31 +80,6 @@ PyObject* compiler_attribute(const char* name) {
 PyObject* text(const std::string& value) { return checked(PyUnicode_FromString(value.c_str())); }
 
 bool is_watching = false;
-
-}  // namespace
-
-void watch_compiler(const CompilerWatch& watch) {
-  Py_DecRef(call(compiler_attribute("watch"), text(watch.cache), text(watch.logs)));
-  is_watching = true;
-}
-
-std::map<std::string, std::string> compiler_report() {
-  std::map<std::string, std::string> fields;
-  if (!is_watching) return fields;
-  PyObject* report = call(compiler_attribute("report"));
-  for (ssize_t i = 0; i + 1 < PySequence_Size(report); i += 2) {
-    std::string name = text_of(PySequence_GetItem(report, i));
-    fields[std::move(name)] = text_of(PySequence_GetItem(report, i + 1));
-  }
-  Py_DecRef(report);
-  return fields;
-}
-
-std::string compiler_log(const std::string& log) {
-  return is_watching ? text_of(call(compiler_attribute("log_text"), text(log))) : "";
-}
-
-namespace {
 
 PyObject* begin(PyObject* self, PyObject*) {
   auto& verification = target_of<instr_verification>(self);
@@ -145,6 +106,32 @@ PyObject* take(PyObject* self, PyObject* given) {
 }
 
 }  // namespace
+
+std::unique_ptr<SuspendedCode> SuspendedCode::make(const void* code, int, Listener listener) {
+  return std::make_unique<SuspendedGenerator>(*static_cast<const PythonCode*>(code),
+                                              std::move(listener));
+}
+
+void watch_compiler(const CompilerWatch& watch) {
+  Py_DecRef(call(compiler_attribute("watch"), text(watch.cache), text(watch.logs)));
+  is_watching = true;
+}
+
+std::map<std::string, std::string> compiler_report() {
+  std::map<std::string, std::string> fields;
+  if (!is_watching) return fields;
+  PyObject* report = call(compiler_attribute("report"));
+  for (ssize_t i = 0; i + 1 < PySequence_Size(report); i += 2) {
+    std::string name = text_of(PySequence_GetItem(report, i));
+    fields[std::move(name)] = text_of(PySequence_GetItem(report, i + 1));
+  }
+  Py_DecRef(report);
+  return fields;
+}
+
+std::string compiler_log(const std::string& log) {
+  return is_watching ? text_of(call(compiler_attribute("log_text"), text(log))) : "";
+}
 
 void call_verifier(const void* code, instr_verification* verification) {
   static PyMethodDef begin_method{"begin", begin, METH_O, nullptr};

@@ -1,5 +1,5 @@
 // The native worker for Python: the interpreter's own process, in which serve.py loads this.
-#include "worker/native/serve_natively.h"
+#include "worker/native/native_host.h"
 #include "worker/python/side.h"
 
 // Called by serve.py, which passes itself.
