@@ -1,4 +1,4 @@
-// Accepted changes: the file, what it lets pass, and what it does not.
+// The file of accepted changes, and which changes it lets pass.
 #include "core/compare/accepted.h"
 
 #include <gtest/gtest.h>
@@ -36,7 +36,7 @@ class AcceptedFile : public ::testing::Test {
   std::filesystem::path file_ = folder_.path() / "accepted.csv";
 };
 
-TEST_F(AcceptedFile, IsReadAsItWasWritten) {
+TEST_F(AcceptedFile, ReadsTheLinesThatItWrites) {
   EXPECT_EQ(read_accepted(file_), Acceptances{});
   const Acceptance odd{"=odd, \"key\"", "allocs", 4, 5.5, "", "", "why"};
   const Acceptance comment{"# not a comment", "instructions", 1, 2, "", "", "why"};
@@ -44,27 +44,27 @@ TEST_F(AcceptedFile, IsReadAsItWasWritten) {
   EXPECT_EQ(read_accepted(file_), (Acceptances{kAccepted, odd, comment}));
 }
 
-TEST_F(AcceptedFile, KeepsCommentsExceptAboveWhatItRemoves) {
+TEST_F(AcceptedFile, RemovesLinesWithTheirComments) {
   const std::string header = "keys,metric,before,after,commit,who,why\n";
   std::ofstream(file_) << "# ours\n"
                        << header
                        << "# a\na,instructions,1,2,,,why\n# b\nb,instructions,1,2,,,why\n# end";
-  ASSERT_TRUE(write_accepted(file_, {}, [](const Acceptance& one) { return one.keys == "a"; }));
+  ASSERT_TRUE(write_accepted(file_, {}, [](const Acceptance& line) { return line.keys == "a"; }));
   EXPECT_EQ(text_of(file_), "# ours\n" + header + "# b\nb,instructions,1,2,,,why\n# end\n");
 }
 
-TEST_F(AcceptedFile, IsAddedTo) {
+TEST_F(AcceptedFile, AddsNewLines) {
   ASSERT_TRUE(write_accepted(file_, {kAccepted}, nothing));
   Acceptance other = kAccepted;
   other.metric = "allocs";
   ASSERT_TRUE(write_accepted(file_, {kAccepted, other}, nothing));
   EXPECT_EQ(read_accepted(file_), (Acceptances{kAccepted, other}));
   ASSERT_TRUE(write_accepted(file_, {},
-                             [](const Acceptance& one) { return one.metric == "instructions"; }));
+                             [](const Acceptance& line) { return line.metric == "instructions"; }));
   EXPECT_EQ(read_accepted(file_), Acceptances{other});
 }
 
-TEST_F(AcceptedFile, IsRefusedWithThePlace) {
+TEST_F(AcceptedFile, ReportsErrorsWithTheirPlaces) {
   const std::string header = "keys,metric,before,after,commit,who,why\n";
   std::string errors;
   for (const std::string& text :
@@ -76,11 +76,11 @@ TEST_F(AcceptedFile, IsRefusedWithThePlace) {
   EXPECT_EQ(error_of(header + "a,instructions,1,2,,,why\n"), "no error");
 }
 
-TEST(Accepted, IsOfOneStepOfTheKeysThatMatch) {
+TEST(Accepted, MatchesKeysAndOneStep) {
   const auto holds = [](const char* keys, const char* key) {
-    Acceptance one = kAccepted;
-    one.keys = keys;
-    return find_accepted({one}, key, "instructions", 1000, 2000) != nullptr;
+    Acceptance acceptance = kAccepted;
+    acceptance.keys = keys;
+    return find_accepted({acceptance}, key, "instructions", 1000, 2000) != nullptr;
   };
   EXPECT_TRUE(holds("matmul/mm/t1/cpu", "matmul/mm/t1/cpu"));
   EXPECT_TRUE(holds("matmul/*/t1/*", "matmul/mm/n=4/t1/cpu"));
@@ -93,7 +93,7 @@ TEST(Accepted, IsOfOneStepOfTheKeysThatMatch) {
   EXPECT_FALSE(find_accepted({kAccepted}, "matmul/a/t1/cpu", "instructions", 999, 2000));
 }
 
-TEST(Accepted, PassesAndIsShown) {
+TEST(Accepted, LetsAChangePassAndShowsIt) {
   CompareOptions options;
   const auto compared = [&options](double before, double after) {
     auto comparison =
@@ -109,7 +109,7 @@ TEST(Accepted, PassesAndIsShown) {
   EXPECT_EQ(passes.rows[0].state, RowState::kSlower);
   EXPECT_EQ(passes.rows[0].metrics[0].accepted, kAccepted);
   EXPECT_HAS(passes.rows[0].reason, "instructions accepted: the copy is needed");
-  // Another step, and one on top of it once the base has it.
+  // Neither another step, nor a further step once the base has this one.
   EXPECT_EQ(compared(1000, 2100).verdict, Verdict::kFails);
   EXPECT_EQ(compared(2000, 3000).verdict, Verdict::kFails);
 }

@@ -43,7 +43,7 @@ TEST(Attribution, MovedNewAndGoneFunctionsAreNamed) {
   EXPECT_EQ(sum_of(result), 25);
 }
 
-TEST(Attribution, CallsAreThoseOfAllThatHasTheName) {
+TEST(Attribution, CallsOfEqualNamesAreSummed) {
   auto result =
       attribute({{"f()", kTorch, 10, 2}, {"f()'2", kTorch, 10, 1.5}, {"h(int)", kTorch, 9, 4}},
                 {{"f()", kTorch, 30, 3}, {"g", kTorch, 6, 7}, {"h(long)", kTorch, 4, 5}}, 11);
@@ -65,7 +65,7 @@ TEST(Attribution, AFunctionWithOnlyMoreCallsDidNotChange) {
   EXPECT_EQ(result.parts[0].function, "g");
 }
 
-TEST(Attribution, TheSameFunctionOfTwoLibrariesIsTwo) {
+TEST(Attribution, AFunctionInTwoLibrariesCountsTwice) {
   auto result = attribute({{"f", "liba.so", 1}, {"f", "libb.so", 2}},
                           {{"f", "liba.so", 2}, {"f", "libb.so", 1}}, 0);
   ASSERT_EQ(result.parts.size(), 2U);
@@ -117,11 +117,11 @@ TEST(Attribution, ChangedParameterTypesMatchIfUnambiguous) {
   EXPECT_EQ(result.parts[0].state, FunctionState::kMoved);
   EXPECT_FALSE(result.parts[0].same_name);
   EXPECT_EQ(result.parts[0].function, "at::empty(std::optional<bool>)");
-  // Two overloads are new: which of them it was is ambiguous.
+  // Two overloads are new, so the match is ambiguous.
   result = attribute({{"at::empty(int)", kTorch, 10}},
                      {{"at::empty(long)", kTorch, 11}, {"at::empty(char)", kTorch, 5}}, 6);
   EXPECT_EQ(result.parts.size(), 3U);
-  // One that stayed is not a candidate.
+  // A function that stayed is not a candidate.
   result = attribute({{"f(int)", kTorch, 10}, {"f(long)", kTorch, 1}},
                      {{"f(int)", kTorch, 11}, {"f(char)", kTorch, 1}}, 1);
   ASSERT_EQ(result.parts.size(), 1U);
@@ -137,18 +137,20 @@ TEST(Attribution, AFunctionThatMovedToAnotherLibraryMatchesIfUnambiguous) {
   EXPECT_TRUE(result.parts[0].same_name);
   result = attribute({{"f", "libc10.so", 10}}, {{"f", kTorch, 12}, {"f", "unit-1.so", 1}}, 3);
   EXPECT_EQ(result.parts.size(), 3U);
-  // Code without symbols of two libraries is not the same code.
+  // Code without symbols never matches that of another library.
   result = attribute({{"0x01", "libc10.so", 10}}, {{"0x02", kTorch, 12}}, 2);
   EXPECT_EQ(result.parts.size(), 2U);
 }
 
 TEST(Attribution, KnownNamesDoNotAffectLaterProfiles) {
   Attributor attributor;
-  const std::vector<FunctionCost> one{{"f(int)", kTorch, 1}, {"0x1", "a.so", 4}, {"g", "b.so", 1}};
-  const std::vector<FunctionCost> two{{"f(long)", kTorch, 3}, {"0x2", "a.so", 1}, {"g", "c.so", 3}};
+  const std::vector<FunctionCost> first{
+      {"f(int)", kTorch, 1}, {"0x1", "a.so", 4}, {"g", "b.so", 1}};
+  const std::vector<FunctionCost> second{
+      {"f(long)", kTorch, 3}, {"0x2", "a.so", 1}, {"g", "c.so", 3}};
   for (int i = 0; i < 3; ++i) {
-    auto kept = attributor.attribute(i % 2 == 0 ? one : two, i % 2 == 0 ? two : one, 1);
-    auto fresh = attribute(i % 2 == 0 ? one : two, i % 2 == 0 ? two : one, 1);
+    auto kept = attributor.attribute(i % 2 == 0 ? first : second, i % 2 == 0 ? second : first, 1);
+    auto fresh = attribute(i % 2 == 0 ? first : second, i % 2 == 0 ? second : first, 1);
     ASSERT_EQ(kept.parts.size(), 3U);
     for (std::size_t part = 0; part < 3; ++part) {
       EXPECT_EQ(kept.parts[part].function, fresh.parts[part].function);
@@ -157,7 +159,7 @@ TEST(Attribution, KnownNamesDoNotAffectLaterProfiles) {
   }
 }
 
-TEST(Attribution, CountsTheRestAndTheUnexplained) {
+TEST(Attribution, HasARestAndAnUnexplainedPart) {
   std::vector<FunctionCost> before;
   std::vector<FunctionCost> after;
   for (int i = 0; i < 20; ++i) {
@@ -180,7 +182,7 @@ TEST(Attribution, WithoutOneProfileEverythingIsUnexplained) {
   EXPECT_EQ(infinite.unexplained, -INFINITY);
 }
 
-TEST(Attribution, PartsAddUpExactlyWhateverTheFractions) {
+TEST(Attribution, PartsAddUpExactly) {
   std::mt19937 random(7);
   std::uniform_real_distribution<double> exponent(-3, 12);
   for (int round = 0; round < 300; ++round) {
@@ -253,7 +255,7 @@ TEST(FunctionNames, ParametersReturnTypesAndQualifiersGo) {
   for (const auto& [name, plain] : cases) EXPECT_EQ(without_parameters(name), plain) << name;
 }
 
-TEST(FunctionNames, ShortOnesStayAndLongOnesLoseTheirDetailsFirst) {
+TEST(FunctionNames, LongNamesLoseTheirDetailsFirst) {
   auto shortened = [](const std::string& name, std::size_t width) {
     return short_function_names({name}, width)[0];
   };
@@ -270,7 +272,7 @@ TEST(FunctionNames, ShortOnesStayAndLongOnesLoseTheirDetailsFirst) {
   EXPECT_EQ(shortened("_Znothing", 60), "_Znothing");
 }
 
-TEST(FunctionNames, OnesThatBecomeEqualKeepWhatTellsThemApart) {
+TEST(FunctionNames, NamesThatBecomeEqualKeepTheirDifferences) {
   std::string start = "void c10::function_ref<void (char**, long)>::callback_fn<at::native::";
   auto names = short_function_names({start + "add_kernel::{lambda(float)#1}>(long, char**)",
                                      start + "mul_kernel::{lambda(float)#1}>(long, char**)", "f"},
@@ -284,7 +286,7 @@ TEST(FunctionNames, OnesThatBecomeEqualKeepWhatTellsThemApart) {
   EXPECT_NE(names[1].find("long"), std::string::npos) << names[1];
 }
 
-TEST(FunctionNames, OnesThatDifferInWhatCannotBeShownAreNumbered) {
+TEST(FunctionNames, NamesThatLookEqualAreNumbered) {
   auto names = short_function_names({"f\x01", "f\x02", "f\x03"}, 40);
   EXPECT_EQ(std::set<std::string>(names.begin(), names.end()).size(), 3U);
 }
@@ -301,7 +303,7 @@ TEST(CodeName, HasNoHashOfAUnit) {
             "void p<instr_snippet(instr_context*)::{lambda()#1}>(long)");
   EXPECT_EQ(name(snippet), kSnippetName);
   EXPECT_EQ(name(snippet + "::{lambda()#1}::operator()() const"), kSnippetName);
-  // What only looks like one stays.
+  // Text that only resembles a hash stays.
   for (const char* other :
        {"instr_unit_0123::f()", "instr_support::make_script(int)", "instr_", "my_instr_unit_"}) {
     EXPECT_EQ(without_hashes(other), other);

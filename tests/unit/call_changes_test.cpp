@@ -20,7 +20,7 @@ constexpr std::size_t kF = 1;
 constexpr std::size_t kG = 2;
 constexpr std::size_t kH = 3;
 
-// "0>1 1->2 +30" for a call, "1 +5" for the function's own code.
+// Returns "0>1 1->2 +30" for a call, "1 +5" for the function's own code.
 std::string moves_of(const CallingFunctions& before, const CallingFunctions& after) {
   std::string text;
   for (const CallMove& move : find_call_moves(before, after)) {
@@ -34,13 +34,13 @@ std::string moves_of(const CallingFunctions& before, const CallingFunctions& aft
   return text;
 }
 
-TEST(CallMoves, AreWhereSomethingChangedByItself) {
+TEST(CallMoves, NameTheFunctionsThatChanged) {
   const CallingFunctions before{{kSnippet, {10, 0, true, {{kF, {1, 100}}}}}, {kF, {100, 1, true}}};
   EXPECT_EQ(moves_of(before, before), "");
-  // Its own code: not the call, which is made as before.
+  // The code of the callee changed; the call is made as before.
   EXPECT_EQ(moves_of(before, {{kSnippet, {10, 0, true, {{kF, {1, 130}}}}}, {kF, {130, 1, true}}}),
             "1 +30");
-  // A new call, with what it calls in turn.
+  // A new call, including the calls inside it.
   const CallingFunctions calls{{kSnippet, {10, 0, true, {{kF, {1, 180}}}}},
                                {kF, {105, 1, true, {{kG, {1, 75}}}}},
                                {kG, {25, 1, true, {{kH, {2, 50}}}}},
@@ -49,7 +49,7 @@ TEST(CallMoves, AreWhereSomethingChangedByItself) {
   EXPECT_EQ(moves_of(calls, before), "1>2 1->0 -75, 1 -5");
 }
 
-TEST(CallMoves, ACallMadeMoreOftenIsNotOneInTheCallee) {
+TEST(CallMoves, ACallMadeMoreOftenIsAChangeOfTheCaller) {
   const CallingFunctions before{{kSnippet, {10, 0, true, {{kF, {1, 30}}}}},
                                 {kF, {10, 1, true, {{kG, {2, 20}}}}},
                                 {kG, {20, 2, true}}};
@@ -59,7 +59,7 @@ TEST(CallMoves, ACallMadeMoreOftenIsNotOneInTheCallee) {
   EXPECT_EQ(moves_of(before, after), "0>1 1->3 +60");
 }
 
-TEST(CallMoves, OthersAreSearchedOnlyIfTheseDoNotExplainHalf) {
+TEST(CallMoves, LessCertainChangesAreSearchedIfHalfIsUnexplained) {
   // The snippet calls F once more; each call of F costs more, too.
   const CallingFunctions before{{kSnippet, {10, 0, true, {{kF, {1, 10}}}}}, {kF, {10, 1, true}}};
   EXPECT_EQ(moves_of(before, {{kSnippet, {10, 0, true, {{kF, {2, 30}}}}}, {kF, {30, 2, true}}}),
@@ -75,8 +75,7 @@ TEST(CallMoves, OthersAreSearchedOnlyIfTheseDoNotExplainHalf) {
   EXPECT_EQ(moves_of(without, only), "2 +45");
 }
 
-// Measured: the line that a developer looks for is the first one, after each of ten changes of the
-// kind that people make.
+// Real measurements: after each of ten typical changes, the first line names the change.
 TEST(CallChanges, NameTheChangeFirst) {
   const auto opened = [](const std::string& name) {
     const std::string bytes = text_of(fixture("ten_changes/" + name + ".functions.jsonl.gz"));
@@ -90,8 +89,8 @@ TEST(CallChanges, NameTheChangeFirst) {
     const auto old = before(key).value();
     const auto now = after(key).value();
     double change = 0;
-    for (const FunctionCost& one : now) change += one.ir;
-    for (const FunctionCost& one : old) change -= one.ir;
+    for (const FunctionCost& function : now) change += function.ir;
+    for (const FunctionCost& function : old) change -= function.ir;
     const auto lines = call_lines(Attributor().attribute(old, now, change), 100);
     return lines.empty() ? "nothing" : lines.front().change + " " + lines.front().text;
   };

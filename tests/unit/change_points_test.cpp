@@ -27,15 +27,15 @@ std::vector<double> series(std::mt19937& random, const std::vector<std::pair<int
 TEST(ChangePoints, AreFoundWhereTheLevelChanges) {
   std::mt19937 random(7);
   for (int round = 0; round < 20; ++round) {
-    const auto found = find_change_points(series(random, {{30, 100}, {20, 108}, {25, 95}}));
-    ASSERT_EQ(found.size(), 2u) << round;
-    EXPECT_NEAR(static_cast<double>(found[0].first), 30, 1);
-    EXPECT_NEAR(static_cast<double>(found[1].first), 50, 1);
-    for (const ChangePoint& one : found) EXPECT_LE(one.p, 0.01);
+    const auto points = find_change_points(series(random, {{30, 100}, {20, 108}, {25, 95}}));
+    ASSERT_EQ(points.size(), 2u) << round;
+    EXPECT_NEAR(static_cast<double>(points[0].first), 30, 1);
+    EXPECT_NEAR(static_cast<double>(points[1].first), 50, 1);
+    for (const ChangePoint& point : points) EXPECT_LE(point.p, 0.01);
   }
 }
 
-TEST(ChangePoints, AreSeldomFoundWhereThereAreNone) {
+TEST(ChangePoints, AreRareInAConstantSeries) {
   std::mt19937 random(7);
   int alarms = 0;
   for (int round = 0; round < 100; ++round) {
@@ -44,7 +44,7 @@ TEST(ChangePoints, AreSeldomFoundWhereThereAreNone) {
   EXPECT_LE(alarms, 3);  // 1 is expected
 }
 
-TEST(ChangePoints, AreNeverOfFewValues) {
+TEST(ChangePoints, NeedEnoughValues) {
   std::mt19937 random(7);
   EXPECT_TRUE(find_change_points({}).empty());
   EXPECT_TRUE(find_change_points({1}).empty());

@@ -17,7 +17,7 @@ Block block(std::uint64_t iterations, std::uint64_t ir, std::uint64_t allocs = 0
   return block;
 }
 
-// A block of a statement that costs the same each time.
+// Returns a block of a statement with a constant cost.
 Block even(std::uint64_t iterations, std::uint64_t each = 100) {
   return block(iterations, kEntry + iterations * each);
 }

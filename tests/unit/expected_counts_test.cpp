@@ -9,7 +9,7 @@ namespace {
 using namespace testing;
 
 constexpr const char* kMm = "matmul/mm/n=64/eager/forward/t1/cpu";
-// Quotes, commas, newlines, a pipe, a comment's mark, control characters, what is not ASCII.
+// Keys with quotes, commas, newlines, a pipe, a #, control characters and non-ASCII text.
 const std::string kOdd = "# a \"b\",|c\r\n\t\\d\x01/größe/矩阵/eager/forward/t1/cpu";
 
 ExpectedCounts parsed(const std::string& text) {
@@ -54,7 +54,7 @@ TEST(ExpectedCounts, ReadsCsv) {
   EXPECT_EQ(counts.limits.at(kOdd).hard.at("instructions"), (Limit{std::nullopt, 0}));
 }
 
-// As our own writer and spreadsheets mark text that looks like a formula.
+// Our own writer and spreadsheets mark text that looks like a formula in this way.
 TEST(ExpectedCounts, AnApostropheMarksText) {
   const ExpectedCounts counts =
       parsed("key,metric,expected,margin\n'=1+1,instructions,5,'+10\n'plain,instructions,6,+1\n");
@@ -81,9 +81,9 @@ TEST(ExpectedCounts, AreSteadyAndHaveTheVariant) {
   EXPECT_EQ(counts.baseline.measurements.at(1).variant.label, "odd/tx/cpu");
 }
 
-// The limits: a margin is the only limit, none means the usual ones, and unexpected metrics are
+// A margin is the only limit, without a margin the usual limits apply, and unexpected metrics are
 // ignored.
-TEST(ExpectedCounts, DecideWhatAComparisonFailsOn) {
+TEST(ExpectedCounts, DecideTheVerdictOfAComparison) {
   const ExpectedCounts counts = parsed(
       "key,metric,expected,margin\n"
       "wide,instructions,1000,5%\nusual,instructions,1000,\nexact,instructions,1000,0%\n");

@@ -16,7 +16,7 @@ const IsSelected kNone = [](const std::string&) { return false; };
 
 SourceText csv(const std::string& text) { return SourceText("e.csv", text); }
 
-// The updated text; updating that again must change nothing.
+// Returns the updated text, and checks that a second update changes nothing.
 std::string updated(const std::string& text, const std::vector<Measurement>& measurements,
                     const IsSelected& is_selected = kAll) {
   const auto update = update_expected_counts(csv(text), measurements, is_selected);
@@ -95,13 +95,13 @@ TEST(ExpectedUpdate, RemovesMissingKeysWithTheirComments) {
   EXPECT_EQ(updated(text, {counted("a1", {{"instructions", 1}})}, starts_with_a),
             "key,metric,expected,margin\na1,instructions,1,\n# b\nb,instructions,1,\n");
   EXPECT_EQ(updated("key,metric,expected\na,instructions,1\n", {}), "key,metric,expected,margin\n");
-  // With the metrics that the others had, although none of them is left.
+  // A new key gets the metrics of the removed keys.
   EXPECT_EQ(updated("key,metric,expected\na,instructions,1\n",
                     {counted("c", {{"instructions", 5}, {"allocs", 1}})}),
             "key,metric,expected,margin\nc,instructions,5,\n");
 }
 
-TEST(ExpectedUpdate, CountsWhatItDid) {
+TEST(ExpectedUpdate, CountsItsChanges) {
   const auto update = value_of(update_expected_counts(
       csv("key,metric,expected\na,instructions,1\na,allocs,1\nb,instructions,1\nb,allocs,1\n"),
       {counted("a", {{"instructions", 2}, {"allocs", 2}}),
@@ -138,7 +138,7 @@ TEST(ExpectedUpdate, EveryKeyReadsTheSame) {
   }
 }
 
-TEST(ExpectedUpdate, RefusesWhatCannotBeWritten) {
+TEST(ExpectedUpdate, RefusesKeysThatCannotBeWritten) {
   EXPECT_EQ(updated("", {counted("a\xFF", {{"instructions", 1}})}),
             "e.csv: a new key cannot be written: a byte that is not valid UTF-8: this is a binary "
             "file, or text in another encoding: rename the benchmark\n");

@@ -1,4 +1,4 @@
-// Growth that was not accepted, and the issue about it.
+// Growth that was not accepted, and the issue that reports it.
 #include "core/report/history_tables.h"
 #include "history_testing.h"
 #include "tests/golden.h"
@@ -10,15 +10,15 @@ using namespace testing;
 
 class Growth : public HistoryTest {
  protected:
-  // Key and position of each step.
+  // Returns key and position of each step.
   std::vector<std::pair<std::string, int>> growth(const Acceptances& accepted = {},
                                                   std::optional<Place> since = {}) const {
     const auto steps = value_of(unaccepted_growth(open(SqlAccess::kRead), {}, since, accepted));
-    std::vector<std::pair<std::string, int>> found;
+    std::vector<std::pair<std::string, int>> list;
     for (const RecordedStep& step : steps) {
-      found.emplace_back(step.series.key, static_cast<int>(step.commit.position));
+      list.emplace_back(step.series.key, static_cast<int>(step.commit.position));
     }
-    return found;
+    return list;
   }
 
   std::string issue(const std::vector<std::string>& options = {}) const {
@@ -30,13 +30,13 @@ class Growth : public HistoryTest {
 
 using Found = std::vector<std::pair<std::string, int>>;
 
-TEST_F(Growth, IsWhatLiesBeyondTheLimit) {
+TEST_F(Growth, IsBeyondTheLimit) {
   add(make_run(1, {{"a", 1000}, {"b", 1000}, {"c", 1000}, {"d", 1000}}));
   add(make_run(2, {{"a", 1005}, {"b", 1006}, {"c", 900}, {"d", 1000}}));
   EXPECT_EQ(growth(), (Found{{"b", 2}}));
 }
 
-TEST_F(Growth, IsNotWhatWasUndone) {
+TEST_F(Growth, ExcludesUndoneSteps) {
   add(make_run(1, {{"a", 1000}, {"b", 1000}}));
   add(make_run(2, {{"a", 1100}, {"b", 1100}}));
   EXPECT_EQ(growth(), (Found{{"a", 2}, {"b", 2}}));
@@ -44,7 +44,7 @@ TEST_F(Growth, IsNotWhatWasUndone) {
   EXPECT_EQ(growth(), (Found{{"b", 2}}));
 }
 
-TEST_F(Growth, IsNotWhatWasAcceptedOrKnownBefore) {
+TEST_F(Growth, ExcludesAcceptedAndEarlierSteps) {
   add(make_run(1, {{"a", 1000}, {"b", 1000}}));
   add(make_run(2, {{"a", 1100}, {"b", 1100}}));
   add(make_run(3, {{"a", 1200}, {"b", 1100}}));
@@ -53,7 +53,7 @@ TEST_F(Growth, IsNotWhatWasAcceptedOrKnownBefore) {
   EXPECT_EQ(growth({}, commit(2).place()), (Found{{"a", 3}}));
 }
 
-TEST_F(Growth, IsOfExactMetricsAlone) {
+TEST_F(Growth, IsOfExactMetricsOnly) {
   for (int position = 1; position <= 30; ++position) {
     HistoryRun run = make_run(position, {});
     run.values = {{"a", kWall, false, 0, (position < 17 ? 100.0 : 120.0) + position % 3}};
@@ -62,7 +62,7 @@ TEST_F(Growth, IsOfExactMetricsAlone) {
   EXPECT_EQ(growth(), Found{});
 }
 
-TEST_F(Growth, IsAnIssueWithItsCommitFunctionsAndCommands) {
+TEST_F(Growth, IsReportedWithCommitFunctionsAndCommands) {
   add(make_run(1, {{"a b", 1000}, {"c", 1000}}));
   HistoryRun run = make_run(4, {{"a b", 1500}, {"c", 1100}});
   run.commit.subject = "Faster | @all `x`";

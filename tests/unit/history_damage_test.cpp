@@ -70,7 +70,7 @@ TEST_F(HistoryDamage, OnlyAddingCreatesAHistory) {
   }
 }
 
-// Rows that do not fit together, in pages that are as they should be.
+// Inconsistent rows in intact pages.
 TEST_F(HistoryDamage, DamagedRowsAreReportedAndKept) {
   fill();
   const std::string whole = text_of(file());

@@ -68,9 +68,10 @@ TEST_F(HistoryDisk, AReadOnlyFileCanBeRead) {
   expect_in_process([&] {  // root may write everywhere
     if (getuid() == 0 && setresuid(65534, 65534, 65534) != 0) _exit(Forked::kNotPermitted);
     const auto expect_refused = [&](const fs::path& to, const std::string& words) {
-      const auto refused = open_history(to, SqlAccess::kCreate).and_then([](SqlDatabase&& one) {
-        return record(one, {make_run(2, {{"a", 30}})}, kRefuse);
-      });
+      const auto refused =
+          open_history(to, SqlAccess::kCreate).and_then([](SqlDatabase&& database) {
+            return record(database, {make_run(2, {{"a", 30}})}, kRefuse);
+          });
       ASSERT_FALSE(refused) << words;
       expect_says(refused.error(), to, words);
     };

@@ -45,7 +45,9 @@ void expect_own_functions(const SqlDatabase& database) {
   ASSERT_TRUE(steps);
   for (const RecordedStep& step : *steps) {
     FunctionsSum sum;
-    for (const auto& one : profiles.read(step.series.id, step.commit_id)) sum.add(one.ir);
+    for (const auto& function : profiles.read(step.series.id, step.commit_id)) {
+      sum.add(function.ir);
+    }
     EXPECT_EQ(sum.total(), step.after);
     const auto tree = profiles.read_call_tree(step.series.id, step.commit_id);
     ASSERT_TRUE(tree);
@@ -124,7 +126,7 @@ TEST_F(HistoryOrder, PruningKeepsLaterCommits) {
     ASSERT_TRUE(pruned) << to_string(pruned.error());
     EXPECT_EQ(pruned->runs, static_cast<std::size_t>(first - 1));
     for (auto& [key, values] : truth) values.erase(values.begin(), values.lower_bound(first));
-    std::erase_if(truth, [](const auto& one) { return one.second.empty(); });
+    std::erase_if(truth, [](const auto& entry) { return entry.second.empty(); });
     EXPECT_EQ(points_of(open(SqlAccess::kRead)), truth);
     for (const auto& [key, values] : truth) EXPECT_EQ(steps_of(key), changes_of(values)) << key;
     expect_own_functions(open(SqlAccess::kRead));
@@ -150,7 +152,7 @@ TEST_F(HistoryOrder, PruningRemovesUnusedNames) {
   expect_own_functions(database);
 }
 
-// Amended after it was measured: git has the new one alone, and both are at one place.
+// A commit was amended after it was measured: git has only the new commit, in the same place.
 TEST_F(HistoryOrder, KeepsARewrittenCommitBesideTheNewOne) {
   add(make_run(1, {{"a", 20}}));
   add(make_run(3, {{"a", 20}}));
@@ -173,7 +175,7 @@ TEST_F(HistoryOrder, KeepsARewrittenCommitBesideTheNewOne) {
   }
 }
 
-// Two runs of one commit, of which the second says that it was before the first.
+// Two runs of a commit, recorded in another order than their times.
 TEST_F(HistoryOrder, DoesNotDependOnClocks) {
   const auto timed = [](int position, const char* started, double value) {
     HistoryRun run = make_run(position, {{"a", 20.0 + position}});

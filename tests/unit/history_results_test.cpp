@@ -33,9 +33,10 @@ TEST_F(HistoryOfResults, HasTheStepsThatCompareShows) {
   EXPECT_FALSE(expected.empty());
   auto steps = read_steps(open(SqlAccess::kRead), {{}, {kInstructions}, {}}, std::nullopt, false);
   ASSERT_TRUE(steps);
-  std::map<std::string, double> found;
-  for (const RecordedStep& step : *steps) found[step.series.key] = step.after - *step.before;
-  EXPECT_EQ(found, expected);
+  std::map<std::string, double> recorded_changes;
+  for (const RecordedStep& step : *steps)
+    recorded_changes[step.series.key] = step.after - *step.before;
+  EXPECT_EQ(recorded_changes, expected);
 }
 
 TEST_F(HistoryOfResults, CountsOfSeveralThreadsAreSamples) {

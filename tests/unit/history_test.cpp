@@ -20,8 +20,8 @@ TEST(SeriesSet, ContainsItsRanges) {
   const SeriesSet set = SeriesSet({7, 1, 2, 3, 9, 8});
   EXPECT_EQ(set.text(), "[[1,3],[7,9]]");
   EXPECT_EQ(SeriesSet::parse(set.text()), set);
-  for (const int one : {1, 2, 3, 7, 9}) EXPECT_TRUE(set.contains(one)) << one;
-  for (const int one : {0, 4, 6, 10}) EXPECT_FALSE(set.contains(one)) << one;
+  for (const int number : {1, 2, 3, 7, 9}) EXPECT_TRUE(set.contains(number)) << number;
+  for (const int number : {0, 4, 6, 10}) EXPECT_FALSE(set.contains(number)) << number;
   EXPECT_EQ(SeriesSet::parse("[]"), SeriesSet());
   for (const char* text :
        {"", "{}", "[[1]]", "[2]", "[[1,\"x\"]]", "[[2,1]]", "[[0,1]]", "[[1,3],[3,4]]"}) {
@@ -31,15 +31,15 @@ TEST(SeriesSet, ContainsItsRanges) {
 
 TEST(Steps, AreSplitByACommitBetweenThem) {
   const Steps steps{{{1, 0}, 10}, {{9, 0}, 30}};
-  // At 5 still the old value, or the new one already, or one of its own.
+  // At 5: the old value, the new value, or a different one.
   EXPECT_EQ(with_value(steps, {5, 0}, 10, Place{9, 0}), steps);
   EXPECT_EQ(with_value(steps, {5, 0}, 30, Place{9, 0}), (Steps{{{1, 0}, 10}, {{5, 0}, 30}}));
   EXPECT_EQ(with_value(steps, {5, 0}, 20, Place{9, 0}),
             (Steps{{{1, 0}, 10}, {{5, 0}, 20}, {{9, 0}, 30}}));
-  // Between two measured alike.
+  // Between two equal values.
   EXPECT_EQ(with_value({{{1, 0}, 10}}, {2, 0}, 11, Place{3, 0}),
             (Steps{{{1, 0}, 10}, {{2, 0}, 11}, {{3, 0}, 10}}));
-  // Before all others.
+  // Before all steps.
   EXPECT_EQ(with_value(steps, {0, 0}, 10, Place{1, 0}), (Steps{{{0, 0}, 10}, {{9, 0}, 30}}));
   EXPECT_EQ(steps_since(steps, {4, 0}), (Steps{{{4, 0}, 10}, {{9, 0}, 30}}));
   EXPECT_EQ(steps_since(steps, {9, 0}), (Steps{{{9, 0}, 30}}));
@@ -116,8 +116,8 @@ TEST_F(History, RefusesAnotherCountOfTheSameCommit) {
 // Returns the key and state of each outcome.
 std::vector<std::string> outcomes_of(const SqlDatabase& database) {
   std::vector<std::string> all;
-  for (const RecordedOutcome& one : read_outcomes(database, {})) {
-    all.push_back(one.outcome.key + " " + one.outcome.state);
+  for (const RecordedOutcome& recorded : read_outcomes(database, {})) {
+    all.push_back(recorded.outcome.key + " " + recorded.outcome.state);
   }
   return all;
 }

@@ -25,17 +25,17 @@ TEST_F(CommitsLeftBehind, CommitsAreMovedWithTheirValues) {
     add(make_run(position, {{"a", value}, {"same", 7}}));
   }
   EXPECT_EQ(steps_of("a"), (Places{{1, 100}, {2, 150}, {5, 120}}));
-  // 2 and 5 are not first parents of 6 any more.
+  // 2 and 5 are no longer first parents of 6.
   EXPECT_EQ(value_of(move_left_behind(open(), "main", commit(6), line_of({1, 3, 4, 6}))), 2u);
   EXPECT_EQ(steps_of("a"), (Places{{1, 100}, {3, 150}, {6, 120}}));
   EXPECT_EQ(steps_of("same"), (Places{{1, 7}}));
   EXPECT_EQ(steps_of("a", "main/left-behind"), (Places{{2, 150}, {5, 120}}));
   EXPECT_EQ(steps_of("same", "main/left-behind"), (Places{{2, 7}}));
-  // Once.
+  // A second call moves nothing.
   EXPECT_EQ(value_of(move_left_behind(open(), "main", commit(6), line_of({1, 3, 4, 6}))), 0u);
 }
 
-TEST_F(CommitsLeftBehind, TheFunctionsOfStepsComeAlong) {
+TEST_F(CommitsLeftBehind, CommitsAreMovedWithTheirFunctions) {
   add(make_run(1, {{"a", 100}}));
   add(make_run(2, {{"a", 150}}));
   add(make_run(3, {{"a", 150}}));
@@ -54,7 +54,7 @@ TEST_F(CommitsLeftBehind, TheFunctionsOfStepsComeAlong) {
   }
 }
 
-TEST_F(CommitsLeftBehind, TheFirstCommitsOfASeriesMayBeLeft) {
+TEST_F(CommitsLeftBehind, TheFirstCommitsOfASeriesCanBeLeft) {
   add(make_run(1, {{"a", 100}}));
   add(make_run(2, {{"a", 150}, {"b", 1}}));
   EXPECT_EQ(value_of(move_left_behind(open(), "main", commit(2), line_of({2}))), 1u);
@@ -64,7 +64,7 @@ TEST_F(CommitsLeftBehind, TheFirstCommitsOfASeriesMayBeLeft) {
   EXPECT_EQ(steps_of("a", "main/left-behind"), (Places{{1, 100}, {2, 150}}));
 }
 
-// Commits after the one that is recorded are not judged by its first parents.
+// Commits after the recorded commit are kept, since they cannot be among its first parents.
 TEST_F(CommitsLeftBehind, LaterCommitsStay) {
   add(make_run(1, {{"a", 100}}));
   add(make_run(4, {{"a", 150}}));

@@ -79,7 +79,7 @@ hard = { instructions = "none" }
             "it, or remove it\n");
 }
 
-TEST(LimitsFile, KeysThatNothingMatchesHaveNoLimits) {
+TEST(LimitsFile, KeysWithoutAMatchHaveNoLimits) {
   const ResolvedLimits resolved = resolve_limits(
       parsed("[[limit]]\nkeys = \"^b\"\nhard = { instructions = \"1%\" }\n"), {"a", "b"});
   EXPECT_EQ(resolved.by_key.size(), 1u);
@@ -104,7 +104,7 @@ hard = { instructions = "+7" }
   EXPECT_TRUE(resolved.unmatched.empty());
 }
 
-TEST(LimitsFile, TellsAllErrorsAtTheirPlaces) {
+TEST(LimitsFile, ReportsAllErrorsWithTheirPlaces) {
   EXPECT_GOLDEN("limits/errors_of_a_limits_file.txt", errors(R"([[limits]]
 [[limit]]
 kes = "a"

@@ -13,7 +13,7 @@ LineCost line(const std::string& file, int number, std::int64_t self, const std:
   return {file, number, self, std::nullopt, text};
 }
 
-// "file:before>after cost>cost", in order.
+// Returns "file:before>after cost>cost" for each line, in order.
 std::vector<std::string> shown(const LineChanges& changes) {
   std::vector<std::string> out;
   for (const LineChange& change : changes.lines) {
@@ -23,7 +23,7 @@ std::vector<std::string> shown(const LineChanges& changes) {
   return out;
 }
 
-// A line above has gone, and one below has been edited.
+// A line above was removed, and a line below was edited.
 const LineCosts kBefore{10,
                         {line("a.cpp", 2, 30, "{"), line("a.cpp", 3, 100, "reserve(n);"),
                          line("a.cpp", 4, 400, "push_back(n);"), line("a.cpp", 5, 50, "x = 1;"),
@@ -41,7 +41,7 @@ TEST(LineChanges, FollowLinesThatMoved) {
   EXPECT_EQ(changes.elsewhere, 50 - (-10 + 50 - 5 + 7 + 1));
 }
 
-TEST(LineChanges, AreNoneOfEqualCosts) {
+TEST(LineChanges, EqualCostsHaveNoChanges) {
   const LineChanges changes = compare_lines(kBefore, kBefore, 0);
   EXPECT_TRUE(changes.lines.empty());
   EXPECT_EQ(changes.elsewhere, 0);
@@ -52,7 +52,7 @@ TEST(LineChanges, AreNoneOfEqualCosts) {
   EXPECT_TRUE(compare_lines(kBefore, twice, 0).lines.empty());
 }
 
-TEST(LineChanges, TakeFilesOfOneNameForTheSameIfThatIsUnambiguous) {
+TEST(LineChanges, MatchFilesByNameIfUnambiguous) {
   const auto in = [](const std::string& file, std::int64_t self) {
     return LineCosts{1, {line(file, 1, self, "f();")}};
   };
@@ -64,7 +64,7 @@ TEST(LineChanges, TakeFilesOfOneNameForTheSameIfThatIsUnambiguous) {
             (std::vector<std::string>{"y/f.cpp:0>1 0>9", "x/f.cpp:0>1 0>7", "old/f.cpp:1>0 5>0"}));
 }
 
-TEST(LineChanges, WithoutTextGoByTheirNumber) {
+TEST(LineChanges, WithoutTextMatchByNumber) {
   const LineCosts before{1, {line("f", 3, 5, ""), line("f", 9, 5, "")}};
   const LineCosts after{1, {line("f", 3, 6, ""), line("f", 8, 5, "")}};
   EXPECT_EQ(shown(compare_lines(before, after, 1)),
@@ -80,7 +80,7 @@ TEST(LineChanges, AreShownAsADiffWithCosts) {
   }
 }
 
-TEST(LineChanges, OfManyThoseAreShownThatChangedMost) {
+TEST(LineChanges, ShowTheLinesThatChangedMost) {
   LineCosts before{1, {}}, after{1, {}};
   for (int i = 1; i <= 40; ++i) {
     before.lines.push_back(line("f", i, 0, std::to_string(i)));

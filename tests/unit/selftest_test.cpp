@@ -14,14 +14,14 @@ constexpr const char* kBackward = "p/eager/forward_backward/t1/cpu";
 
 const Plant kTen{"ten", "10 instructions", "planted::step", 10};
 
-// A run in which that much is planted, of which that much is in the function.
+// Returns a run with a planted cost, a part of which is in the function.
 std::vector<PlantFinding> judge(const Plant& plant, const std::string& key, double planted,
                                 double in_function, double allocs = 0) {
   auto with = [](ResultSet set, double step) {
     std::map<std::string, std::vector<FunctionCost>> functions;
-    for (const Measurement& one : set.results.measurements) {
-      functions[one.variant.key] = {{"planted::step()", "libuser.so", step},
-                                    {"other()", "libuser.so", 1000}};
+    for (const Measurement& measurement : set.results.measurements) {
+      functions[measurement.variant.key] = {{"planted::step()", "libuser.so", step},
+                                            {"other()", "libuser.so", 1000}};
     }
     set.functions = functions_from(std::move(functions));
     return set;
@@ -42,7 +42,7 @@ TEST(Selftest, ThePlantIsFoundInItsFunction) {
   ASSERT_EQ(findings.size(), 1u);
   EXPECT_TRUE(findings[0].is_found);
   EXPECT_TRUE(findings[0].is_attributed);
-  // The backward pass does it once more.
+  // The backward pass repeats it.
   EXPECT_TRUE(judge(kTen, kBackward, 20, 20)[0].is_found);
 }
 
@@ -53,7 +53,7 @@ TEST(Selftest, AnotherAmountIsNotThePlant) {
   EXPECT_FALSE(judge(kTen, kForward, 10, 10, 1)[0].is_found);  // an allocation that nobody planted
 }
 
-TEST(Selftest, AnotherFunctionIsNotThePlanted) {
+TEST(Selftest, AnotherFunctionIsNotThePlantedOne) {
   EXPECT_FALSE(judge(kTen, kForward, 10, 0)[0].is_attributed);
   EXPECT_FALSE(judge(kTen, kForward, 10, 9)[0].is_attributed);
 }

@@ -43,8 +43,8 @@ TEST(Significance, TooFewTimesCannotDiffer) {
   EXPECT_EQ(min_repetitions(), 3u);
 }
 
-// A side scaled by a ratio just inside the interval passes the rank test at 5%, and by a ratio just
-// outside does not.
+// Scaling a side by a ratio just inside the interval passes the rank test at 5%; by a ratio just
+// outside, it does not.
 TEST(Significance, TheIntervalHoldsTheRatiosThatTheRankTestDoesNotReject) {
   const Values before{10.13, 10.41, 9.82, 10.04, 10.26, 10.37, 9.95, 10.18, 10.09, 10.52};
   const Values after{5.11, 5.23, 4.94, 5.02, 5.17, 4.81, 5.31};
