@@ -87,8 +87,7 @@ Action bisect_command(CommandLine& line) {
   line.describe(
       "For git bisect run: finds the commit that made a benchmark slower. For each commit COMMAND "
       "builds the code to measure; then the benchmark is counted and compared with the baseline, "
-      "which "
-      "was made at the good commit by instr_bench --filter=KEY --save=NAME.");
+      "which was made at the good commit by instr_bench --filter=KEY --save=NAME.");
   line.rest("COMMAND...", options->build);
   line.group("What to measure");
   line.option("--key", "KEY", "the benchmark to measure", take_text(options->key));

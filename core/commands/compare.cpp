@@ -81,9 +81,8 @@ Action compare_command(CommandLine& line) {
   auto options = std::make_shared<CompareArguments>();
   line.describe(
       "Compares two results: each a file that --output wrote, or the name of a baseline that "
-      "--save "
-      "made. Every difference is shown, the most important ones first, with the functions in which "
-      "it is; the limits decide what fails.");
+      "--save made. Every difference is shown, the most important ones first, with the functions "
+      "in which it is; the limits decide what fails.");
   line.operands({"BASE NEW", 2, 2}, options->files);
   declare_selection(line, options->selection);
   line.group("What fails");

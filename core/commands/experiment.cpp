@@ -215,11 +215,10 @@ Action experiment_command(CommandLine& line) {
   auto options = std::make_shared<ExperimentArguments>();
   line.describe(
       "Measures the product of the axes below over the definitions: each experiment is verified "
-      "and "
-      "timed in a fresh process, and is a line of the results file, from which the same command "
-      "resumes after an interruption. Ends with a summary by backend. A value of an axis after a "
-      "minus is left out: --backend=-tvm,-openxla, --threads=-2. FILE, in TOML, uses the same "
-      "names (batch_size, iterations_per_run); options override it.");
+      "and timed in a fresh process, and is a line of the results file, from which the same "
+      "command resumes after an interruption. Ends with a summary by backend. A value of an axis "
+      "after a minus is left out: --backend=-tvm,-openxla, --threads=-2. FILE, in TOML, uses the "
+      "same names (batch_size, iterations_per_run); options override it.");
   line.operands({"[FILE.toml]", 0, 1}, options->files);
   line.group("What to measure");
   declare_filters(line, options->plan.selection);

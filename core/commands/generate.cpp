@@ -136,12 +136,10 @@ Action generate_command(CommandLine& line) {
   auto showing = std::make_shared<Showing>();
   line.describe(
       "Prints completions for bash, zsh or fish, the man page of the command NAME, the names of "
-      "all "
-      "commands, or a JSON Schema: of definition files (schema definitions) or of the lines of "
+      "all commands, or a JSON Schema: of definition files (schema definitions) or of the lines of "
       "results files (schema results). For this shell: source <(instr_bench generate bash); "
       "instr_bench generate fish | source. For an editor: instr_bench generate schema definitions "
-      "> "
-      "definition.schema.json.");
+      "> definition.schema.json.");
   line.operands({"bash|zsh|fish|man|commands|schema [NAME]", 1, 2}, *operands);
   line.group("What to show");
   declare_showing(line, *showing);

@@ -358,12 +358,9 @@ Action merge_check_command(CommandLine& line) {
   line.describe(
       "Checks whether the commit that is checked out got slower since BASE, a branch or a commit: "
       "compares it with the merge base of the two, which is built and measured in a worktree of "
-      "its "
-      "own unless it has a baseline already. Paths in the options are relative to the project's "
-      "top "
-      "folder. Limits are those of the base, a file of --limits included: a change cannot weaken "
-      "its "
-      "own gate.");
+      "its own unless it has a baseline already. Paths in the options are relative to the "
+      "project's top folder. Limits are those of the base, a file of --limits included: a change "
+      "cannot weaken its own gate.");
   line.operands({"BASE", 1, 1}, options->operands);
   line.pass_on("OPTIONS...", options->options);
   line.group("What to check");

@@ -189,8 +189,7 @@ Action nightly_command(CommandLine& line) {
   line.group("What to show and keep");
   line.option(
       "--history", "FILE",
-      "the history (default: .instr_bench/history.db); FILE.last has the commit of the last "
-      "time",
+      "the history (default: .instr_bench/history.db); FILE.last has the commit of the last time",
       take_path(options->history));
   line.option("--merge", "FILE",
               "first add the runs of another history, such as another machine's; repeatable",

@@ -189,8 +189,7 @@ ExpectedStatus run_selftest(const SelftestArguments& options, std::stop_token st
   if (!checked) return tl::unexpected(checked.error());
   bool good = tally.planted > 0 && tally.caught == tally.planted && tally.alarms == 0;
   std::string sum = fmt::format(
-      "{} of {} slow-downs found and attributed; {} of {} unchanged runs "
-      "raised an alarm",
+      "{} of {} slow-downs found and attributed; {} of {} unchanged runs raised an alarm",
       tally.caught, tally.planted, tally.alarms, tally.runs);
   print_output(styled(sum, good ? Style::kGood : Style::kBad, color) + "\n");
   return good ? kGood : kNotMeasured;

@@ -55,9 +55,8 @@ Action warm_command(CommandLine& line) {
   line.describe(
       "A run with --warm keeps LibTorch started under Valgrind, in a process of its own, so that "
       "the next run with --warm is ready at once and counts the same. It serves this user alone, "
-      "ends "
-      "after ten minutes without a run, and is not used once LibTorch, the worker or a library has "
-      "changed. list shows those that are there, stop ends them.");
+      "ends after ten minutes without a run, and is not used once LibTorch, the worker or a "
+      "library has changed. list shows those that are there, stop ends them.");
   line.operands({"list or stop", 1, 2}, options->operands);
   line.group("What to show");
   declare_showing(line, options->showing);
