@@ -17,76 +17,39 @@ namespace {
 using WordOptions = std::array<std::string_view, 6>;
 constexpr WordOptions kAdding{"commit",       "branch",  "vary",
                               "trust-commit", "replace", "allow-incomplete"};
+constexpr WordOptions kListing{"branch", "filter", "exclude", "metrics", "format"};
+constexpr WordOptions kSteps{"since", "branch", "filter", "exclude", "metrics", "format"};
+constexpr WordOptions kIssue{"since", "branch", "filter", "exclude", "metrics", "accepted"};
 
 // A subcommand of history.
 struct HistoryWord {
-  const char* name;
-  const char* operands;
+  std::string_view name;
+  std::string_view operands;  // "FILE...", "A..B" or empty
   const char* summary;
-  std::size_t min;
-  std::size_t max;
   WordOptions options;  // besides those of every word
   ExpectedStatus (*run)(const HistoryOptions& options);
+
+  bool takes(std::size_t count) const {
+    if (operands.empty()) return count == 0;
+    return count == 1 || (count > 1 && operands.ends_with("..."));
+  }
 };
 
 constexpr auto kWords = std::to_array<HistoryWord>({
-    {"add", "FILE...", "record results of a commit", 1, kMaxOperands, kAdding, history_add},
-    {"list",
-     "",
-     "the series: how often measured, steps, the last value",
-     0,
-     0,
-     {"branch", "filter", "exclude", "metrics", "format"},
-     history_list},
-    {"show",
-     "KEY...",
-     "the series of benchmarks: their first value and each step",
-     1,
-     kMaxOperands,
-     {"branch", "metrics", "format"},
-     history_show},
-    {"steps",
-     "",
-     "what changed, at which commit, in which functions",
-     0,
-     0,
-     {"since", "branch", "filter", "exclude", "metrics", "format"},
-     history_steps},
-    {"issue",
-     "",
-     "an issue, in Markdown, about what costs more unaccepted",
-     0,
-     0,
-     {"since", "branch", "filter", "exclude", "metrics", "accepted"},
-     history_issue},
-    {"export",
-     "",
-     "every value at every measured commit, for other programs",
-     0,
-     0,
-     {"branch", "filter", "exclude", "metrics", "format"},
+    {"add", "FILE...", "record results of a commit", kAdding, history_add},
+    {"list", "", "the series: how often measured, steps, the last value", kListing, history_list},
+    {"show", "KEY...", "the series of benchmarks: their first value and each step",
+     WordOptions{"branch", "metrics", "format"}, history_show},
+    {"steps", "", "what changed, at which commit, in which functions", kSteps, history_steps},
+    {"issue", "", "an issue, in Markdown, about what costs more unaccepted", kIssue, history_issue},
+    {"export", "", "every value at every measured commit, for other programs", kListing,
      history_export},
-    {"merge",
-     "HISTORY...",
-     "add the runs of other histories",
-     1,
-     kMaxOperands,
-     {"replace"},
+    {"merge", "HISTORY...", "add the runs of other histories", WordOptions{"replace"},
      history_merge},
-    {"prune",
-     "",
-     "remove what is older than --keep-since",
-     0,
-     0,
-     {"keep-since", "branch"},
+    {"prune", "", "remove what is older than --keep-since", WordOptions{"keep-since", "branch"},
      history_prune},
-    {"backfill",
-     "A..B",
-     "measure and record the commits from A to B",
-     1,
-     1,
-     {"branch", "make", "bisect"},
-     history_backfill},
+    {"backfill", "A..B", "measure and record the commits from A to B",
+     WordOptions{"branch", "make", "bisect"}, history_backfill},
 });
 
 const HistoryWord* find_word(const std::string& name) {
@@ -108,9 +71,8 @@ std::string list_of_words() {
 std::string takers_of(const std::string& option) {
   std::vector<std::string> names;
   for (const HistoryWord& word : kWords) {
-    const auto& takes = word.options;
-    if (std::find(takes.begin(), takes.end(), option) == takes.end()) continue;
-    names.push_back(std::string("`history ") + word.name + "`");
+    if (std::find(word.options.begin(), word.options.end(), option) == word.options.end()) continue;
+    names.push_back(fmt::format("`history {}`", word.name));
   }
   return fmt::format("{}", fmt::join(names, " or "));
 }
@@ -119,10 +81,7 @@ void declare_recording(CommandLine& line, HistoryOptions& options) {
   line.group("What is recorded");
   line.option("--commit", "REV",
               "the commit that was measured (default: what results say, or HEAD)",
-              [&options](const Given& given) -> Expected<void> {
-                options.recording.commit = given.value;
-                return {};
-              });
+              take_text(options.recording.commit));
   declare_vary(line, options.recording.vary);
   line.flag("--trust-commit",
             "results may seem older than their commit, or say that they are of another",
@@ -178,10 +137,9 @@ Expected<void> check_word(const std::vector<std::string>& operands) {
     return fail("`history` does not know `" + operands.front() + "`",
                 did_you_mean(operands.front(), names));
   }
-  const std::size_t count = operands.size() - 1;
-  if (count >= word->min && count <= word->max) return {};
+  if (word->takes(operands.size() - 1)) return {};
   return fail(fmt::format("`history {}` takes {}", word->name,
-                          *word->operands == '\0' ? "no operands" : word->operands),
+                          word->operands.empty() ? "no operands" : word->operands),
               "see instr_bench history --help");
 }
 
