@@ -245,46 +245,40 @@ void compare_counts(ComparedRow& row, const Counted& before, const Counted& afte
   if (!has_change) give_up(row, "no metric has a value on both sides", options);
 }
 
-// Returns the state of a row that is not counted on both sides.
-RowState choose_state(Side before, Side after) {
-  if (after == Side::kAbsent) return RowState::kMissing;
-  if (after == Side::kSkipped) return RowState::kSkipped;
-  if (after == Side::kFailed) {
-    return before == Side::kFailed ? RowState::kFailedBoth : RowState::kFailedAfter;
-  }
-  return before == Side::kFailed ? RowState::kFailedBefore : RowState::kNew;
-}
-
-Verdict choose_verdict(RowState state, Side before, const CompareOptions& options) {
-  auto unless = [](bool allowed, Verdict otherwise) {
-    return allowed ? otherwise : Verdict::kFails;
+// Judges a row that is not counted on both sides.
+void compare_outcomes(ComparedRow& row, const MeasurementPair& pair,
+                      const CompareOptions& options) {
+  const Side before = classify(pair.before);
+  const auto set = [&row](RowState state, bool is_allowed, Verdict verdict, std::string reason) {
+    row.state = state;
+    row.verdict = is_allowed ? verdict : Verdict::kFails;
+    row.reason = std::move(reason);
   };
-  switch (state) {
-    case RowState::kNew:
-    case RowState::kFailedBefore: return unless(options.allow_new, Verdict::kPasses);
-    case RowState::kMissing: return unless(options.allow_missing, Verdict::kWarns);
-    // Counted before and skipped now: treated as missing.
-    case RowState::kSkipped:
-      return before == Side::kCounted ? unless(options.allow_missing, Verdict::kWarns)
-                                      : Verdict::kPasses;
-    case RowState::kFailedAfter:
-    case RowState::kFailedBoth: return unless(options.allow_failed, Verdict::kWarns);
-    case RowState::kSame:
-    case RowState::kSlower:
-    case RowState::kFaster:
-    case RowState::kNotComparable: break;
-  }
-  return Verdict::kPasses;
-}
-
-std::string explain_state(RowState state, const MeasurementPair& pair) {
-  if (state == RowState::kMissing || state == RowState::kNew) {
-    const Side before = classify(pair.before);
+  const auto explain_before = [&]() -> std::string {
     if (before == Side::kSkipped) return "skipped before: " + explain_outcome(*pair.before);
     if (before == Side::kFailed) return "failed before: " + explain_outcome(*pair.before);
     return "";
+  };
+  switch (classify(pair.after)) {
+    case Side::kAbsent:
+      return set(RowState::kMissing, options.allow_missing, Verdict::kWarns, explain_before());
+    case Side::kCounted:
+      if (before == Side::kFailed) {
+        return set(RowState::kFailedBefore, options.allow_new, Verdict::kPasses,
+                   explain_outcome(*pair.before));
+      }
+      return set(RowState::kNew, options.allow_new, Verdict::kPasses, explain_before());
+    case Side::kSkipped:
+      // Counted before and skipped now: treated as missing.
+      if (before == Side::kCounted) {
+        return set(RowState::kSkipped, options.allow_missing, Verdict::kWarns,
+                   explain_outcome(*pair.after));
+      }
+      return set(RowState::kSkipped, true, Verdict::kPasses, explain_outcome(*pair.after));
+    case Side::kFailed:
+      return set(before == Side::kFailed ? RowState::kFailedBoth : RowState::kFailedAfter,
+                 options.allow_failed, Verdict::kWarns, explain_outcome(*pair.after));
   }
-  return explain_outcome(state == RowState::kFailedBefore ? *pair.before : *pair.after);
 }
 
 // An error if there are too few repetitions for any limit on times to fail.
@@ -324,12 +318,9 @@ Expected<ComparedRow> compare_row(const std::string& key, const MeasurementPair&
   if (before != nullptr && after != nullptr) {
     TRY(check_repetitions(row, *before, *after));
     compare_counts(row, *before, *after, known_before, options);
-    return row;
+  } else {
+    compare_outcomes(row, pair, options);
   }
-  Side side_before = classify(pair.before);
-  row.state = choose_state(side_before, classify(pair.after));
-  row.verdict = choose_verdict(row.state, side_before, options);
-  row.reason = explain_state(row.state, pair);
   return row;
 }
 

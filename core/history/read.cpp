@@ -90,13 +90,6 @@ void add_exact(const SqlDatabase& database, const SeriesChoice& choice, Summarie
   });
 }
 
-void add_sampled(const SqlDatabase& database, const SeriesChoice& choice, Summaries& all) {
-  for_each_sampled(database, choice, [&all](const SampledSeries& sampled) {
-    all.push_back(
-        {sampled.series, sampled.values.size(), 0, sampled.commits.back(), sampled.values.back()});
-  });
-}
-
 void add_change_points(const SampledSeries& sampled, std::vector<RecordedStep>& steps) {
   const auto points = find_change_points(sampled.values);
   const auto level = [&sampled](std::size_t begin, std::size_t end) {
@@ -128,9 +121,8 @@ std::vector<Beginning> read_beginnings(const SqlDatabase& database, const Series
   for_each_sampled(database, choice, [&all](const SampledSeries& sampled) {
     all.push_back({sampled.series, sampled.commits.front()});
   });
-  std::sort(all.begin(), all.end(), [](const Beginning& left, const Beginning& right) {
-    return std::tuple(left.line(), left.commit.place()) <
-           std::tuple(right.line(), right.commit.place());
+  std::ranges::sort(all, {}, [](const Beginning& beginning) {
+    return std::tuple(beginning.line(), beginning.commit.place());
   });
   return all;
 }
@@ -228,10 +220,11 @@ Expected<Summaries> read_series(const SqlDatabase& database, const SeriesChoice&
   return sql_stage([&] {
     Summaries all;
     add_exact(database, choice, all);
-    add_sampled(database, choice, all);
-    std::sort(all.begin(), all.end(), [](const SeriesSummary& left, const SeriesSummary& right) {
-      return is_before(left.series, right.series);
+    for_each_sampled(database, choice, [&all](const SampledSeries& sampled) {
+      all.push_back({sampled.series, sampled.values.size(), 0, sampled.commits.back(),
+                     sampled.values.back()});
     });
+    std::ranges::sort(all, is_before, &SeriesSummary::series);
     return all;
   });
 }
@@ -249,9 +242,8 @@ Expected<std::vector<RecordedStep>> read_steps(const SqlDatabase& database,
     std::erase_if(steps, [&since](const RecordedStep& step) {
       return since && step.commit.place() <= *since;
     });
-    std::sort(steps.begin(), steps.end(), [](const RecordedStep& left, const RecordedStep& right) {
-      return std::tuple(left.commit.place(), sort_key(left.series)) <
-             std::tuple(right.commit.place(), sort_key(right.series));
+    std::ranges::sort(steps, {}, [](const RecordedStep& step) {
+      return std::tuple(step.commit.place(), sort_key(step.series));
     });
     return steps;
   });
