@@ -38,27 +38,21 @@ Json limit_json(const std::optional<Limit>& limit) {
   return json;
 }
 
-Json speedup_json(const Speedup& speedup) {
-  Json json{{"ratio", speedup.ratio}, {"p", speedup.p}};
-  if (speedup.interval) json["interval"] = {speedup.interval->first, speedup.interval->second};
-  return json;
-}
-
 Json metric_json(const MetricChange& metric) {
-  Json json;
-  json["before"] = number(metric.before);
-  json["after"] = number(metric.after);
-  json["change"] = number(metric.change());
-  json["relative"] = number(metric.relative());
-  json["hard"] = limit_json(metric.hard);
-  json["soft"] = limit_json(metric.soft);
-  json["verdict"] = to_string(metric.verdict);
+  Json json{{"before", number(metric.before)},       {"after", number(metric.after)},
+            {"change", number(metric.change())},     {"relative", number(metric.relative())},
+            {"hard", limit_json(metric.hard)},       {"soft", limit_json(metric.soft)},
+            {"verdict", to_string(metric.verdict)}};
   if (metric.accepted) {
     json["accepted"] = {{"why", metric.accepted->why},
                         {"who", metric.accepted->who},
                         {"commit", metric.accepted->commit}};
   }
-  if (metric.speedup) json["speedup"] = speedup_json(*metric.speedup);
+  if (!metric.speedup) return json;
+  json["speedup"] = {{"ratio", metric.speedup->ratio}, {"p", metric.speedup->p}};
+  if (const auto& interval = metric.speedup->interval) {
+    json["speedup"]["interval"] = {interval->first, interval->second};
+  }
   return json;
 }
 
@@ -74,18 +68,16 @@ Json limit_changes_json(const std::vector<LimitChange>& changes) {
 }
 
 Json function_json(const FunctionChange& part) {
-  Json json;
-  json["function"] = part.function;
-  json["object"] = part.object;
+  Json json{{"function", part.function}, {"object", part.object}};
   if (!part.object_before.empty()) json["object_before"] = part.object_before;
-  json["state"] = format_state(part.state);
-  json["has_symbol"] = part.has_symbol;
-  json["same_name"] = part.same_name;
-  json["before"] = json_number(part.before);
-  json["after"] = json_number(part.after);
-  json["change"] = json_number(part.change);
-  json["calls_before"] = json_number(part.calls_before);
-  json["calls_after"] = json_number(part.calls_after);
+  json.update(Json{{"state", format_state(part.state)},
+                   {"has_symbol", part.has_symbol},
+                   {"same_name", part.same_name},
+                   {"before", json_number(part.before)},
+                   {"after", json_number(part.after)},
+                   {"change", json_number(part.change)},
+                   {"calls_before", json_number(part.calls_before)},
+                   {"calls_after", json_number(part.calls_after)}});
   return json;
 }
 
@@ -147,16 +139,14 @@ Json row_json(const ComparedRow& row) {
 }
 
 Json head_json(const Comparison& comparison) {
-  Json json;
-  json["schema"] = kComparisonSchema;
-  json["program"] = "instr_bench";
-  json["version"] = kProgramVersion;
-  json["kind"] = "comparison";
-  json["before"] = comparison.before_name;
-  json["after"] = comparison.after_name;
-  json["verdict"] = to_string(comparison.verdict);
-  json["problems"] = comparison.problems;
-  return json;
+  return {{"schema", kComparisonSchema},
+          {"program", "instr_bench"},
+          {"version", kProgramVersion},
+          {"kind", "comparison"},
+          {"before", comparison.before_name},
+          {"after", comparison.after_name},
+          {"verdict", to_string(comparison.verdict)},
+          {"problems", comparison.problems}};
 }
 
 Json summary_json(const ComparisonSummary& summary) {
@@ -178,11 +168,6 @@ std::string csv_number(const std::optional<double>& value) {
   return json.is_null() ? "" : to_line(json);
 }
 
-std::vector<std::string> limit_fields(const std::optional<Limit>& limit) {
-  Limit given = limit.value_or(Limit{});
-  return {csv_number(given.percent), csv_number(given.absolute)};
-}
-
 // The reason and the changed limits.
 std::string format_remarks(const ComparedRow& row) {
   std::string text = row.reason;
@@ -202,7 +187,8 @@ std::vector<std::string> csv_fields(const ComparedRow& row, const MetricChange& 
                                   csv_number(metric.change()),
                                   csv_number(metric.relative())};
   for (const auto& limit : {metric.hard, metric.soft}) {
-    for (std::string& field : limit_fields(limit)) fields.push_back(std::move(field));
+    fields.push_back(csv_number(limit ? limit->percent : std::nullopt));
+    fields.push_back(csv_number(limit ? limit->absolute : std::nullopt));
   }
   fields.emplace_back(metric.metric.empty() ? "" : to_string(metric.verdict));
   fields.push_back(format_remarks(row));

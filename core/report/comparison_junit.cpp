@@ -43,12 +43,6 @@ std::string change_text(const MetricChange& metric) {
   return text + " (" + format_change(*change) + (relative.empty() ? "" : ", " + relative) + ")";
 }
 
-std::string changes_text(const ComparedRow& row) {
-  std::string text;
-  for (const MetricChange& metric : row.metrics) text += change_text(metric) + "\n";
-  return text;
-}
-
 std::string attribution_text(const ComparedRow& row) {
   if (!row.attribution) return "";
   std::string text = "where the " + printable(row.attribution->metric) + " changed:\n";
@@ -89,7 +83,8 @@ std::string format_message(const ComparedRow& row) {
 std::string format_row(const ComparedRow& row) {
   std::string text = row.reason.empty() ? "" : row.reason + "\n";
   for (const LimitChange& change : row.limit_changes) text += to_string(change) + "\n";
-  return text + changes_text(row) + attribution_text(row);
+  for (const MetricChange& metric : row.metrics) text += change_text(metric) + "\n";
+  return text + attribution_text(row);
 }
 
 JunitCase make_case(const ComparedRow& row) {

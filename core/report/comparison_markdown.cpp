@@ -78,20 +78,21 @@ std::string folded(const std::string& title) {
   return "\n<details>\n<summary>" + title + "</summary>\n\n";
 }
 
+std::string folded(const std::string& title, const std::vector<std::string>& benchmarks) {
+  return folded(fmt::format("{} ({})", title, format_plural(benchmarks.size(), "benchmark")));
+}
+
 constexpr const char* kFoldEnd = "\n</details>\n";
 constexpr const char* kTableHead =
     "| benchmark | before | after | change | | result |\n|:---|---:|---:|---:|---:|:---|\n";
-
-std::string result_text(const CompareLine& line) {
-  return line.tone == Tone::kBad ? "**" + line.result + "**" : line.result;
-}
 
 std::string table_piece(const ComparedRow& row) {
   std::string out;
   for (const CompareLine& line : compare_lines(row)) {
     std::string name = line.is_key ? markdown_code(line.name, kKeyWidth)
                                    : "&nbsp;&nbsp;" + literal(shorten_middle(line.name, kKeyWidth));
-    std::string result = line.result.empty() ? "" : result_text(line);
+    const bool is_bold = line.tone == Tone::kBad && !line.result.empty();
+    const std::string result = is_bold ? "**" + line.result + "**" : line.result;
     out += fmt::format("| {} | {} | {} | {} | {} | {} |\n", name, line.before, line.after,
                        line.change, literal(line.relative), result);
   }
@@ -175,21 +176,12 @@ Pieces collect_pieces(const Comparison& comparison, const CompareMarkdownOptions
   return pieces;
 }
 
-std::string format_head(const Comparison& comparison) {
-  return "**instr_bench: " + verdict_line(comparison) + "**\n\n" +
-         comparison_summary_line(comparison.summary) + "\n";
-}
-
 std::vector<std::string> problem_pieces(const Comparison& comparison) {
   std::vector<std::string> pieces;
   for (const std::string& problem : comparison.problems) {
     pieces.push_back("\n" + literal(shorten_end(printable(problem), kReasonWidth)) + "\n");
   }
   return pieces;
-}
-
-std::string benchmarks(const std::vector<std::string>& pieces) {
-  return format_plural(pieces.size(), "benchmark");
 }
 
 std::string note(const std::vector<std::string>& left_out, std::size_t max_bytes) {
@@ -205,7 +197,8 @@ std::string compare_markdown(const Comparison& comparison, const CompareMarkdown
   std::size_t max = std::max(options.max_bytes, kMinBytes);
   Pieces pieces = collect_pieces(comparison, options);
   Budget budget(max - kReserve);
-  budget.add(format_head(comparison));
+  budget.add(fmt::format("**instr_bench: {}**\n\n{}\n", verdict_line(comparison),
+                         comparison_summary_line(comparison.summary)));
   std::vector<std::string> left_out;
   auto add = [&](const std::string& head, const std::vector<std::string>& all, const char* tail,
                  std::size_t space, const char* what, std::size_t before = 0) {
@@ -225,9 +218,9 @@ std::string compare_markdown(const Comparison& comparison, const CompareMarkdown
   add(table_head, pieces.attention, "", budget.left() / 2, "rows that warn or gained");
   add(folded("Where the counts changed"), pieces.attributions, kFoldEnd, budget.left() / 2,
       "breakdowns by function", pieces.attributions_left_out);
-  add(folded("Not compared, new, or with a remark (" + benchmarks(pieces.reasons) + ")"),
+  add(folded("Not compared, new, or with a remark", pieces.reasons),
       pieces.reasons, kFoldEnd, budget.left() / 2, "remarks");
-  add(folded("Changes within the limits (" + benchmarks(pieces.changes) + ")") + kTableHead,
+  add(folded("Changes within the limits", pieces.changes) + kTableHead,
       pieces.changes, kFoldEnd, budget.left(), "changes within the limits");
   std::string out = std::move(budget).text();
   return out + note(left_out, max);

@@ -40,15 +40,6 @@ struct Shown {
   std::vector<CompareLine> lines;
 };
 
-std::vector<Shown> shown_rows(const Comparison& comparison, bool show_same) {
-  std::vector<Shown> shown;
-  for (const ComparedRow& row : comparison.rows) {
-    if (row.state == RowState::kSame && row.verdict == Verdict::kPasses && !show_same) continue;
-    shown.push_back({&row, compare_lines(row)});
-  }
-  return shown;
-}
-
 std::string reason_text(const ComparedRow& row, std::size_t width) {
   std::string reason = printable(row.reason, true);
   return reason.empty() ? "" : indented(reason, kIndent, width, kReasonLines);
@@ -193,7 +184,11 @@ std::string attributions_text(const Comparison& comparison, const CompareTableOp
 
 std::string compare_table(const Comparison& comparison, const CompareTableOptions& options) {
   auto width = static_cast<std::size_t>(std::max(options.width, 0));
-  std::vector<Shown> rows = shown_rows(comparison, options.show_same);
+  std::vector<Shown> rows;
+  for (const ComparedRow& row : comparison.rows) {
+    const bool is_same = row.state == RowState::kSame && row.verdict == Verdict::kPasses;
+    if (!is_same || options.show_same) rows.push_back({&row, compare_lines(row)});
+  }
   std::string out;
   if (!rows.empty()) {
     auto wide = table_text(make_columns(rows, width, options.show_keys), width, options.color);

@@ -4,22 +4,12 @@
 
 namespace instr {
 
-namespace {
-
-// The members of an object: `{"a":1}` -> `"a":1`.
-std::string strip_braces(const std::string& object) {
-  return object.size() < 2 ? "" : object.substr(1, object.size() - 2);
-}
-
-}  // namespace
-
 // The records are text already: as JSON values they would take several times the memory.
 std::string render_json(const Document& document, const RenderOptions&) {
   std::string out;
   if (document.list_name != nullptr) {
     for (const std::string& object : {document.head, document.summary}) {
-      const std::string members = strip_braces(object);
-      if (!members.empty()) out += members + ",";
+      if (object.size() > 2) out += object.substr(1, object.size() - 2) + ",";
     }
     out = "{" + out + "\"" + document.list_name + "\":";
   }

@@ -44,13 +44,6 @@ void sort_by_self(std::vector<ExplainedFunction>& functions) {
                    [](const auto& left, const auto& right) { return left.self > right.self; });
 }
 
-Json caller_json(const Caller& caller) {
-  return {{"function", caller.code.function},
-          {"object", caller.code.object},
-          {"inclusive", json_number(caller.ir)},
-          {"calls", json_number(caller.calls)}};
-}
-
 Json function_json(const ExplainedFunction& function, bool has_calls) {
   Json json{{"function", function.code.function},
             {"object", function.code.object},
@@ -60,7 +53,12 @@ Json function_json(const ExplainedFunction& function, bool has_calls) {
   json["inclusive"] = function.inclusive ? json_number(*function.inclusive) : nullptr;
   json["recursive"] = function.is_recursive;
   json["callers"] = Json::array();
-  for (const Caller& caller : function.callers) json["callers"].push_back(caller_json(caller));
+  for (const Caller& caller : function.callers) {
+    json["callers"].push_back({{"function", caller.code.function},
+                               {"object", caller.code.object},
+                               {"inclusive", json_number(caller.ir)},
+                               {"calls", json_number(caller.calls)}});
+  }
   return json;
 }
 

@@ -18,19 +18,6 @@ using Json = nlohmann::ordered_json;
 constexpr int kLinesSchema = 1;
 constexpr const char* kUnknownLine = "-";
 
-// A row of the table: a line, or the rest.
-struct Row {
-  std::vector<std::string> numbers;  // self, share, inclusive, share
-  std::string place;
-  std::string source = {};
-};
-
-constexpr const char* kHeadings[] = {"self", "share", "inclusive", "share"};
-
-std::string format_place(const LineCost& line) {
-  return fmt::format("{}:{}", line.file, line.line);
-}
-
 std::vector<const LineCost*> in_order(const LineCosts& costs, ExplainOrder order) {
   const auto cost = [order](const LineCost* line) {
     return order == ExplainOrder::kSelf ? line->self : line->inclusive.value_or(line->self);
@@ -43,54 +30,47 @@ std::vector<const LineCost*> in_order(const LineCosts& costs, ExplainOrder order
   return lines;
 }
 
-std::vector<Row> make_rows(double total, const LineCosts& costs, const ExplainOptions& options) {
-  const auto share = [total](double part) { return share_text(part, total); };
-  const auto lines = in_order(costs, options.order);
-  const std::size_t shown = std::min(options.max_functions, lines.size());
-  std::vector<Row> rows;
-  for (std::size_t i = 0; i < shown; ++i) {
-    const double self = costs.per_iteration(lines[i]->self);
-    Row row{{format_count(self), share(self), kUnknownLine, ""},
-            format_place(*lines[i]),
-            lines[i]->text};
-    if (lines[i]->inclusive) {
-      const double inclusive = costs.per_iteration(*lines[i]->inclusive);
-      row.numbers[2] = format_count(inclusive);
-      row.numbers[3] = share(inclusive);
-    }
-    rows.push_back(std::move(row));
-  }
-  double others = 0, rest = total;
-  for (std::size_t i = 0; i < lines.size(); ++i) {
-    const double self = costs.per_iteration(lines[i]->self);
-    rest -= self;
-    if (i >= shown) others += self;
-  }
-  if (shown < lines.size()) {
-    rows.push_back({{format_count(others), share(others), "", ""},
-                    format_plural(lines.size() - shown, "other line")});
-  }
-  if (rest != 0) {
-    rows.push_back({{format_count(rest), share(rest), "", ""}, kNoLineNumbers});
-  }
-  return rows;
-}
-
 DocumentTable make_table(double total, const LineCosts& costs, const ExplainOptions& options) {
   const auto width = static_cast<std::size_t>(std::max(options.width, 0));
-  DocumentTable table{.columns = {},
-                      .name_column = std::size(kHeadings),
+  DocumentTable table{.columns = {{"self"},
+                                  {"share"},
+                                  {"inclusive"},
+                                  {"share"},
+                                  {.heading = "line", .align = Align::kLeft},
+                                  {.heading = "source", .align = Align::kLeft}},
+                      .name_column = 4,
                       .headings = Headings::kStyled,
                       .shortens_last = true};
-  for (const char* heading : kHeadings) table.columns.push_back({heading});
-  table.columns.push_back({.heading = "line", .align = Align::kLeft});
-  table.columns.push_back({.heading = "source", .align = Align::kLeft});
-  for (const Row& row : make_rows(total, costs, options)) {
-    DocumentRow& made = table.rows.emplace_back();
-    for (const std::string& number : row.numbers) made.cells.push_back({number});
-    made.cells.push_back({shorten_middle(printable(row.place), path_width(width))});
-    made.cells.push_back({printable(row.source)});
+  const auto add = [&](double self, const std::string& place, const char* inclusive = "") {
+    table.rows.push_back({.cells = {{format_count(self)},
+                                    {share_text(self, total)},
+                                    {inclusive},
+                                    {},
+                                    {shorten_middle(printable(place), path_width(width))},
+                                    {}}});
+  };
+  const auto lines = in_order(costs, options.order);
+  const std::size_t shown = std::min(options.max_functions, lines.size());
+  double others = 0;
+  double rest = total;
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    const LineCost& line = *lines[i];
+    const double self = costs.per_iteration(line.self);
+    rest -= self;
+    if (i >= shown) {
+      others += self;
+      continue;
+    }
+    add(self, fmt::format("{}:{}", line.file, line.line), kUnknownLine);
+    std::vector<DocumentCell>& cells = table.rows.back().cells;
+    cells.back().text = printable(line.text);
+    if (!line.inclusive) continue;
+    const double inclusive = costs.per_iteration(*line.inclusive);
+    cells[2].text = format_count(inclusive);
+    cells[3].text = share_text(inclusive, total);
   }
+  if (shown < lines.size()) add(others, format_plural(lines.size() - shown, "other line"));
+  if (rest != 0) add(rest, kNoLineNumbers);
   return table;
 }
 

@@ -1,3 +1,5 @@
+#include <fmt/ranges.h>
+
 #include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -13,17 +15,6 @@ namespace instr {
 
 namespace {
 
-// A file is its own commit.
-Commit make_commit(const ResultSet& file, std::int64_t position) {
-  return {file.name, position, parse_time(file.results.header.started).value_or(0), ""};
-}
-
-std::string command_text(const ResultsHeader& header) {
-  std::string text;
-  for (const std::string& word : header.command) text += (text.empty() ? "" : " ") + word;
-  return text;
-}
-
 class FilesReportBuilder {
  public:
   FilesReportBuilder(const std::vector<std::string>& vary, const Acceptances& accepted)
@@ -31,14 +22,15 @@ class FilesReportBuilder {
 
   Expected<void> add(const ResultSet& file) {
     const auto position = static_cast<std::int64_t>(data_.columns.size());
-    TRY_ASSIGN(auto run,
-               make_run(file, make_commit(file, position), "", vary_, /*is_commit_trusted=*/true));
+    const ResultsHeader& header = file.results.header;
+    const Commit commit{file.name, position, parse_time(header.started).value_or(0), ""};
+    TRY_ASSIGN(auto run, make_run(file, commit, "", vary_, /*is_commit_trusted=*/true));
     data_.columns.push_back({"",
                              file.name,
                              std::filesystem::path(file.name).filename().string(),
                              position,
                              run.commit.authored,
-                             command_text(file.results.header),
+                             fmt::format("{}", fmt::join(header.command, " ")),
                              {}});
     files_.push_back(&file);
     for (RunOutcome& outcome : run.outcomes) {

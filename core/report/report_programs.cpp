@@ -121,11 +121,6 @@ std::string bencher_slug(const std::string& metric) {
   return slug;
 }
 
-std::string find_unit(const std::string& metric) {
-  const Metric* known = find_metric(metric);
-  return known == nullptr ? metric : to_string(known->unit);
-}
-
 // Escapes text for a cell of a Markdown table.
 std::string cell(const std::string& text) {
   std::string out;
@@ -149,7 +144,8 @@ Json make_entry(const std::string& key, const std::string& metric, double value,
                 const Counted& counted) {
   Json entry;
   entry["name"] = cell(metric == kInstructions ? key : key + " " + metric);
-  entry["unit"] = cell(find_unit(metric));
+  const Metric* known = find_metric(metric);
+  entry["unit"] = cell(known == nullptr ? metric : to_string(known->unit));
   entry["value"] = json_number(value);
   double apart = std::fabs(counted.second_block_instructions - counted.first_block_instructions);
   if (metric == kInstructions && !counted.steady && std::isfinite(apart)) {

@@ -1,10 +1,11 @@
 #include "core/report/report_tables.h"
 
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <functional>
 #include <map>
+#include <ranges>
 #include <set>
 
 #include "core/base/format.h"
@@ -151,9 +152,7 @@ DocumentCell fastest_cell(const Variants& variants) {
     names.emplace(key.first,
                   format_column_name(key.first, fastest->variant.backend, Autograd::kForward));
   }
-  std::string text;
-  for (const auto& [language, name] : names) text += (text.empty() ? "" : ", ") + name;
-  return {text};
+  return {fmt::format("{}", fmt::join(names | std::views::values, ", "))};
 }
 
 DocumentCell steady_cell(const Variants& variants) {
@@ -170,17 +169,14 @@ DocumentCell steady_cell(const Variants& variants) {
   return {steady == 0 ? "no" : fmt::format("{} of {}", steady, counts), Tone::kWarning};
 }
 
-bool is_skipped(const Measurement& measurement) {
-  return counted_of(&measurement) == nullptr && !is_failure(measurement);
-}
-
 // The places that are columns. A place at which all variants were skipped is left out, since these
 // are listed below, unless a row has no other place.
 std::set<Place> shown_places(const std::vector<Bench>& benches) {
   std::set<Place> places;
   for (const Bench& bench : benches) {
     for (const auto& [place, measurement] : bench.variants) {
-      if (!is_skipped(*measurement)) places.insert(place);
+      const bool is_skipped = counted_of(measurement) == nullptr && !is_failure(*measurement);
+      if (!is_skipped) places.insert(place);
     }
   }
   for (const Bench& bench : benches) {
