@@ -39,9 +39,9 @@ Json limit_json(const std::optional<Limit>& limit) {
 }
 
 Json metric_json(const MetricChange& metric) {
-  Json json{{"before", number(metric.before)},       {"after", number(metric.after)},
-            {"change", number(metric.change())},     {"relative", number(metric.relative())},
-            {"hard", limit_json(metric.hard)},       {"soft", limit_json(metric.soft)},
+  Json json{{"before", number(metric.before)},     {"after", number(metric.after)},
+            {"change", number(metric.change())},   {"relative", number(metric.relative())},
+            {"hard", limit_json(metric.hard)},     {"soft", limit_json(metric.soft)},
             {"verdict", to_string(metric.verdict)}};
   if (metric.accepted) {
     json["accepted"] = {{"why", metric.accepted->why},

@@ -218,10 +218,10 @@ std::string compare_markdown(const Comparison& comparison, const CompareMarkdown
   add(table_head, pieces.attention, "", budget.left() / 2, "rows that warn or gained");
   add(folded("Where the counts changed"), pieces.attributions, kFoldEnd, budget.left() / 2,
       "breakdowns by function", pieces.attributions_left_out);
-  add(folded("Not compared, new, or with a remark", pieces.reasons),
-      pieces.reasons, kFoldEnd, budget.left() / 2, "remarks");
-  add(folded("Changes within the limits", pieces.changes) + kTableHead,
-      pieces.changes, kFoldEnd, budget.left(), "changes within the limits");
+  add(folded("Not compared, new, or with a remark", pieces.reasons), pieces.reasons, kFoldEnd,
+      budget.left() / 2, "remarks");
+  add(folded("Changes within the limits", pieces.changes) + kTableHead, pieces.changes, kFoldEnd,
+      budget.left(), "changes within the limits");
   std::string out = std::move(budget).text();
   return out + note(left_out, max);
 }
