@@ -175,7 +175,7 @@ Expected<LibTorch> read_named_libtorch(const fs::path& named, const std::string&
         "write $HOME instead of ~");
   }
   return fail(
-      found_by + " names '" + named.string() + "', which does not hold a LibTorch" + problem,
+      found_by + " names '" + named.string() + "', which does not contain a LibTorch" + problem,
       "name the folder that has include/ and lib/ (for pip's: .../site-packages/torch)");
 }
 
@@ -242,8 +242,8 @@ Expected<LibTorch> find_any_libtorch(const std::optional<fs::path>& requested) {
     if (auto torch = read_libtorch(root, "system")) return *torch;
   }
   return fail(
-      "no LibTorch found: --libtorch, TORCH_DIR, Torch_DIR, Torch_ROOT, LIBTORCH and "
-      "CMAKE_PREFIX_PATH name none, the active Python has none, and neither has the system",
+      "no LibTorch found in --libtorch, TORCH_DIR, Torch_DIR, Torch_ROOT, LIBTORCH, "
+      "CMAKE_PREFIX_PATH, the active Python or the system",
       kInstallAdvice);
 }
 

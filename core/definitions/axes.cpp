@@ -119,7 +119,7 @@ Expected<std::vector<Variant>> leave_out(std::vector<Variant> variants,
     });
   });
   if (!variants.empty() || before == 0) return variants;
-  return fail("what is left out leaves nothing to measure", "leave out fewer values");
+  return fail("all variants are left out", "leave out fewer values");
 }
 
 std::string find_axis_value(std::string_view axis, const Variant& variant) {

@@ -203,7 +203,7 @@ class BenchmarkReader {
     for (const auto& [name, values] : definition_.matrix) {
       if (definition_.label.find("{" + name + "}") == std::string::npos) continue;
       read_.refuse("label", fmt::format("the label has the parameter `{{{}}}`", name),
-                   fmt::format("leave it out: the key gets /{}=... by itself", name));
+                   fmt::format("leave it out: the key contains /{}=... already", name));
     }
   }
 
@@ -243,12 +243,12 @@ class BenchmarkReader {
     const bool is_of_each = many == std::string_view("modules") && script && script->is_boolean();
     if (definition_.torchscript && !is_of_each) {
       read_.refuse("torchscript",
-                   fmt::format("one `torchscript` body cannot stand for all of `{}`", key),
-                   "make a [[benchmark]] of the one that it is for");
+                   fmt::format("`torchscript` cannot be the body of all of `{}`", key),
+                   "move it to a separate [[benchmark]], with its statement");
     }
     if (definition_.package) {
-      read_.refuse("package", fmt::format("one `package` cannot stand for all of `{}`", key),
-                   "make a [[benchmark]] of the one that it is for");
+      read_.refuse("package", fmt::format("`package` cannot be the package of all of `{}`", key),
+                   "move it to a separate [[benchmark]], with its statement");
     }
   }
 

@@ -70,8 +70,7 @@ class MatrixReader {
   bool check(const toml::node& value, const std::string& text) const {
     const auto* number = value.as_floating_point();
     if (number && !std::isfinite(number->get())) {
-      refuse(toml_location(value, source_),
-             fmt::format("{} is not a number that C++ can spell", text),
+      refuse(toml_location(value, source_), fmt::format("{} has no literal in C++", text),
              "write it as code, in quotes");
       return false;
     }

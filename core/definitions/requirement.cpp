@@ -114,7 +114,7 @@ Expected<PackageRequirement> parse_package(std::string_view text) {
   if (is_name && (versions.empty() || satisfies("0", versions))) {
     return PackageRequirement{normalized(name), std::string(versions)};
   }
-  return fail(fmt::format("`{}` is not a package of Python", text),
+  return fail(fmt::format("`{}` is not a Python package", text),
               "write its name, and versions if it needs certain ones: `timm` or `timm>=1.0, <2`");
 }
 

@@ -229,8 +229,7 @@ std::string list_values(const std::vector<Variant>& variants, Describe describe)
 // The error if the filters match these variants, but the other lists exclude all of them.
 Error make_nothing_left_error(const std::vector<Variant>& matching, const Selection& selection) {
   using Values = std::vector<std::string>;
-  const bool has_filters = !selection.filters.empty();
-  std::string advice = has_filters ? "those that match the filters have" : "there are";
+  std::string advice = "the variants have";
   const auto add = [&](bool is_limited, const char* name, auto describe) {
     if (is_limited) advice += fmt::format(" {} {};", name, list_values(matching, describe));
   };
@@ -247,11 +246,11 @@ Error make_nothing_left_error(const std::vector<Variant>& matching, const Select
   if (advice.back() == ';') {
     advice.pop_back();
   } else {
-    advice = "exclude less";
+    advice = "exclude fewer";
   }
   return {{},
-          fmt::format("of the {}{}, none is left", format_plural(matching.size(), "variant"),
-                      has_filters ? " that match the filters" : ""),
+          fmt::format("none of the {}{} is selected", format_plural(matching.size(), "variant"),
+                      selection.filters.empty() ? "" : " that match the filters"),
           std::move(advice)};
 }
 

@@ -172,14 +172,16 @@ TEST(Select, QuotesSuggestionsForTheShell) {
   EXPECT_TRUE(select(variants, {.filters = {"it's (1) $HOME"}}));
 }
 
-TEST(Select, ListsValuesIfNothingIsLeft) {
+TEST(Select, ListsValuesIfNothingIsSelected) {
   EXPECT_EQ(selected({.filters = {"conv"}, .backends = {Backend::kTorchScript}}),
-            (Keys{"of the 1 variant that match the filters, none is left: those that match the "
-                  "filters have backend `eager`"}));
+            (Keys{"none of the 1 variant that match the filters is selected: the variants have "
+                  "backend `eager`"}));
   EXPECT_EQ(
       selected({.threads = {8}, .tags = {"fast"}}),
-      (Keys{"of the 17 variants, none is left: there are threads `1`, `2`; tags `conv`, `slow`"}));
-  EXPECT_EQ(selected({.excludes = {""}}), (Keys{"of the 17 variants, none is left: exclude less"}));
+      (Keys{"none of the 17 variants is selected: the variants have threads `1`, `2`; tags `conv`, "
+            "`slow`"}));
+  EXPECT_EQ(selected({.excludes = {""}}),
+            (Keys{"none of the 17 variants is selected: exclude fewer"}));
 }
 
 TEST(Select, RefusesMalformedPatterns) {

@@ -96,7 +96,7 @@ Expected<fs::path> TrackedArtefacts::get(const ArtefactInputs& inputs, const Mak
     }
     // Its files were not known before, and have changed since it was made.
   }
-  return fail("the files that are included change while they are compiled");
+  return fail("included files change during compilation", "try again");
 }
 
 std::optional<std::string> TrackedArtefacts::read_artefact_name(const std::string& hint) const {

@@ -126,12 +126,12 @@ Expected<Python> find_python(const std::optional<std::string>& requested, const 
   probe.argv = {chosen, python_script(sources, "probe.py").string()};
   TRY_ASSIGN(auto result, run_command(probe));
   if (result.exit_code != 0) {
-    return fail(fmt::format("{} cannot be asked: {}", chosen, trim_end(result.errors, "\n")),
+    return fail(fmt::format("{} does not run: {}", chosen, trim_end(result.errors, "\n")),
                 kPythonAdvice);
   }
   auto python = parse_probe(result.output, chosen);
   if (python && read_library_id(python->torch / "lib") != libtorch.build_id) {
-    return fail(fmt::format("{} has torch {} of its own, not the LibTorch {} that is measured",
+    return fail(fmt::format("{} has torch {}, not the LibTorch {} that is measured",
                             chosen, python->torch_version, libtorch.version),
                 kPythonAdvice);
   }
