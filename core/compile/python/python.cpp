@@ -131,8 +131,8 @@ Expected<Python> find_python(const std::optional<std::string>& requested, const 
   }
   auto python = parse_probe(result.output, chosen);
   if (python && read_library_id(python->torch / "lib") != libtorch.build_id) {
-    return fail(fmt::format("{} has torch {}, not the LibTorch {} that is measured",
-                            chosen, python->torch_version, libtorch.version),
+    return fail(fmt::format("{} has torch {}, not the LibTorch {} that is measured", chosen,
+                            python->torch_version, libtorch.version),
                 kPythonAdvice);
   }
   return python;
