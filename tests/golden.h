@@ -18,23 +18,24 @@ namespace instr::testing {
 // Set by --rewrite-golden or, as ctest passes no options, by the environment.
 inline bool rewrites_golden = std::getenv("INSTR_TEST_REWRITE_GOLDEN") != nullptr;
 
-inline std::vector<std::string> golden_lines(const std::string& text) {
+inline std::vector<std::string> split_golden(const std::string& text) {
   std::vector<std::string> lines;
   std::istringstream stream(text);
   for (std::string line; std::getline(stream, line);) lines.push_back(line);
   return lines;
 }
 
-// The lines between the first and the last that differ, of the file with "-", of the text with "+".
-inline std::string golden_difference(const std::string& file, const std::string& text) {
-  const std::vector<std::string> before = golden_lines(file);
-  const std::vector<std::string> after = golden_lines(text);
+// Returns the lines from the first to the last difference, of the file with "-", of the text with
+// "+".
+inline std::string describe_difference(const std::string& file, const std::string& text) {
+  const std::vector<std::string> before = split_golden(file);
+  const std::vector<std::string> after = split_golden(text);
   const std::size_t shorter = std::min(before.size(), after.size());
   std::size_t head = 0;
   while (head < shorter && before[head] == after[head]) ++head;
   std::size_t tail = 0;
   while (tail < shorter - head && before.rbegin()[tail] == after.rbegin()[tail]) ++tail;
-  if (before == after) return ": one of them does not end with a line feed\n";
+  if (before == after) return ": only one of them ends with a line feed\n";
   std::string difference = " in line " + std::to_string(head + 1) + ":\n";
   for (std::size_t i = head; i < before.size() - tail; ++i) difference += "-" + before[i] + "\n";
   for (std::size_t i = head; i < after.size() - tail; ++i) difference += "+" + after[i] + "\n";
@@ -57,7 +58,7 @@ inline ::testing::AssertionResult matches_golden(const char*, const char*, const
   return ::testing::AssertionFailure()
          << relative
          << (stream ? ": the file (-) and the printed text (+) differ" : ": cannot read the file")
-         << (stream ? golden_difference(file, text) : "\n" + text)
+         << (stream ? describe_difference(file, text) : "\n" + text)
          << "If the printed text is right, run unit_tests --rewrite-golden";
 }
 

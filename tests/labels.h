@@ -1,4 +1,4 @@
-// Which tests run on a particular build or LibTorch, declared beside these tests:
+// Selects the tests that run on a particular build or LibTorch. Tests declare their labels:
 //
 //   const RunsUnder kThreadSanitizer("thread", "Interruption.*");
 //
@@ -16,7 +16,7 @@ struct RunsUnder {
   RunsUnder(const std::string& label, const std::string& tests, const std::string& except = "");
 };
 
-// The --gtest_filter that selects the tests with this label; empty if this program has none.
+// Returns the --gtest_filter that selects the tests with this label; empty if there are none.
 std::string filter_of_label(const std::string& label);
 
 }  // namespace instr

@@ -1,4 +1,4 @@
-// Results with every field, and one measurement of each outcome.
+// Results with every field, and a measurement of each outcome.
 #pragma once
 
 #include <vector>
@@ -20,16 +20,16 @@ inline ResultsHeader example_header() {
   return header;
 }
 
-inline Measurement example_of(const std::string& label, Backend backend) {
-  Measurement one;
-  one.variant.label = label;
-  one.variant.key = label + "/n=64/" + to_string(backend) + "/forward/t1/cpu";
-  one.variant.params = {{"n", "64"}, {"kind", "a \"b\""}};
-  one.variant.backend = backend;
-  one.variant.limits = {{"instructions", "0.5%"}};
-  one.variant.tags = {"short"};
-  one.seconds = 0.041;
-  return one;
+inline Measurement make_example(const std::string& label, Backend backend) {
+  Measurement measurement;
+  measurement.variant.label = label;
+  measurement.variant.key = label + "/n=64/" + to_string(backend) + "/forward/t1/cpu";
+  measurement.variant.params = {{"n", "64"}, {"kind", "a \"b\""}};
+  measurement.variant.backend = backend;
+  measurement.variant.limits = {{"instructions", "0.5%"}};
+  measurement.variant.tags = {"short"};
+  measurement.seconds = 0.041;
+  return measurement;
 }
 
 inline Counted example_count() {
@@ -44,15 +44,15 @@ inline Counted example_count() {
   return counted;
 }
 
-inline std::vector<Measurement> one_of_each_outcome() {
+inline std::vector<Measurement> measurements_of_all_outcomes() {
   Timing timing{{}, 100, 4096, 0.5};
   for (const Metric& metric : kMetrics) {
     if (metric.statistic != Statistic::kNone) timing.values[metric.name] = {1.5, 2};
   }
   std::vector<Measurement> all{
-      example_of("counted", Backend::kEager), example_of("timed", Backend::kTorchScript),
-      example_of("verified", Backend::kFrozen), example_of("skipped", Backend::kAoti),
-      example_of("failed", Backend::kFused)};
+      make_example("counted", Backend::kEager), make_example("timed", Backend::kTorchScript),
+      make_example("verified", Backend::kFrozen), make_example("skipped", Backend::kAoti),
+      make_example("failed", Backend::kFused)};
   all[0].outcome = example_count();
   Counted timed;
   add_times(timed.metrics, timing);

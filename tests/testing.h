@@ -1,5 +1,4 @@
-// Shared by all tests: files in temporary folders, environment variables, and measurements with
-// the outcomes that a test needs.
+// Helpers for all tests: values and errors, temporary files, environment variables, measurements.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -28,13 +27,13 @@ namespace fs = std::filesystem;
 
 // --- Values, errors, text ---
 
-// The error as text; "no error" if there is a value.
+// Returns the error as text; "no error" if there is a value.
 template <class T>
 std::string error_text(const Expected<T>& expected) {
   return expected ? "no error" : to_string(expected.error());
 }
 
-// The errors, a line each, with `folder` and its slash removed from the paths.
+// Returns a line for each error, with `folder` and its slash removed from the paths.
 inline std::string error_lines(const Errors& errors, const fs::path& folder = "nowhere") {
   std::string lines;
   for (const Error& error : errors) lines += to_string(error) + "\n";
@@ -45,7 +44,7 @@ inline std::string error_lines(const Errors& errors, const fs::path& folder = "n
   return lines;
 }
 
-// The value; an error fails the test with its text.
+// Returns the value; an error fails the test with its text.
 template <class T>
 T value_of(Expected<T> expected) {
   if (!expected) throw std::runtime_error(to_string(expected.error()));
@@ -76,7 +75,7 @@ inline std::vector<std::string> split_lines(const std::string& text) {
   return lines;
 }
 
-// The text with the first `old` in it replaced; throws if there is none.
+// Replaces the first `old` in the text; throws if there is none.
 inline std::string replaced(std::string text, const std::string& old, const std::string& with) {
   return text.replace(text.find(old), old.size(), with);
 }
@@ -88,12 +87,12 @@ T value_of(std::optional<T> optional) {
 
 // --- Files and the environment ---
 
-// The path of a file in tests/fixtures.
+// Returns the path of a file in tests/fixtures.
 inline fs::path fixture(const std::string& name) {
   return fs::path(INSTR_SOURCE_DIR) / "tests/fixtures" / name;
 }
 
-// The bytes of a file; empty if there is none.
+// Returns the bytes of a file; empty if there is none.
 inline std::string text_of(const fs::path& file) {
   std::ifstream stream(file, std::ios::binary);
   return {std::istreambuf_iterator<char>(stream), {}};
@@ -103,7 +102,7 @@ inline void write(const fs::path& file, const std::string& text) {
   std::ofstream(file, std::ios::binary) << text;
 }
 
-// An empty folder that is removed with its owner.
+// A temporary folder, which the destructor removes with its content.
 class TemporaryFolder {
  public:
   TemporaryFolder() {
@@ -121,11 +120,11 @@ class TemporaryFolder {
   const fs::path& path() const { return path_; }
   fs::path operator/(const std::string& name) const { return path_ / name; }
 
-  // Writes a file, in new folders if `name` has any; returns its path.
+  // Writes a file, creates its folders, and returns its path.
   fs::path write(const std::string& name, const std::string& text = "") const {
     const fs::path file = path_ / name;
     fs::create_directories(file.parent_path());
-    // Some file systems write a file out at once if it replaces its old content: slow.
+    // Some file systems flush a file that replaces its old content at once, which is slow.
     fs::remove(file);
     testing::write(file, text);
     return file;
@@ -135,7 +134,7 @@ class TemporaryFolder {
   fs::path path_;
 };
 
-// Sets an environment variable, or removes it if there is no value; restores it at the end.
+// Sets an environment variable, or removes it if there is no value, and finally restores it.
 class ScopedVariable {
  public:
   explicit ScopedVariable(std::string name, const std::optional<std::string>& value = {})
@@ -158,7 +157,7 @@ class ScopedVariable {
 
 // --- Definitions ---
 
-// The errors of loading and expanding; empty if there are none.
+// Returns the errors of loading and expanding; empty if there are none.
 inline std::string load_errors(const std::vector<fs::path>& paths, const fs::path& folder) {
   const auto definitions = load_definitions(paths);
   if (!definitions) return error_lines(definitions.error(), folder);
@@ -166,13 +165,13 @@ inline std::string load_errors(const std::vector<fs::path>& paths, const fs::pat
   return variants ? "" : error_lines(variants.error(), folder);
 }
 
-// The errors of one file with this text, named a.toml.
+// Returns the errors of a file a.toml with this text.
 inline std::string errors_of(const std::string& text) {
   const TemporaryFolder folder;
   return load_errors({folder.write("a.toml", text)}, folder.path());
 }
 
-// The definitions of one file with this text; an error fails the test.
+// Returns the definitions of a file with this text; an error fails the test.
 inline std::vector<Definition> definitions_of(const std::string& text) {
   const TemporaryFolder folder;
   return value_of(load_definitions({folder.write("a.toml", text)}));
@@ -180,13 +179,13 @@ inline std::vector<Definition> definitions_of(const std::string& text) {
 
 // --- Measurements ---
 
-// A measurement of the variant with that key.
+// Returns a measurement of the variant with that key.
 inline Measurement measured(const std::string& key,
                             std::variant<Counted, Skipped, Failure> outcome) {
   return {parse_key(key), std::move(outcome)};
 }
 
-// A steady count.
+// Returns a steady count.
 inline Measurement counted(const std::string& key, std::map<std::string, double> metrics) {
   Counted outcome;
   outcome.steady = true;
@@ -203,7 +202,7 @@ inline Measurement counted(const std::string& key, double ir) {
                  {{"instructions", ir}, {"allocs", 2}, {"alloc_bytes", 128}, {"peak_bytes", 64}});
 }
 
-// A count whose two blocks have these instructions.
+// Returns a count whose two blocks have these instructions.
 inline Measurement unsteady(const std::string& key, double first, double second) {
   Measurement measurement = counted(key, second);
   auto& outcome = std::get<Counted>(measurement.outcome);
@@ -212,8 +211,8 @@ inline Measurement unsteady(const std::string& key, double first, double second)
   return measurement;
 }
 
-// Times in nanoseconds, a value for each repetition: these are both wall and CPU time; `more` has
-// other metrics.
+// Returns times in nanoseconds, a value for each repetition. `wall`: both wall and CPU time;
+// `more`: other metrics.
 inline Measurement timed(const std::string& key, std::vector<double> wall,
                          std::map<std::string, std::vector<double>, std::less<>> more = {}) {
   Counted outcome;
@@ -234,7 +233,7 @@ inline Measurement skipped(const std::string& key, const std::string& reason = "
   return measured(key, Skipped{reason});
 }
 
-// The measurement, verified with this result.
+// Returns the measurement, verified with this result.
 inline Measurement verified(Measurement measurement, VerificationCode code,
                             const std::string& reason = "why") {
   measurement.verification = Verification{code, reason};
@@ -243,7 +242,7 @@ inline Measurement verified(Measurement measurement, VerificationCode code,
 
 // --- Results ---
 
-// The bytes of a file of gzip members with these texts.
+// Returns the bytes of a file of gzip members with these texts.
 inline std::string packed(const std::vector<std::string>& texts) {
   std::string bytes;
   for (const std::string& text : texts) bytes += value_of(gzip_member(text));
@@ -254,7 +253,7 @@ inline std::string packed(const std::vector<std::string>& texts) {
 inline void write_results(const fs::path& file, const ResultsHeader& header,
                           const std::vector<Measurement>& measurements) {
   auto writer = value_of(ResultsWriter::create(value_of(ResultsTarget::open(file)), header));
-  for (const Measurement& one : measurements) EXPECT_TRUE(writer.append(one));
+  for (const Measurement& measurement : measurements) EXPECT_TRUE(writer.append(measurement));
   EXPECT_TRUE(writer.finish(true));
 }
 

@@ -130,9 +130,9 @@ TEST_F(Schemas, AcceptRecordedResults) {
 
 TEST_F(Schemas, DescribeEveryMemberOfWrittenResults) {
   const fs::path file = folder() / "results.jsonl";
-  testing::write_results(file, example_header(), one_of_each_outcome());
+  testing::write_results(file, example_header(), measurements_of_all_outcomes());
   const auto lines = lines_of(file);
-  EXPECT_EQ(lines.size(), one_of_each_outcome().size() + 2);  // the header and the end
+  EXPECT_EQ(lines.size(), measurements_of_all_outcomes().size() + 2);  // the header and the end
   EXPECT_EQ(errors_in("results", lines), Errors{});
   const json any = json::parse(std::ifstream(schema("results")));
   for (const std::string& path : lines) {
@@ -153,7 +153,7 @@ TEST_F(Schemas, DescribeEveryMemberOfWrittenResults) {
 }
 
 TEST_F(Schemas, RefuseOtherLines) {
-  const json good = json::parse(to_json(one_of_each_outcome()[0]).dump());
+  const json good = json::parse(to_json(measurements_of_all_outcomes()[0]).dump());
   json wrong = good;
   wrong["steady"] = "yes";
   json incomplete = good;

@@ -1,4 +1,4 @@
-// The layers of core/ are as listed in docs/ARCHITECTURE.md, and each includes only those above it.
+// Checks the folders of core/ against docs/ARCHITECTURE.md, and a few rules about their code.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -16,14 +16,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The word that follows `before` in the line, up to `end`; empty if the line begins otherwise.
+// Returns the word after `before`, up to `end`; empty if the line does not begin with `before`.
 std::string word_after(std::string_view line, std::string_view before, char end) {
   if (!line.starts_with(before)) return "";
   line.remove_prefix(before.size());
   return std::string(line.substr(0, line.find(end)));
 }
 
-std::vector<std::string> documented_folders() {
+std::vector<std::string> list_documented_folders() {
   std::ifstream text(fs::path(INSTR_SOURCE_DIR) / "docs/ARCHITECTURE.md");
   std::vector<std::string> folders;
   for (std::string line; std::getline(text, line);) {
@@ -35,16 +35,16 @@ std::vector<std::string> documented_folders() {
   return folders;
 }
 
-TEST(Architecture, EachFolderIncludesOnlyThoseAboveIt) {
-  const std::vector<std::string> folders = documented_folders();
+TEST(Architecture, FoldersIncludeOnlyFoldersAboveThem) {
+  const std::vector<std::string> folders = list_documented_folders();
   ASSERT_GE(folders.size(), 2u);
-  std::set<std::string> there;
+  std::set<std::string> existing;
   std::size_t includes = 0;
   const fs::path core = fs::path(INSTR_SOURCE_DIR) / "core";
   for (const auto& entry : fs::recursive_directory_iterator(core)) {
     if (!entry.is_regular_file()) continue;
     const std::string folder = fs::relative(entry.path(), core).begin()->string();
-    there.insert(folder);
+    existing.insert(folder);
     const auto own = std::find(folders.begin(), folders.end(), folder);
     std::ifstream text(entry.path());
     for (std::string line; std::getline(text, line);) {
@@ -55,13 +55,12 @@ TEST(Architecture, EachFolderIncludesOnlyThoseAboveIt) {
           << entry.path() << ": " << line;
     }
   }
-  EXPECT_EQ(there, std::set<std::string>(folders.begin(), folders.end()));
+  EXPECT_EQ(existing, std::set<std::string>(folders.begin(), folders.end()));
   EXPECT_GT(includes, 100u);
 }
 
-// The files of core/ and main.cpp (or of these folders), by their paths from the root of the
-// sources, that have one of the words in a line of code.
-std::set<std::string> files_with(const std::vector<std::string>& words,
+// Returns the files in these folders that have any of the words in a line of code.
+std::set<std::string> find_files(const std::vector<std::string>& words,
                                  const std::vector<std::string>& folders = {"core", "main.cpp"}) {
   const fs::path source = INSTR_SOURCE_DIR;
   std::vector<fs::path> files;
@@ -72,65 +71,65 @@ std::set<std::string> files_with(const std::vector<std::string>& words,
       if (entry.is_regular_file()) files.push_back(entry.path());
     }
   }
-  std::set<std::string> found;
+  std::set<std::string> matches;
   for (const fs::path& file : files) {
     std::ifstream text(file);
     for (std::string line; std::getline(text, line);) {
       const std::string code = line.substr(0, line.find("//"));
       for (const std::string& word : words) {
-        if (code.find(word) != std::string::npos) found.insert(file.lexically_relative(source));
+        if (code.find(word) != std::string::npos) matches.insert(file.lexically_relative(source));
       }
     }
   }
-  return found;
+  return matches;
 }
 
-// Output written elsewhere is not checked, and lost on a full disk.
+// Output that is written elsewhere is not checked for errors, and so lost on a full disk.
 TEST(Architecture, OnePlaceWritesStandardOutputAndStandardError) {
-  EXPECT_EQ(files_with({"fmt::print(", " printf(", "std::printf(", "fprintf(", "std::cout",
+  EXPECT_EQ(find_files({"fmt::print(", " printf(", "std::printf(", "fprintf(", "std::cout",
                         "std::cerr", "puts(", "fwrite("}),
             std::set<std::string>{});
-  EXPECT_EQ(files_with({"write_all(STDOUT_FILENO", "write_all(STDERR_FILENO"}),
+  EXPECT_EQ(find_files({"write_all(STDOUT_FILENO", "write_all(STDERR_FILENO"}),
             std::set<std::string>{"core/base/output.cpp"});
 }
 
-// Reads elsewhere have no size limit, and may be of a device. The exceptions read values from the
-// kernel, and the end of our worker's log.
+// Other code would read without a size limit, perhaps from a device. The exceptions read values
+// from the kernel, and the end of the worker's log.
 TEST(Architecture, OnePlaceReadsWholeFiles) {
-  EXPECT_EQ(files_with({"ifstream", "fopen(", "rdbuf("}),
+  EXPECT_EQ(find_files({"ifstream", "fopen(", "rdbuf("}),
             (std::set<std::string>{"core/base/process.cpp", "core/measure/worker_process.cpp"}));
 }
 
-// A `default:` hides a forgotten enumerator from the compiler. These switch over characters, and
-// over LibTorch's data types.
-TEST(Architecture, NoSwitchOverAnEnumOfOursHasADefault) {
+// A `default:` hides a forgotten enumerator from the compiler. The exceptions switch over
+// characters and LibTorch's data types.
+TEST(Architecture, NoSwitchOverAnOwnEnumHasADefault) {
   const std::vector<std::string> folders{"core/base",    "core/profile", "core/definitions",
                                          "core/results", "core/compile", "core/measure",
                                          "core/compare", "core/report",  "worker"};
-  EXPECT_EQ(files_with({"default:"}, folders),
+  EXPECT_EQ(find_files({"default:"}, folders),
             (std::set<std::string>{"core/base/junit.cpp", "worker/native/verify.cpp"}));
 }
 
-// A metric is named where it is computed; all other code uses the table.
+// Only code that computes a metric names it; all other code uses the table.
 TEST(Architecture, MetricsAreNamedOnlyWhereTheyAreComputed) {
   const std::vector<std::string> folders{"core/base",       "core/compile", "core/results",
                                          "core/measure",    "core/report",  "core/compare",
                                          "core/experiments"};
   std::vector<std::string> names;
   for (const Metric& metric : kMetrics) {
-    // A device and a word of sentences have these names, too.
+    // These names also have other meanings.
     if (metric.name != std::string_view(kCpu) && metric.name != std::string_view(kInstructions)) {
       names.push_back(std::string("\"") + metric.name + "\"");
     }
   }
-  EXPECT_EQ(files_with(names, folders),
+  EXPECT_EQ(find_files(names, folders),
             (std::set<std::string>{
                 "core/measure/parse_reply.cpp",
                 "core/measure/dump.cpp",  // TorchScript's graphs
                 "core/results/simulation.cpp",
-                "core/compare/planted_changes.cpp",        // known by these metrics
+                "core/compare/planted_changes.cpp",        // planted in these metrics
                 "core/report/html_page.cpp",               // the branches of a history
-                "core/experiments/experiment_record.cpp",  // under names of their own
+                "core/experiments/experiment_record.cpp",  // own names of fields
             }));
 }
 
