@@ -70,10 +70,10 @@ struct Unmatched {
 };
 
 // Matches a removed and a new function that share a part of their names with no other unmatched
-// function. `common` returns the id of the shared part of a name.
+// function. `common` returns the shared part of a name.
 template <class Common>
 void match_unmatched(Costs& costs, Common common) {
-  std::unordered_map<Id, Unmatched> by_common;
+  std::unordered_map<std::string, Unmatched> by_common;
   for (const auto& [name, cost] : costs) {
     if (cost.before && cost.after) continue;
     Unmatched& unmatched = by_common[common(name)];
@@ -103,7 +103,7 @@ class Attributor::Names {
     if (!is_new) return entry->second;
     CodeName code = code_name(cost.function, cost.object);
     const auto [known, is_new_code] = by_code_.try_emplace(code, names_.size());
-    if (is_new_code) names_.push_back({std::move(code), std::nullopt, std::nullopt});
+    if (is_new_code) names_.push_back({std::move(code)});
     return entry->second = known->second;
   }
 
@@ -126,12 +126,12 @@ class Attributor::Names {
     add(after, &Cost::after);
     // Functions of the same name in another library. (The name of code without symbols contains its
     // library.)
-    match_unmatched(costs,
-                    [this](Id id) { return common(id, &Name::function, code(id).function, ""); });
+    match_unmatched(costs, [this](Id id) { return code(id).function; });
     // Functions of the same name in the same library with other parameters.
     match_unmatched(costs, [this](Id id) {
-      if (names_[id].plain) return *names_[id].plain;
-      return common(id, &Name::plain, without_parameters(code(id).function), code(id).object + "/");
+      auto& plain = names_[id].plain;
+      if (!plain) plain = code(id).object + "/" + without_parameters(code(id).function);
+      return *plain;
     });
     return costs;
   }
@@ -182,22 +182,12 @@ class Attributor::Names {
  private:
   struct Name {
     CodeName code;
-    std::optional<Id> function;  // shared by functions of the same name, in any library
-    std::optional<Id>
-        plain;  // shared by functions of the same name without parameters, in a library
+    std::optional<std::string> plain = {};  // the library, and the function without parameters
   };
-
-  Id common(Id id, std::optional<Id> Name::*field, const std::string& text,
-            const std::string& scope) {
-    std::optional<Id>& known = names_[id].*field;
-    if (!known) known = common_.try_emplace({text, scope}, common_.size()).first->second;
-    return *known;
-  }
 
   std::unordered_map<std::string, Id> by_raw_;  // by function and library as profiles name them
   std::map<CodeName, Id> by_code_;
   std::vector<Name> names_;
-  std::map<std::pair<std::string, std::string>, Id> common_;
 };
 
 namespace {

@@ -109,20 +109,11 @@ double compute_impact(const ComparedRow& row) {
 }
 
 void sort_rows(std::vector<ComparedRow>& rows) {
-  const auto weight = [](const ComparedRow& row) {
-    return std::make_tuple(
-        -static_cast<int>(row.verdict), std::ranges::find(kByImportance, row.state) - kByImportance,
-        -compute_impact(row), -std::fabs(row.ir_change()), std::string_view(row.key));
-  };
-  // Rows are large: their weights are computed once, and each row is moved once.
-  std::vector<std::pair<decltype(weight(rows.front())), ComparedRow*>> weighted;
-  weighted.reserve(rows.size());
-  for (ComparedRow& row : rows) weighted.emplace_back(weight(row), &row);
-  std::sort(weighted.begin(), weighted.end());
-  std::vector<ComparedRow> sorted;
-  sorted.reserve(rows.size());
-  for (const auto& [row_weight, row] : weighted) sorted.push_back(std::move(*row));
-  rows = std::move(sorted);
+  std::ranges::sort(rows, {}, [](const ComparedRow& row) {
+    return std::tuple(-static_cast<int>(row.verdict),
+                      std::ranges::find(kByImportance, row.state) - kByImportance,
+                      -compute_impact(row), -std::fabs(row.ir_change()), std::string_view(row.key));
+  });
 }
 
 bool is_comparable(RowState state) {

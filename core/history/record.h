@@ -14,7 +14,7 @@
 
 namespace instr {
 
-// One metric of one key.
+// A metric of a key.
 struct RunValue {
   std::string key;
   std::string metric;
