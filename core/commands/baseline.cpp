@@ -11,8 +11,6 @@
 
 namespace instr {
 
-namespace fs = std::filesystem;
-
 namespace {
 
 struct BaselineArguments {

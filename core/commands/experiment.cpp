@@ -23,8 +23,6 @@ namespace instr {
 
 namespace {
 
-namespace fs = std::filesystem;
-
 constexpr const char* kPrintCommands = "--print-commands";
 constexpr const char* kDumpFolder = "instr_bench_dump";
 

@@ -16,8 +16,6 @@ namespace instr {
 
 namespace {
 
-namespace fs = std::filesystem;
-
 Expected<SqlDatabase> open_other(const fs::path& file, const std::string& other) {
   std::error_code error;
   if (fs::equivalent(file, other, error)) {

@@ -22,8 +22,6 @@ namespace instr {
 
 namespace {
 
-namespace fs = std::filesystem;
-
 struct MergeCheckArguments {
   std::vector<std::string> operands;  // the base
   std::vector<std::string> options;   // of the runs

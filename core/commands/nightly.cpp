@@ -18,8 +18,6 @@ namespace instr {
 
 namespace {
 
-namespace fs = std::filesystem;
-
 struct NightlyArguments {
   std::vector<std::string> operands;  // the branch
   std::vector<std::string> options;   // of the runs

@@ -17,8 +17,6 @@
 
 namespace instr {
 
-namespace fs = std::filesystem;
-
 namespace {
 
 struct PlotArguments {

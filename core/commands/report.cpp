@@ -16,8 +16,6 @@
 
 namespace instr {
 
-namespace fs = std::filesystem;
-
 namespace {
 
 struct ReportArguments {

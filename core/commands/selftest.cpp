@@ -20,8 +20,6 @@ namespace instr {
 
 namespace {
 
-namespace fs = std::filesystem;
-
 struct SelftestArguments {
   ToolConfig tools;
   int repetitions = 20;  // of unchanged runs

@@ -21,8 +21,6 @@ namespace instr {
 
 namespace {
 
-namespace fs = std::filesystem;
-
 // The state of the definition files: a change of any of these is a save.
 using FileStamps = std::map<fs::path, std::string>;
 

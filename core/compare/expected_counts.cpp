@@ -17,8 +17,6 @@
 namespace instr {
 namespace {
 
-namespace fs = std::filesystem;
-
 struct ExpectedCount {
   std::string comment;  // above the line of the file
   std::string key;

@@ -13,8 +13,6 @@
 namespace instr {
 namespace {
 
-namespace fs = std::filesystem;
-
 constexpr Key kFileKeys[] = {{"limit", Shape::kTables, "[[limit]]"}};
 
 constexpr Key kEntryKeys[] = {

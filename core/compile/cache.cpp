@@ -18,8 +18,6 @@
 
 namespace instr {
 
-namespace fs = std::filesystem;
-
 namespace {
 
 constexpr std::uint64_t kFullDiskBytes = 64ull << 20;  // with less free, the disk counts as full

@@ -20,8 +20,6 @@
 
 namespace instr {
 
-namespace fs = std::filesystem;
-
 namespace {
 
 constexpr const char* kSumName = ".sum";

@@ -8,8 +8,6 @@
 
 namespace instr {
 
-namespace fs = std::filesystem;
-
 namespace {
 
 // Resolves links, so that messages name the file that a user may edit, not the build tree's link.

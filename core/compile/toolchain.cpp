@@ -11,8 +11,6 @@
 
 namespace instr {
 
-namespace fs = std::filesystem;
-
 namespace {
 
 constexpr int kMinClang = 14;

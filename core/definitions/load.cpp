@@ -16,8 +16,6 @@
 namespace instr {
 namespace {
 
-namespace fs = std::filesystem;
-
 struct Setup {
   std::array<Text, kLanguages.size()> texts;
   SourceLocation where;

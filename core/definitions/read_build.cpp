@@ -9,8 +9,6 @@
 namespace instr {
 namespace {
 
-namespace fs = std::filesystem;
-
 std::vector<fs::path> read_paths(const TableReader& read, std::string_view key,
                                  const SourceText& source) {
   std::vector<fs::path> result;

@@ -15,8 +15,6 @@
 namespace instr {
 namespace {
 
-namespace fs = std::filesystem;
-
 constexpr const char* kCodeAdvice = "write for example `layers/GRUCell/frozen/forward/t1/cpu,PASS`";
 
 tl::expected<CsvFile<ExpectedCode>, Errors> read_codes(const SourceText& source) {

@@ -23,8 +23,6 @@ namespace instr {
 
 namespace {
 
-namespace fs = std::filesystem;
-
 constexpr const char* kAdvice = "name another file with --output, or remove this one";
 
 constexpr std::string_view kLineStart = "{\"model\":";

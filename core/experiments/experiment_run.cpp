@@ -20,8 +20,6 @@ namespace instr {
 
 namespace {
 
-namespace fs = std::filesystem;
-
 constexpr const char* kPartEnding = ".jsonl";
 
 Expected<ExperimentSetting> make_setting(const MeasureConfig& config, Session& session,

@@ -6,8 +6,6 @@
 
 namespace instr {
 
-namespace fs = std::filesystem;
-
 namespace {
 
 // A rollback journal, SQLite's default, not a write-ahead log: the history is one file that may be

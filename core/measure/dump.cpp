@@ -16,8 +16,6 @@ namespace instr {
 
 namespace {
 
-namespace fs = std::filesystem;
-
 constexpr double kMicrosecond = 1000;
 
 // Takes the number at the beginning of `text`, and the space after it.

@@ -14,8 +14,6 @@
 
 namespace instr {
 
-namespace fs = std::filesystem;
-
 namespace {
 
 constexpr const char* kCore = "libtorch_cpu.so";

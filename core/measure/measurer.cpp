@@ -31,8 +31,6 @@
 
 namespace instr {
 
-namespace fs = std::filesystem;
-
 namespace {
 
 constexpr std::size_t kMaxTextLength = 400;  // of a line of source

@@ -13,8 +13,6 @@
 
 namespace instr {
 
-namespace fs = std::filesystem;
-
 namespace {
 
 constexpr std::chrono::seconds kCleanUpTime{2};

@@ -18,8 +18,6 @@
 
 namespace instr {
 
-namespace fs = std::filesystem;
-
 namespace {
 
 constexpr int kBacklog = 64;

@@ -15,8 +15,6 @@
 
 namespace instr {
 
-namespace fs = std::filesystem;
-
 namespace {
 
 constexpr std::chrono::milliseconds kRetryInterval{20};

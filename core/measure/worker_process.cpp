@@ -19,8 +19,6 @@
 
 namespace instr {
 
-namespace fs = std::filesystem;
-
 namespace {
 
 constexpr std::size_t kLogShown = 2000;  // characters of a log shown in a message

@@ -13,8 +13,6 @@
 
 namespace instr {
 
-namespace fs = std::filesystem;
-
 namespace {
 
 constexpr const char* kIndex = "index.html";

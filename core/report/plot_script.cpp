@@ -273,8 +273,6 @@ std::string plot_script(const Chart& chart) {
   return text + axis_lines('x', chart.x) + drawing(chart, layout);
 }
 
-namespace fs = std::filesystem;
-
 namespace {
 
 constexpr const char* kGnuplot = "gnuplot";

@@ -17,8 +17,6 @@ namespace instr {
 
 namespace {
 
-namespace fs = std::filesystem;
-
 class Backfill {
  public:
   Backfill(const BackfillOptions& options, fs::path project, std::vector<std::string> commits,

@@ -19,8 +19,6 @@
 
 namespace instr {
 
-namespace fs = std::filesystem;
-
 namespace {
 
 tl::expected<Reference, Errors> read_expected(const std::string& file) {

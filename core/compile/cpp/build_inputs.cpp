@@ -8,8 +8,6 @@
 
 namespace instr {
 
-namespace fs = std::filesystem;
-
 namespace {
 
 struct InputFile {

@@ -11,8 +11,6 @@
 
 namespace instr {
 
-namespace fs = std::filesystem;
-
 namespace {
 
 // Sources in one folder below worker/ that belong to a worker.

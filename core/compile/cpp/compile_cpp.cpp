@@ -14,8 +14,6 @@
 
 namespace instr {
 
-namespace fs = std::filesystem;
-
 namespace {
 
 constexpr std::size_t kMaxRawMessage = 2000;  // characters

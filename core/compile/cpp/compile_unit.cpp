@@ -17,8 +17,6 @@
 
 namespace instr {
 
-namespace fs = std::filesystem;
-
 namespace {
 
 // g++ takes about as long to write its precompiled header as to read the plain one twice.

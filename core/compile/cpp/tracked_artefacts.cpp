@@ -12,8 +12,6 @@
 
 namespace instr {
 
-namespace fs = std::filesystem;
-
 namespace {
 
 constexpr int kMaxAttempts = 4;

@@ -14,8 +14,6 @@
 
 namespace instr {
 
-namespace fs = std::filesystem;
-
 namespace {
 
 using Json = nlohmann::ordered_json;
