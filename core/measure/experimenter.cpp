@@ -2,11 +2,9 @@
 
 #include <algorithm>
 #include <optional>
-#include <string>
 #include <utility>
 
 #include "core/base/private_folder.h"
-#include "core/base/stopwatch.h"
 #include "core/compile/compiled_variant.h"
 #include "core/measure/failure_text.h"
 #include "core/measure/parse_reply.h"
@@ -44,7 +42,6 @@ class Experiment {
 };
 
 Measurement Experiment::run() {
-  const Stopwatch watch;
   Measurement result{variant_, Counted{}, 0};
   std::optional<Outcome> failed = start();
   const bool is_skipped = failed && std::holds_alternative<Skipped>(*failed);
@@ -56,7 +53,6 @@ Measurement Experiment::run() {
     }
   }
   result.outcome = failed ? *std::move(failed) : measure();
-  result.seconds = watch.seconds();
   return result;
 }
 
@@ -106,26 +102,20 @@ Outcome Experiment::outcome(const wire::Message& reply) const {
 }  // namespace
 
 Expected<bool> run_experiments(const std::vector<Variant>& variants, const NativeLanguage& language,
-                               const TimerOptions& options, const NativeEvents& events,
+                               const TimerOptions& options, const MeasureEvents& events,
                                std::stop_token stop) {
-  NativeWorker& worker = language.worker;
   std::vector<Variant> candidates;
   std::copy_if(variants.begin(), variants.end(), std::back_inserter(candidates), is_candidate);
   auto to_verify = compile_for_verification(candidates, language, stop);
   if (stop.stop_requested()) return false;
   TRY(to_verify);
-  auto to_measure = language.compile(variants, Purpose::kMeasure, stop);
+  auto to_measure = language.support.compile_all(variants, Purpose::kMeasure, stop);
   if (stop.stop_requested()) return false;
   TRY(to_measure);
   const Compiled compiled{*std::move(to_verify), *std::move(to_measure)};
-  std::stop_callback end(stop, [&worker] { worker.kill(); });
-  for (const Variant& variant : variants) {
-    if (stop.stop_requested()) return false;
-    events.on_start(variant.key);
-    Measurement result = Experiment(variant, compiled, worker, options).run();
-    if (!stop.stop_requested()) events.on_done(std::move(result));
-  }
-  return !stop.stop_requested();
+  return language.measure_each(variants, events, stop, [&](const Variant& variant) {
+    return Experiment(variant, compiled, language.worker, options).run();
+  });
 }
 
 }  // namespace instr

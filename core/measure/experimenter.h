@@ -13,7 +13,7 @@ namespace instr {
 // one at a time with nothing else running; each ends in one call of on_done. Returns false if
 // `stop` was requested first: then the worker is killed. An Error if none can be compiled.
 Expected<bool> run_experiments(const std::vector<Variant>& variants, const NativeLanguage& language,
-                               const TimerOptions& options, const NativeEvents& events,
+                               const TimerOptions& options, const MeasureEvents& events,
                                std::stop_token stop);
 
 }  // namespace instr

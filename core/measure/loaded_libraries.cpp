@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <sstream>
-#include <string>
-#include <system_error>
 #include <tuple>
 
 #include "core/base/content_hash.h"

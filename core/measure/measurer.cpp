@@ -3,13 +3,9 @@
 #include <fmt/format.h>
 #include <re2/re2.h>
 
-#include <chrono>
-#include <cstdint>
 #include <cstdlib>
-#include <filesystem>
 #include <map>
 #include <memory>
-#include <string>
 #include <utility>
 #include <vector>
 
@@ -20,7 +16,6 @@
 #include "core/base/stopwatch.h"
 #include "core/base/trim.h"
 #include "core/compile/cache_files.h"
-#include "core/compile/compiled_variant.h"
 #include "core/compile/cpp/generate_cpp.h"
 #include "core/compile/python/generate_python.h"
 #include "core/compile/source_writer.h"
@@ -171,7 +166,7 @@ std::chrono::milliseconds Measurer::load_patience(const Variant& variant) const 
   return with_margin(timeout(variant));
 }
 
-Attempt Measurer::measure(const CompiledVariant& compiled, Requestable& where) const {
+Attempt Measurer::measure(const CompiledVariant& compiled, WorkerProcess& where) const {
   if (auto failure = check_iterations(compiled.variant)) return {*std::move(failure)};
   auto log_begin = where.log_size();
   const Stopwatch watch;

@@ -32,7 +32,7 @@ class Measurer {
   std::chrono::milliseconds load_patience(const Variant& variant) const;
 
   // Asks `where` to measure. The profile is read, kept if requested, and removed.
-  Attempt measure(const CompiledVariant& compiled, Requestable& where) const;
+  Attempt measure(const CompiledVariant& compiled, WorkerProcess& where) const;
 
  private:
   std::chrono::milliseconds timeout(const Variant& variant) const;

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "core/base/stopwatch.h"
 #include "core/measure/zygote_pool.h"
 
 namespace instr {
@@ -96,6 +97,21 @@ Reply NativeWorker::load(WorkerProcess& host, const std::set<std::filesystem::pa
       reply = host.request(load_request(options_.program.file, unit), limit);
   }
   return reply;
+}
+
+bool NativeLanguage::measure_each(
+    const std::vector<Variant>& variants, const MeasureEvents& events, std::stop_token stop,
+    const std::function<Measurement(const Variant&)>& measure) const {
+  std::stop_callback end(stop, [this] { worker.kill(); });
+  for (const Variant& variant : variants) {
+    if (stop.stop_requested()) return false;
+    events.on_start(variant.key);
+    const Stopwatch watch;
+    Measurement measurement = measure(variant);
+    measurement.seconds = watch.seconds();
+    if (!stop.stop_requested()) events.on_done(std::move(measurement));
+  }
+  return !stop.stop_requested();
 }
 
 }  // namespace instr

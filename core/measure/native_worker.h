@@ -14,16 +14,11 @@
 
 #include "core/base/error.h"
 #include "core/base/private_folder.h"
-#include "core/compile/compiled_variant.h"
+#include "core/compile/language_support.h"
+#include "core/measure/measure_events.h"
 #include "core/measure/worker_process.h"
-#include "core/results/measurement.h"
 
 namespace instr {
-
-struct NativeEvents {
-  std::function<void(const std::string& key)> on_start;
-  std::function<void(Measurement)> on_done;
-};
 
 class NativeWorker {
  public:
@@ -60,9 +55,14 @@ class NativeWorker {
 
 // The compiler and the native worker of a language.
 struct NativeLanguage {
-  std::function<Expected<CompiledVariants>(const std::vector<Variant>&, Purpose, std::stop_token)>
-      compile;
+  LanguageSupport& support;
   NativeWorker& worker;
+
+  // Measures these variants one after the other; each ends in one call of on_done. Returns false if
+  // `stop` was requested first: then the worker is killed.
+  bool measure_each(const std::vector<Variant>& variants, const MeasureEvents& events,
+                    std::stop_token stop,
+                    const std::function<Measurement(const Variant&)>& measure) const;
 };
 
 }  // namespace instr

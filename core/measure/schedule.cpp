@@ -1,7 +1,5 @@
 #include "core/measure/schedule.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <chrono>
 #include <tuple>
@@ -33,12 +31,11 @@ StartSource zygote_source(const ScheduleOptions& options, const fs::path& folder
   return own_roots(worker, options.find_worker);
 }
 
-Scheduler::State::State(ScheduleOptions given, PrivateFolder where, OnStart start, OnDone done)
+Scheduler::State::State(ScheduleOptions given, PrivateFolder where, MeasureEvents reported)
     : options(std::move(given)),
       folder(std::move(where)),
       measurer(options),
-      on_start(std::move(start)),
-      on_done(std::move(done)),
+      events(std::move(reported)),
       zygotes(zygote_source(options, folder.path()), [this] {
         { std::lock_guard lock(mutex); }
         changed.notify_all();
@@ -206,7 +203,7 @@ void Scheduler::State::finish(Task task, Attempt attempt) {
   if (!retry) {
     std::lock_guard turn(callbacks);
     // Moved above only for a retry. NOLINTNEXTLINE(bugprone-use-after-move)
-    on_done({std::move(task.compiled.variant), std::move(attempt.outcome), attempt.seconds});
+    events.on_done({std::move(task.compiled.variant), std::move(attempt.outcome), attempt.seconds});
   }
   {
     std::lock_guard lock(mutex);
@@ -219,8 +216,8 @@ Scheduler::Scheduler(std::unique_ptr<State> state) : state_(std::move(state)) {}
 
 Scheduler::~Scheduler() = default;
 
-Expected<std::unique_ptr<Scheduler>> Scheduler::start(ScheduleOptions options, OnStart on_start,
-                                                      OnDone on_done) {
+Expected<std::unique_ptr<Scheduler>> Scheduler::start(ScheduleOptions options,
+                                                      MeasureEvents events) {
   if (options.keep_profiles) {
     std::error_code problem;
     fs::create_directories(*options.keep_profiles, problem);
@@ -232,7 +229,7 @@ Expected<std::unique_ptr<Scheduler>> Scheduler::start(ScheduleOptions options, O
   }
   TRY_ASSIGN(auto folder, PrivateFolder::make());
   return std::unique_ptr<Scheduler>(new Scheduler(std::make_unique<State>(
-      std::move(options), std::move(folder), std::move(on_start), std::move(on_done))));
+      std::move(options), std::move(folder), std::move(events))));
 }
 
 void Scheduler::prepare(const std::vector<Variant>& variants) {

@@ -2,7 +2,6 @@
 // cores, and retries after a lost worker. No variant can harm another.
 #pragma once
 
-#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <memory>
@@ -13,8 +12,8 @@
 
 #include "core/base/error.h"
 #include "core/compile/compiled_variant.h"
+#include "core/measure/measure_events.h"
 #include "core/measure/zygote_pool.h"
-#include "core/results/measurement.h"
 #include "core/results/simulation.h"
 #include "worker/wire.h"
 
@@ -42,12 +41,8 @@ struct ScheduleOptions {
 
 class Scheduler {
  public:
-  using OnStart = std::function<void(const std::string& key)>;
-  using OnDone = std::function<void(Measurement)>;
-
-  // The callbacks come from other threads, one call at a time; they must not call the scheduler.
-  static Expected<std::unique_ptr<Scheduler>> start(ScheduleOptions options, OnStart on_start,
-                                                    OnDone on_done);
+  // Events come from other threads, one call at a time; they must not call the scheduler.
+  static Expected<std::unique_ptr<Scheduler>> start(ScheduleOptions options, MeasureEvents events);
 
   Scheduler(const Scheduler&) = delete;
   Scheduler& operator=(const Scheduler&) = delete;

@@ -41,7 +41,7 @@ Attempt Scheduler::State::attempt(const Task& task, const UnitKey& key,
                                   std::unique_ptr<WorkerProcess>& host) {
   if (task.attempts == 1) {
     std::lock_guard turn(callbacks);
-    on_start(task.compiled.variant.key);
+    events.on_start(task.compiled.variant.key);
   }
   try {
     if (options.fresh_process) return attempt_fresh(task);

@@ -51,7 +51,7 @@ struct UnitState {
 using Groups = std::map<UnitKey, std::deque<Task>>;
 
 struct Scheduler::State {
-  State(ScheduleOptions options, PrivateFolder folder, OnStart on_start, OnDone on_done);
+  State(ScheduleOptions options, PrivateFolder folder, MeasureEvents events);
   ~State();
 
   void add(std::vector<CompiledVariant> variants);
@@ -78,8 +78,7 @@ struct Scheduler::State {
   const ScheduleOptions options;
   const PrivateFolder folder;
   const Measurer measurer;
-  const OnStart on_start;
-  const OnDone on_done;
+  const MeasureEvents events;
   std::mutex callbacks;  // one call at a time
 
   mutable std::mutex mutex;  // guards all below

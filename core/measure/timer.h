@@ -51,7 +51,7 @@ struct TimedSide {
   std::vector<CompiledVariant> variants;
   NativeWorker& worker;
   TimerOptions options;
-  NativeEvents events;
+  MeasureEvents events;
 };
 
 // Times the variants of all sides, one request at a time. The same benchmarks of several sides are

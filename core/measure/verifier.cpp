@@ -3,8 +3,6 @@
 #include <set>
 #include <utility>
 
-#include "core/base/stopwatch.h"
-#include "core/compile/compiled_variant.h"
 #include "core/definitions/axes.h"
 #include "core/measure/failure_text.h"
 #include "core/measure/verdict.h"
@@ -46,7 +44,7 @@ Expected<CompiledVariants> compile_for_verification(const std::vector<Variant>& 
       if (keys.insert(variant.key).second) all.push_back(variant);
     }
   }
-  return language.compile(all, Purpose::kVerify, stop);
+  return language.support.compile_all(all, Purpose::kVerify, stop);
 }
 
 tl::expected<Verification, std::string> verify(const Variant& candidate,
@@ -80,25 +78,18 @@ tl::expected<Verification, std::string> verify(const Variant& candidate,
 }
 
 Expected<bool> verify_all(const std::vector<Variant>& candidates, const NativeLanguage& language,
-                          const TimerOptions& options, const NativeEvents& events,
+                          const TimerOptions& options, const MeasureEvents& events,
                           std::stop_token stop) {
-  NativeWorker& worker = language.worker;
-  auto compiled = compile_for_verification(candidates, language, stop);
+  const auto compiled = compile_for_verification(candidates, language, stop);
   if (stop.stop_requested()) return false;
   TRY(compiled);
-  std::stop_callback end(stop, [&worker] { worker.kill(); });
-  for (const Variant& candidate : candidates) {
-    if (stop.stop_requested()) return false;
-    events.on_start(candidate.key);
-    const Stopwatch watch;
-    auto verified = verify(candidate, *compiled, worker, options);
+  return language.measure_each(candidates, events, stop, [&](const Variant& candidate) {
+    auto verified = verify(candidate, *compiled, language.worker, options);
     if (!verified) verified = Verification{Code::kVerifierDidntRun, verified.error()};
-    Measurement result{candidate, Counted{}, 0, *std::move(verified)};
-    result.seconds = watch.seconds();
-    std::get<Counted>(result.outcome).steady = true;
-    if (!stop.stop_requested()) events.on_done(std::move(result));
-  }
-  return !stop.stop_requested();
+    Counted counted;
+    counted.steady = true;
+    return Measurement{candidate, std::move(counted), 0, *std::move(verified)};
+  });
 }
 
 }  // namespace instr

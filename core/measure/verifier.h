@@ -1,7 +1,6 @@
 // Verification: the native worker runs variants and their eager ones, and compares the results.
 #pragma once
 
-#include <cstdint>
 #include <stop_token>
 #include <string>
 #include <vector>
@@ -27,7 +26,7 @@ tl::expected<Verification, std::string> verify(const Variant& candidate,
 // ends in one call of on_done, with a measurement that has only a verification. Returns false if
 // `stop` was requested first: then the worker is killed. An Error if none can be compiled.
 Expected<bool> verify_all(const std::vector<Variant>& candidates, const NativeLanguage& language,
-                          const TimerOptions& options, const NativeEvents& events,
+                          const TimerOptions& options, const MeasureEvents& events,
                           std::stop_token stop);
 
 }  // namespace instr

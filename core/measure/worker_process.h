@@ -18,23 +18,6 @@
 
 namespace instr {
 
-// Anything that answers requests.
-class Requestable {
- public:
-  virtual ~Requestable() = default;
-  // Waits until the process and its descendants have used `limit` of CPU time, or been idle for as
-  // long.
-  virtual Reply request(const wire::Message& message, std::chrono::milliseconds limit) = 0;
-
-  // The standard error of the process and of those that it forked: the size so far, and the end of
-  // the text since then, with Valgrind's messages.
-  virtual std::uintmax_t log_size() const = 0;
-  virtual std::string log_since(std::uintmax_t begin) const = 0;
-
-  // The folder that it writes profiles to.
-  virtual std::filesystem::path work_dir() const = 0;
-};
-
 // Returns the request to load a unit that is kept in the cache beside the worker; empty: the
 // worker's own snippets.
 wire::Message load_request(const std::filesystem::path& worker, const std::filesystem::path& unit);
@@ -42,10 +25,10 @@ wire::Message load_request(const std::filesystem::path& worker, const std::files
 // A process of a worker: its root, or one forked by another: a zygote, which has warmed up and
 // forks hosts, or a host, which holds one unit and forks a child for each measurement. Calls from
 // several threads take turns.
-class WorkerProcess : public Requestable {
+class WorkerProcess {
  public:
   // Hangs up, whereupon it ends its child and itself; one that had stopped answering is killed.
-  ~WorkerProcess() override;
+  virtual ~WorkerProcess();
   WorkerProcess(const WorkerProcess&) = delete;
   WorkerProcess& operator=(const WorkerProcess&) = delete;
 
@@ -64,10 +47,17 @@ class WorkerProcess : public Requestable {
   };
   static std::shared_ptr<WorkerProcess> borrow(Link link, Loan loan);
 
-  Reply request(const wire::Message& message, std::chrono::milliseconds limit) override;
-  std::uintmax_t log_size() const override;
-  std::string log_since(std::uintmax_t begin) const override;
-  std::filesystem::path work_dir() const override;
+  // Waits until the process and its descendants have used `limit` of CPU time, or been idle for as
+  // long.
+  Reply request(const wire::Message& message, std::chrono::milliseconds limit);
+
+  // The standard error of the process and of those that it forked: the size so far, and the end of
+  // the text since then, with Valgrind's messages.
+  std::uintmax_t log_size() const;
+  std::string log_since(std::uintmax_t begin) const;
+
+  // The folder that it writes profiles to.
+  std::filesystem::path work_dir() const;
 
   // Requests work of the worker itself, which takes as long as the machine needs for it.
   Reply prepare(const wire::Message& message);

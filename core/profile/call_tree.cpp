@@ -4,7 +4,6 @@
 #include <cmath>
 #include <map>
 #include <numeric>
-#include <string>
 #include <string_view>
 #include <unordered_map>
 #include <utility>

@@ -1,6 +1,5 @@
 #include "core/profile/line_costs.h"
 
-#include <algorithm>
 #include <map>
 #include <utility>
 

@@ -3,10 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <iterator>
 #include <set>
-#include <unordered_map>
 #include <utility>
 
 #include "core/base/format.h"

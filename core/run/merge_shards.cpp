@@ -3,11 +3,9 @@
 #include <fmt/format.h>
 
 #include <map>
-#include <set>
 #include <utility>
 
 #include "core/base/format.h"
-#include "core/results/result_set.h"
 
 namespace instr {
 

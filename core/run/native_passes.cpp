@@ -16,11 +16,7 @@ Expected<NativeLanguage> NativePasses::start(Language language, std::stop_token 
     TRY_ASSIGN(auto program, support.native_worker(stop));
     TRY_ASSIGN(worker, NativeWorker::start(std::move(program)));
   }
-  return NativeLanguage{
-      [&support](const std::vector<Variant>& variants, Purpose purpose, std::stop_token ended) {
-        return support.compile_all(variants, purpose, std::move(ended));
-      },
-      *worker};
+  return NativeLanguage{support, *worker};
 }
 
 // Runs the languages one after the other, until one is interrupted.
@@ -50,7 +46,7 @@ std::vector<TimedSide> NativePasses::timed_sides(std::vector<CompiledVariant> va
     if (selected.empty()) continue;
     if (auto language = start(known.language, stop)) {
       sides.push_back(
-          {std::move(selected), language->worker, timer_options(), reporter_.native_events()});
+          {std::move(selected), language->worker, timer_options(), reporter_.measure_events()});
     } else {
       const Failure failure{FailureKind::kWorkerLost, to_string(language.error())};
       for (const CompiledVariant& compiled : selected)
@@ -73,7 +69,7 @@ Expected<bool> NativePasses::verify(const std::vector<Variant>& candidates, std:
   if (candidates.empty()) return true;
   reporter_.measuring("verifying");
   return by_language(candidates, stop, [&](const auto& selected, const NativeLanguage& language) {
-    return verify_all(selected, language, timer_options(), reporter_.native_events(), stop);
+    return verify_all(selected, language, timer_options(), reporter_.measure_events(), stop);
   });
 }
 
@@ -86,9 +82,9 @@ Expected<bool> NativePasses::experiment(const std::vector<Variant>& variants,
   return by_language(
       variants, stop, [&](const auto& selected, const NativeLanguage& language) -> Expected<bool> {
         const auto ran =
-            run_experiments(selected, language, options, reporter_.native_events(), stop);
+            run_experiments(selected, language, options, reporter_.measure_events(), stop);
         if (!ran || !*ran || config_.dump.empty()) return ran;
-        TRY_ASSIGN(auto compiled, language.compile(selected, Purpose::kMeasure, stop));
+        TRY_ASSIGN(auto compiled, language.support.compile_all(selected, Purpose::kMeasure, stop));
         std::vector<CompiledVariant> to_dump;
         for (auto& [key, unit] : compiled.units) to_dump.push_back(std::move(unit));
         return dump(to_dump, stop);

@@ -1,7 +1,6 @@
 #include "core/run/pipeline.h"
 
 #include <algorithm>
-#include <memory>
 #include <set>
 #include <thread>
 

@@ -110,10 +110,7 @@ Expected<void> Session::State::open_scheduler() {
   options.want_functions = config.wants_functions;
   options.follow_calls = config.follows_calls;
   options.keep_profiles = config.keep_profiles;
-  TRY_ASSIGN(scheduler,
-             Scheduler::start(
-                 std::move(options), [this](const std::string& key) { reporter.started(key); },
-                 [this](const Measurement& measurement) { reporter.done(measurement); }));
+  TRY_ASSIGN(scheduler, Scheduler::start(std::move(options), reporter.measure_events()));
   return {};
 }
 

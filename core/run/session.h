@@ -2,7 +2,6 @@
 // over the definitions.
 #pragma once
 
-#include <filesystem>
 #include <functional>
 #include <memory>
 #include <stop_token>

@@ -6,7 +6,7 @@
 #include <set>
 #include <string>
 
-#include "core/measure/native_worker.h"
+#include "core/measure/measure_events.h"
 #include "core/results/measurement.h"
 #include "core/run/costs.h"
 
@@ -36,7 +36,7 @@ class Reporter {
   bool has_failed(const std::string& key) const;
   bool was_skipped(const std::string& key) const;
 
-  NativeEvents native_events() {
+  MeasureEvents measure_events() {
     return {[this](const std::string& key) { started(key); },
             [this](const Measurement& measurement) { done(measurement); }};
   }

@@ -127,8 +127,8 @@ class Unstartable : public ::testing::Test {
     options.retries = retries_;
     options.fresh_process = fresh;
     return value_of(Scheduler::start(
-        options, [this](const std::string& key) { started_.push_back(key); },
-        [this](Measurement measurement) { done_.push_back(std::move(measurement)); }));
+        options, {[this](const std::string& key) { started_.push_back(key); },
+                  [this](Measurement measurement) { done_.push_back(std::move(measurement)); }}));
   }
 
   static std::vector<CompiledVariant> some(int count) {

@@ -97,7 +97,7 @@ std::string Answer::counts() const {
   return text;
 }
 
-Answer ask(Requestable& where, const Request& request, bool fork) {
+Answer ask(WorkerProcess& where, const Request& request, bool fork) {
   wire::Message message{"measure",
                         {{"symbol", request.snippet},
                          {"threads", std::to_string(request.threads)},

@@ -87,6 +87,6 @@ class Rig {
 };
 
 // Requests a measurement from `where`; profiles go to its worker's folder.
-Answer ask(Requestable& where, const Request& request, bool fork = true);
+Answer ask(WorkerProcess& where, const Request& request, bool fork = true);
 
 }  // namespace instr::worker_tests
