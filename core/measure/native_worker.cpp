@@ -99,9 +99,9 @@ Reply NativeWorker::load(WorkerProcess& host, const std::set<std::filesystem::pa
   return reply;
 }
 
-bool NativeLanguage::measure_each(
-    const std::vector<Variant>& variants, const MeasureEvents& events, std::stop_token stop,
-    const std::function<Measurement(const Variant&)>& measure) const {
+bool NativeLanguage::measure_each(const std::vector<Variant>& variants, const MeasureEvents& events,
+                                  std::stop_token stop,
+                                  const std::function<Measurement(const Variant&)>& measure) const {
   std::stop_callback end(stop, [this] { worker.kill(); });
   for (const Variant& variant : variants) {
     if (stop.stop_requested()) return false;

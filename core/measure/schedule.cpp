@@ -228,8 +228,8 @@ Expected<std::unique_ptr<Scheduler>> Scheduler::start(ScheduleOptions options,
     }
   }
   TRY_ASSIGN(auto folder, PrivateFolder::make());
-  return std::unique_ptr<Scheduler>(new Scheduler(std::make_unique<State>(
-      std::move(options), std::move(folder), std::move(events))));
+  return std::unique_ptr<Scheduler>(new Scheduler(
+      std::make_unique<State>(std::move(options), std::move(folder), std::move(events))));
 }
 
 void Scheduler::prepare(const std::vector<Variant>& variants) {
