@@ -176,7 +176,7 @@ void add_problems(Comparison& comparison, const ResultSet& before, const ResultS
   if (comparison.summary.comparable > 0) return;
   comparison.problems.emplace_back(comparison.rows.empty()
                                        ? "there is nothing to compare: both results are empty"
-                                       : "not one benchmark could be compared");
+                                       : "no benchmark could be compared");
   comparison.verdict =
       options.allow_nothing ? std::max(comparison.verdict, Verdict::kWarns) : Verdict::kFails;
 }

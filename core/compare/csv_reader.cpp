@@ -21,7 +21,7 @@ CsvReader::CsvReader(const SourceText& source, CsvFormat format)
   if (is_csv || format_.content.empty()) {
     read_header();
   } else {
-    errors_.push_back({source_.at(0, 0), fmt::format("{} are in a CSV file", format_.content),
+    errors_.push_back({source_.at(0, 0), fmt::format("{} must be in a CSV file", format_.content),
                        "give the file a name that ends in .csv"});
     at_ = text_.size();
   }

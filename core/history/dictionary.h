@@ -17,7 +17,7 @@ class Dictionary {
 
   // Returns the number of the row with these texts, which is added if it is missing.
   template <class... Texts>
-  std::int64_t number_of(const Texts&... texts) {
+  std::int64_t find_or_add(const Texts&... texts) {
     auto [known, is_new] = known_.try_emplace(((texts + '\0') + ...), 0);
     if (!is_new) return known->second;
     if (find_.start(texts...).step()) {

@@ -38,13 +38,13 @@ void Profiles::write(std::int64_t series, std::int64_t commit,
   if (functions.empty()) return;
   auto json = nlohmann::ordered_json::array();
   for (const FunctionCost& function : functions) {
-    json.push_back({names_.number_of(function.function, function.object), json_number(function.ir),
+    json.push_back({names_.find_or_add(function.function, function.object), json_number(function.ir),
                     json_number(function.calls)});
   }
   std::optional<std::string> packed_tree;
   if (tree != nullptr) {
     packed_tree = pack(to_json(*tree, [this](const std::string& name, const std::string& object) {
-      return static_cast<std::size_t>(names_.number_of(name, object));
+      return static_cast<std::size_t>(names_.find_or_add(name, object));
     }));
   }
   write_.run(series, commit, SqlBlob{pack(json)},

@@ -98,7 +98,7 @@ Timeline& RunWriter::read_timeline(std::int64_t branch) {
 }
 
 Expected<void> RunWriter::add(const HistoryRun& run) {
-  const auto branch = branches_.number_of(run.branch);
+  const auto branch = branches_.find_or_add(run.branch);
   const Target target{branch, find_or_add_commit(run.commit), run.commit.place(),
                       read_timeline(branch)};
   if (find_run_.start(branch, target.commit, run.digest).step()) {
@@ -112,14 +112,14 @@ Expected<void> RunWriter::add(const HistoryRun& run) {
     if (run.values[i].is_exact) exact.push_back(series[i]);
   }
   const auto measured = std::make_shared<const SeriesSet>(std::move(exact));
-  add_run_.run(branch, target.commit, sets_.number_of(measured->text()), run.started, run.version,
+  add_run_.run(branch, target.commit, sets_.find_or_add(measured->text()), run.started, run.version,
                run.digest);
   const auto run_id = database_.last_id();
   TRY(add_values(run, target, series, run_id));
   for (const RunOutcome& outcome : run.outcomes) {
     // Variants that a machine cannot measure would be recorded at every commit.
     if (outcome.state == kSkippedState) continue;
-    put_outcome_.run(run_id, keys_.number_of(outcome.key), outcome.state, outcome.reason);
+    put_outcome_.run(run_id, keys_.find_or_add(outcome.key), outcome.state, outcome.reason);
   }
   target.timeline.add_run(target.place, measured);
   ++recorded_.runs;
@@ -130,7 +130,7 @@ Expected<void> RunWriter::add(const HistoryRun& run) {
 Expected<std::vector<std::int64_t>> RunWriter::find_series(const HistoryRun& run,
                                                            std::int64_t branch) {
   std::vector<std::int64_t> classes;
-  for (const std::string& fields : run.classes) classes.push_back(classes_.number_of(fields));
+  for (const std::string& fields : run.classes) classes.push_back(classes_.find_or_add(fields));
   std::vector<std::int64_t> numbers;
   std::set<std::int64_t> known;
   for (const RunValue& value : run.values) {
@@ -144,7 +144,7 @@ Expected<std::vector<std::int64_t>> RunWriter::find_series(const HistoryRun& run
 
 std::int64_t RunWriter::find_or_add_series(const RunValue& value, std::int64_t branch,
                                            std::int64_t class_id) {
-  const auto key = keys_.number_of(value.key);
+  const auto key = keys_.find_or_add(value.key);
   if (find_series_.start(branch, class_id, key, value.metric, value.is_exact).step()) {
     return find_series_.integer(0);
   }
@@ -199,8 +199,8 @@ Expected<void> RunWriter::check_contradictions(const HistoryRun& run) {
   const std::span listed = std::span(all).first(std::min(all.size(), kMaxListed));
   return fail(
       fmt::format(
-          "commit {} is recorded with other counts, measured alike, so one of the two was "
-          "of other code:\n  {}{}",
+          "commit {} is recorded with other counts in the same environment, so one of the two runs "
+          "measured other code:\n  {}{}",
           short_hash(run.commit.hash), fmt::join(listed, "\n  "),
           all.size() > kMaxListed ? fmt::format("\n  and {} more", all.size() - kMaxListed) : ""),
       "name the right commit with --commit, or take the new ones with --replace");

@@ -148,7 +148,7 @@ TEST_F(Files, OutputThatCannotBeWrittenIsRefused) {
             "--save cannot keep"},
            {run + "--expect=none/e.csv --update-expected", "none: there is no such folder"},
            {run + "--expect=bench.toml --update-expected",
-            "bench.toml: expected counts are in a CSV file"},
+            "bench.toml: expected counts must be in a CSV file"},
            {run + "--keep-profiles=bench.toml/profiles",
             "bench.toml/profiles: cannot make this folder"},
            {run + "--dump=graph --dump-dir=/proc/none", "/proc/none: cannot make this folder"},

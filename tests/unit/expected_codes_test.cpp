@@ -55,7 +55,7 @@ TEST(ExpectedCodes, NameWhatIsWrongAndWhere) {
   EXPECT_GOLDEN("expected/errors_of_codes.txt",
                 errors_of(csv("key,code\na,PAS\n,PASS\nb\nc,FAIL\nc,PASS\n")));
   EXPECT_EQ(errors_of(SourceText("codes.toml", "")),
-            "codes.toml: expected codes are in a CSV file: give the file a name that ends in "
+            "codes.toml: expected codes must be in a CSV file: give the file a name that ends in "
             ".csv\n");
 }
 

@@ -147,8 +147,9 @@ TEST(ExpectedCounts, RefuseFilesWithoutACount) {
     EXPECT_EQ(errors(text), "e.csv" + nothing);
   }
   EXPECT_EQ(errors("key,metric,expected,margin\n"), "e.csv" + nothing);
-  EXPECT_EQ(errors("[a]\nir = 1\n", "e.toml"),
-            "e.toml: expected counts are in a CSV file: give the file a name that ends in .csv\n");
+  EXPECT_EQ(
+      errors("[a]\nir = 1\n", "e.toml"),
+      "e.toml: expected counts must be in a CSV file: give the file a name that ends in .csv\n");
 }
 
 }  // namespace
