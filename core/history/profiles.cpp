@@ -38,8 +38,8 @@ void Profiles::write(std::int64_t series, std::int64_t commit,
   if (functions.empty()) return;
   auto json = nlohmann::ordered_json::array();
   for (const FunctionCost& function : functions) {
-    json.push_back({names_.find_or_add(function.function, function.object), json_number(function.ir),
-                    json_number(function.calls)});
+    json.push_back({names_.find_or_add(function.function, function.object),
+                    json_number(function.ir), json_number(function.calls)});
   }
   std::optional<std::string> packed_tree;
   if (tree != nullptr) {
