@@ -51,11 +51,11 @@ Expected<Found> find_in_comparison(const Comparison& comparison,
       return fail(fmt::format("`{}` has nothing to accept", printable(key)), "it passes as it is");
     }
   }
-  found.is_in_base = [rows = comparison.rows](const Acceptance& one) {
-    return std::any_of(rows.begin(), rows.end(), [&one](const ComparedRow& row) {
-      const MetricChange* metric = row.metric(one.metric);
-      return metric != nullptr && metric->before == one.after &&
-             find_accepted({one}, row.key, one.metric, one.before, one.after) != nullptr;
+  found.is_in_base = [rows = comparison.rows](const Acceptance& acceptance) {
+    return std::any_of(rows.begin(), rows.end(), [&acceptance](const ComparedRow& row) {
+      const MetricChange* metric = row.metric(acceptance.metric);
+      return metric != nullptr && metric->before == acceptance.after &&
+             find_accepted({acceptance}, row.key, acceptance.metric, acceptance.before, acceptance.after) != nullptr;
     });
   };
   return found;
@@ -68,8 +68,8 @@ tl::expected<Found, Errors> find_in_results(const AcceptArguments& options) {
   TRY(check_comparable(before, after.set.results.header, options.gate.vary));
   TRY_ASSIGN(const auto comparison, compare_with(before, after.set, gate));
   TRY_ASSIGN(auto found, find_in_comparison(comparison, options.keys));
-  for (Acceptance& one : found.acceptances) {
-    one.commit = short_hash(after.set.results.header.commit);
+  for (Acceptance& acceptance : found.acceptances) {
+    acceptance.commit = short_hash(after.set.results.header.commit);
   }
   return found;
 }
@@ -116,10 +116,10 @@ ExpectedStatus run_accept(const AcceptArguments& options) {
   const Repository repository;
   const std::string who = repository.user().value_or("");
   const auto head = repository.find("HEAD");
-  for (Acceptance& one : found.acceptances) {
-    one.who = who;
-    one.why = *options.reason;
-    if (one.commit.empty() && head) one.commit = short_hash(head->hash);
+  for (Acceptance& acceptance : found.acceptances) {
+    acceptance.who = who;
+    acceptance.why = *options.reason;
+    if (acceptance.commit.empty() && head) acceptance.commit = short_hash(head->hash);
   }
   TRY(write_accepted(file, found.acceptances, found.is_in_base));
   for (const Acceptance& one : found.acceptances) {

@@ -58,7 +58,7 @@ std::span<const Command> commands() { return kCommands; }
 
 const Command* find_command(std::string_view name) {
   const auto* found = std::find_if(kCommands.begin(), kCommands.end(),
-                                   [name](const Command& one) { return one.name == name; });
+                                   [name](const Command& command) { return command.name == name; });
   return found == kCommands.end() ? nullptr : found;
 }
 

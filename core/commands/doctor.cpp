@@ -97,9 +97,9 @@ bool examine(const ToolConfig& tools, const std::function<void(const Finding&)>&
            (found.has_cuda ? ", with CUDA" : "");
   });
   if (libtorch) {
-    check("compiler", find_toolchain(tools.compiler, *libtorch), [](const Toolchain& found) {
-      return found.version + " (" + found.compiler.string() + ")" +
-             (found.is_clang ? "" : "; clang compiles units about five times faster");
+    check("compiler", find_toolchain(tools.compiler, *libtorch), [](const Toolchain& toolchain) {
+      return toolchain.version + " (" + toolchain.compiler.string() + ")" +
+             (toolchain.is_clang ? "" : "; clang compiles units about five times faster");
     });
   }
   if (libtorch) report(judge_python(tools, *libtorch));

@@ -66,7 +66,7 @@ Expected<Measurement> read_stored(const std::string& word, const std::string& na
   TRY_ASSIGN(auto set, read_result_set(file, name_or_file, incomplete));
   std::vector<Measurement>& all = set.results.measurements;
   std::vector<std::string> keys;
-  for (const Measurement& one : all) keys.push_back(one.variant.key);
+  for (const Measurement& measurement : all) keys.push_back(measurement.variant.key);
   TRY_ASSIGN(const auto key, resolve_key(word, keys));
   const auto found = std::find_if(
       all.begin(), all.end(), [&key](const Measurement& one) { return one.variant.key == key; });
@@ -105,7 +105,7 @@ Expected<Explanation> explain_count(const ExplainArguments& options, const std::
   Explanation chosen = select_callers(all, make_matcher(*options.callers));
   if (!chosen.functions.empty()) return chosen;
   std::vector<std::string> names;
-  for (const ExplainedFunction& one : all.functions) names.push_back(one.code.function);
+  for (const ExplainedFunction& function : all.functions) names.push_back(function.code.function);
   return fail(
       fmt::format("--callers: no function has `{}` in its name", printable(*options.callers)),
       printable(did_you_mean(*options.callers, names)));

@@ -15,7 +15,7 @@ ExpectedStatus print_help(const std::vector<std::string>& names) {
     return kGood;
   }
   std::vector<std::string> known;
-  for (const Command& one : commands()) known.emplace_back(one.name);
+  for (const Command& candidate : commands()) known.emplace_back(candidate.name);
   return fail("there is no command `" + names[0] + "`", suggest_value(names[0], known));
 }
 

@@ -19,8 +19,8 @@ struct MergeArguments {
 
 Expected<void> write_merged(const ResultSet& whole, ResultsTarget target) {
   TRY_ASSIGN(auto writer, ResultsWriter::create(std::move(target), whole.results.header));
-  for (const Measurement& one : whole.results.measurements) {
-    auto written = add_profile(whole, one).and_then([&writer](const Measurement& all) {
+  for (const Measurement& measurement : whole.results.measurements) {
+    auto written = add_profile(whole, measurement).and_then([&writer](const Measurement& all) {
       return writer.append(all);
     });
     if (!written) return written;

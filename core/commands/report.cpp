@@ -50,7 +50,7 @@ Expected<ReportData> read_files(const ReportArguments& options, const Acceptance
   }
   const SeriesChoice of_metrics{{}, options.metrics, {}};
   return report_of_files(files, options.vary, accepted).map([&](ReportData&& data) {
-    std::erase_if(data.series, [&](const ReportSeries& one) { return !of_metrics.has(one); });
+    std::erase_if(data.series, [&](const ReportSeries& series) { return !of_metrics.has(series); });
     return std::move(data);
   });
 }
@@ -97,8 +97,8 @@ std::string default_title() {
 // "12 benchmarks at 60 commits"
 std::string summarize(const ReportArguments& options, const ReportData& data) {
   std::set<std::string> keys;
-  for (const ReportSeries& one : data.series) keys.insert(one.key);
-  for (const ReportOutcome& one : data.outcomes) keys.insert(one.key);
+  for (const ReportSeries& series : data.series) keys.insert(series.key);
+  for (const ReportOutcome& outcome : data.outcomes) keys.insert(outcome.key);
   return fmt::format("{} {} {}", format_plural(keys.size(), "benchmark"),
                      options.files.empty() ? "at" : "in",
                      format_plural(data.columns.size(), options.files.empty() ? "commit" : "file"));

@@ -11,20 +11,20 @@ namespace instr {
 
 namespace {
 
-std::string format_status(const WarmStatus& one) {
+std::string format_status(const WarmStatus& worker) {
   const std::string what =
-      one.libtorch_version.empty()
+      worker.libtorch_version.empty()
           ? "starting"
-          : fmt::format("LibTorch {}, {}", one.libtorch_version, facts_of(one.language).title);
-  const auto left = std::chrono::duration_cast<std::chrono::seconds>(kWarmIdleTime) - one.idle;
+          : fmt::format("LibTorch {}, {}", worker.libtorch_version, facts_of(worker.language).title);
+  const auto left = std::chrono::duration_cast<std::chrono::seconds>(kWarmIdleTime) - worker.idle;
   return fmt::format(
-      "process {}  {}  {}\n", one.pid, what,
-      one.is_used ? "in use" : "ends in " + format_duration(static_cast<double>(left.count())));
+      "process {}  {}  {}\n", worker.pid, what,
+      worker.is_used ? "in use" : "ends in " + format_duration(static_cast<double>(left.count())));
 }
 
 ExpectedStatus list() {
   const auto all = warm_status();
-  for (const WarmStatus& one : all) print_output(format_status(one));
+  for (const WarmStatus& worker : all) print_output(format_status(worker));
   if (all.empty()) print_message("no warm workers: instr_bench --warm starts one\n");
   return kGood;
 }

@@ -155,9 +155,9 @@ Expected<void> watch(const PlanConfig& config, Session& session,
     if (loaded) {
       variants = std::move(*loaded);
       // Units are content-addressed: the same symbol of the same unit is the same code.
-      auto selected = [&](const CompiledVariant& one) {
-        std::string code = one.unit.string() + ":" + one.symbol;
-        return std::exchange(measured[one.variant.key], code) != code;
+      auto selected = [&](const CompiledVariant& compiled) {
+        std::string code = compiled.unit.string() + ":" + compiled.symbol;
+        return std::exchange(measured[compiled.variant.key], code) != code;
       };
       TRY_ASSIGN(auto finished, session.measure(session.admit(variants), stop, selected));
       if (!finished) break;
@@ -190,9 +190,9 @@ ExpectedStatus run_watch(const WatchArguments& options, std::stop_token interrup
   Progress progress(progress_options(options.showing));
   WatchLines lines;
   SessionEvents events = progress_events(progress);
-  events.on_done = [&](const Measurement& one) {
-    progress.finished(one);
-    if (!progress.print(STDOUT_FILENO, lines.next(one, color))) ending.request_stop();
+  events.on_done = [&](const Measurement& measurement) {
+    progress.finished(measurement);
+    if (!progress.print(STDOUT_FILENO, lines.next(measurement, color))) ending.request_stop();
   };
   TRY_ASSIGN(auto session, Session::open(options.measure, events, stop));
   auto ended = watch(

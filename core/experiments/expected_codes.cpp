@@ -89,25 +89,25 @@ CodeComparison compare_codes(const std::vector<ExpectedCode>& expected,
   CodeComparison comparison;
   ByKey rest = with_codes(records);
   const std::set<std::string> keys = keys_of(records);
-  for (const ExpectedCode& one : expected) {
-    const auto found = rest.extract(one.key);
+  for (const ExpectedCode& line : expected) {
+    const auto found = rest.extract(line.key);
     if (found.empty()) {
-      if (!keys.contains(one.key) && is_selected(one.key)) comparison.missing.push_back(one.key);
+      if (!keys.contains(line.key) && is_selected(line.key)) comparison.missing.push_back(line.key);
       continue;
     }
     const ExperimentRecord& record = *found.mapped();
-    if (record.code == one.code) {
+    if (record.code == line.code) {
       ++comparison.same;
-      if (Verification{one.code, ""}.is_wrong()) comparison.failing.push_back(one.key);
+      if (Verification{line.code, ""}.is_wrong()) comparison.failing.push_back(line.key);
       // Eager's own line has no code: it fails as expected if these lines expect that.
-      if (one.code == VerificationCode::kEagerFailed) {
+      if (line.code == VerificationCode::kEagerFailed) {
         comparison.failing.push_back(eager_of(record.variant).key);
       }
       continue;
     }
     auto& differences =
         record.code == VerificationCode::kPass ? comparison.better : comparison.worse;
-    differences.push_back({one.key, one.code, record.code, record.code_reason});
+    differences.push_back({line.key, line.code, record.code, record.code_reason});
   }
   comparison.fresh = rest.size();
   return comparison;
@@ -121,10 +121,10 @@ tl::expected<ExpectedUpdate, Errors> update_expected_codes(
   ExpectedUpdate update;
   ByKey rest = with_codes(records);
   const std::set<std::string> keys = keys_of(records);
-  for (ExpectedCode& one : codes) {
-    const auto found = rest.extract(one.key);
-    if (found.empty() || found.mapped()->code == one.code) continue;
-    one.code = found.mapped()->code;
+  for (ExpectedCode& line : codes) {
+    const auto found = rest.extract(line.key);
+    if (found.empty() || found.mapped()->code == line.code) continue;
+    line.code = found.mapped()->code;
     ++update.changed;
   }
   update.removed = std::erase_if(codes, [&](const ExpectedCode& one) {
@@ -141,11 +141,11 @@ namespace {
 std::string format_differences(const std::string& heading,
                                const std::vector<CodeDifference>& differences) {
   std::string text = differences.empty() ? "" : heading + "\n";
-  for (const CodeDifference& one : differences) {
-    text += fmt::format("- {}: {}, expected {}", printable(one.key), to_string(one.code),
-                        to_string(one.expected));
-    if (!one.reason.empty() && one.code != VerificationCode::kPass) {
-      text += fmt::format(" ({})", printable(one.reason));
+  for (const CodeDifference& difference : differences) {
+    text += fmt::format("- {}: {}, expected {}", printable(difference.key), to_string(difference.code),
+                        to_string(difference.expected));
+    if (!difference.reason.empty() && difference.code != VerificationCode::kPass) {
+      text += fmt::format(" ({})", printable(difference.reason));
     }
     text += "\n";
   }

@@ -211,8 +211,8 @@ ResultSet make_result_set(std::string name, const std::vector<ExperimentRecord>&
   set.results.header.started = first.timestamp;
   set.results.header.fingerprint.entries = {{"libtorch_version", first.setting.libtorch},
                                             {"timed_cpu_model", first.setting.device_model}};
-  for (const ExperimentRecord& one : experiments) {
-    set.results.measurements.push_back(measurement_of(one));
+  for (const ExperimentRecord& record : experiments) {
+    set.results.measurements.push_back(measurement_of(record));
     auto* counted = std::get_if<Counted>(&set.results.measurements.back().outcome);
     if (counted != nullptr) counted->gated = false;
   }

@@ -43,10 +43,10 @@ DocumentTable table_of(const std::string& name, const std::vector<std::string>& 
   return table;
 }
 
-DocumentCell speedup_cell(const AgainstEager& one) {
-  if (!one.speedup) return kNothing;
-  const bool is_slower = one.speedup->ratio < kMinSpeedup && !one.speedup->is_same();
-  return number_cell(one.speedup->ratio, to_string(*one.speedup),
+DocumentCell speedup_cell(const AgainstEager& experiment) {
+  if (!experiment.speedup) return kNothing;
+  const bool is_slower = experiment.speedup->ratio < kMinSpeedup && !experiment.speedup->is_same();
+  return number_cell(experiment.speedup->ratio, to_string(*experiment.speedup),
                      is_slower ? Tone::kWarning : Tone::kPlain);
 }
 
@@ -54,14 +54,14 @@ DocumentCell seconds_cell(const std::optional<double>& seconds) {
   return seconds ? number_cell(*seconds, format_time(*seconds * 1e9)) : kNothing;
 }
 
-DocumentCell memory_cell(const AgainstEager& one) {
-  if (!one.memory_ratio) return kNothing;
-  return number_cell(*one.memory_ratio, fmt::format("{:.2f}x", *one.memory_ratio));
+DocumentCell memory_cell(const AgainstEager& experiment) {
+  if (!experiment.memory_ratio) return kNothing;
+  return number_cell(*experiment.memory_ratio, fmt::format("{:.2f}x", *experiment.memory_ratio));
 }
 
-bool is_failed(const AgainstEager& one) {
-  return one.record->state == ExperimentState::kFailed ||
-         Verification{one.record->code, ""}.is_wrong();
+bool is_failed(const AgainstEager& experiment) {
+  return experiment.record->state == ExperimentState::kFailed ||
+         Verification{experiment.record->code, ""}.is_wrong();
 }
 
 std::string failure_reason(const ExperimentRecord& record) {
@@ -93,8 +93,8 @@ struct Kind {
 Kind kind_unlowered() {
   return {"operators that the compiler left to LibTorch",
           {"operators"},
-          [](const AgainstEager& one) -> std::optional<double> {
-            const auto unlowered = unlowered_by(*one.record);
+          [](const AgainstEager& experiment) -> std::optional<double> {
+            const auto unlowered = unlowered_by(*experiment.record);
             if (unlowered.empty()) return std::nullopt;
             return static_cast<double>(unlowered.size());
           },
@@ -106,8 +106,8 @@ Kind kind_unlowered() {
 std::vector<Kind> kinds() {
   return {{fmt::format("slower than {}x", kMinSpeedup),
            {"speed-up"},
-           [](const AgainstEager& one) -> std::optional<double> {
-             const auto& found = one.speedup;
+           [](const AgainstEager& experiment) -> std::optional<double> {
+             const auto& found = experiment.speedup;
              if (!found || found->is_same() || found->ratio >= kMinSpeedup) return std::nullopt;
              return 1 / found->ratio;
            },
@@ -142,8 +142,8 @@ std::vector<Kind> kinds() {
 
 DocumentTable collect_findings(const Kind& kind, const std::vector<AgainstEager>& all) {
   std::vector<std::pair<double, const AgainstEager*>> bad;
-  for (const AgainstEager& one : all) {
-    if (auto badness = kind.badness(one)) bad.emplace_back(*badness, &one);
+  for (const AgainstEager& experiment : all) {
+    if (auto badness = kind.badness(experiment)) bad.emplace_back(*badness, &experiment);
   }
   std::stable_sort(bad.begin(), bad.end(),
                    [](const auto& left, const auto& right) { return left.first > right.first; });
@@ -175,15 +175,15 @@ DocumentTable each_experiment_table(const std::vector<ExperimentRecord>& records
   DocumentTable table =
       table_of("experiment", {"time", "speed-up", "compile time", "memory saved", "code"});
   table.stacked_title = "by experiment:";
-  for (const AgainstEager& one : compare_with_eager(records)) {
-    if (one.is_eager()) continue;
-    const auto& times = one.record->per_iter_times;
+  for (const AgainstEager& experiment : compare_with_eager(records)) {
+    if (experiment.is_eager()) continue;
+    const auto& times = experiment.record->per_iter_times;
     const auto time = times.empty() ? std::nullopt : std::optional(median(times));
-    DocumentCell code = text_cell(to_string(one.record->code));
-    code.tone = one.has_passed() ? Tone::kGood : Tone::kWarning;
+    DocumentCell code = text_cell(to_string(experiment.record->code));
+    code.tone = experiment.has_passed() ? Tone::kGood : Tone::kWarning;
     table.rows.push_back(
-        make_row(*one.record, {seconds_cell(time), speedup_cell(one),
-                               seconds_cell(one.compile_time), memory_cell(one), std::move(code)}));
+        make_row(*experiment.record, {seconds_cell(time), speedup_cell(experiment),
+                               seconds_cell(experiment.compile_time), memory_cell(experiment), std::move(code)}));
   }
   return table;
 }

@@ -33,12 +33,12 @@ std::uint64_t nanoseconds(const Json& seconds) {
 // Adds `operators` to a line: a list of {"name", "on_device", "calls", "self_time", "total_time"},
 // with times in seconds of one iteration.
 void add_operators(Json& line, const std::vector<OperatorTime>& operators) {
-  for (const OperatorTime& one : operators) {
-    line[kOperators].push_back({{"name", one.name},
-                                {"on_device", one.is_on_device},
-                                {"calls", one.calls},
-                                {"self_time", seconds(one.self)},
-                                {"total_time", seconds(one.total)}});
+  for (const OperatorTime& operator_time : operators) {
+    line[kOperators].push_back({{"name", operator_time.name},
+                                {"on_device", operator_time.is_on_device},
+                                {"calls", operator_time.calls},
+                                {"self_time", seconds(operator_time.self)},
+                                {"total_time", seconds(operator_time.total)}});
   }
 }
 

@@ -56,14 +56,14 @@ struct Task {
 Expected<Task> make_task(const ExperimentRun& run, const std::vector<Variant>& all) {
   if (!run.only) return Task{all, run.results};
   std::vector<std::string> keys;
-  for (const Variant& one : all) {
-    if (one.key == *run.only) {
+  for (const Variant& variant : all) {
+    if (variant.key == *run.only) {
       const fs::path folder = parts_folder(run.results);
-      const fs::path file = folder / (make_file_name(one.key) + kPartEnding);
+      const fs::path file = folder / (make_file_name(variant.key) + kPartEnding);
       TRY(make_output_folder(folder, "name another place with --output or --output-dir"));
-      return Task{{one}, file};
+      return Task{{variant}, file};
     }
-    keys.push_back(one.key);
+    keys.push_back(variant.key);
   }
   return fail(fmt::format("--only: `{}` is not one of the experiments", *run.only),
               did_you_mean(*run.only, keys));

@@ -50,19 +50,19 @@ std::string failure_or_code(const ExperimentRecord& record) {
   return is_right ? to_string(*record.failure) : to_string(record.code);
 }
 
-void add(const AgainstEager& one, Collected& to) {
+void add(const AgainstEager& experiment, Collected& to) {
   ExperimentSummary& summary = to.summary;
   ++summary.requested;
-  if (is_measured(*one.record)) ++summary.measured;
-  if (one.is_eager()) return;
-  if (!one.has_passed()) {
-    ++summary.not_passed[failure_or_code(*one.record)];
+  if (is_measured(*experiment.record)) ++summary.measured;
+  if (experiment.is_eager()) return;
+  if (!experiment.has_passed()) {
+    ++summary.not_passed[failure_or_code(*experiment.record)];
     return;
   }
   ++summary.passed;
-  if (one.speedup) to.speedups.push_back(one.speedup->ratio);
-  if (one.memory_ratio) to.memory_ratios.push_back(*one.memory_ratio);
-  if (one.compile_time) to.compile_times.push_back(*one.compile_time);
+  if (experiment.speedup) to.speedups.push_back(experiment.speedup->ratio);
+  if (experiment.memory_ratio) to.memory_ratios.push_back(*experiment.memory_ratio);
+  if (experiment.compile_time) to.compile_times.push_back(*experiment.compile_time);
 }
 
 // The number of threads is separate, since it is ordered as a number.
@@ -81,8 +81,8 @@ SummaryKey summary_key(const ExperimentRecord& record) {
 void count_fastest(const std::vector<AgainstEager>& all,
                    std::map<SummaryKey, Collected>& collected) {
   std::map<std::pair<std::string, Benchmark>, std::vector<const ExperimentRecord*>> rivals;
-  for (const AgainstEager& one : all) {
-    rivals[{suite_of(*one.record), benchmark_of(one.record->variant)}].push_back(one.record);
+  for (const AgainstEager& experiment : all) {
+    rivals[{suite_of(*experiment.record), benchmark_of(experiment.record->variant)}].push_back(experiment.record);
   }
   for (const auto& [benchmark, records] : rivals) {
     std::vector<Measurement> measurements;
@@ -126,7 +126,7 @@ std::vector<std::string> parts_of(const ExperimentGroup& group) {
 // Returns the parts of each group's name that are not common to all: "timm train amp".
 std::vector<std::string> group_names(const std::vector<ExperimentSummary>& summaries) {
   std::vector<std::vector<std::string>> all;
-  for (const ExperimentSummary& one : summaries) all.push_back(parts_of(one.group));
+  for (const ExperimentSummary& summary : summaries) all.push_back(parts_of(summary.group));
   std::vector<std::string> names(all.size());
   for (std::size_t part = 0; !all.empty() && part < all[0].size(); ++part) {
     const auto is_first = [&](const auto& parts) { return parts[part] == all[0][part]; };
@@ -139,22 +139,22 @@ std::vector<std::string> group_names(const std::vector<ExperimentSummary>& summa
   return names;
 }
 
-std::vector<DocumentCell> cells_of(const ExperimentSummary& one) {
+std::vector<DocumentCell> cells_of(const ExperimentSummary& summary) {
   const DocumentCell none{"-", Tone::kDim};
-  const bool is_eager = one.backend == Backend::kEager;
+  const bool is_eager = summary.backend == Backend::kEager;
   const auto beside_eager = [&](DocumentCell cell) { return is_eager ? none : cell; };
-  DocumentCell codes = text_cell(not_passed_text(one));
+  DocumentCell codes = text_cell(not_passed_text(summary));
   if (codes.text.empty()) codes.text = "-";
   codes.tone = codes.text == "-" ? Tone::kDim : Tone::kWarning;
-  return {{.text = "", .value = std::to_string(one.requested)},
-          share_cell(one.measured, one.requested),
-          beside_eager(share_cell(one.passed, one.requested)),
-          beside_eager(times_cell(one.speedup)),
-          count_cell(one.fastest),
-          one.compile_time && !is_eager
-              ? number_cell(*one.compile_time, format_time(*one.compile_time * 1e9))
+  return {{.text = "", .value = std::to_string(summary.requested)},
+          share_cell(summary.measured, summary.requested),
+          beside_eager(share_cell(summary.passed, summary.requested)),
+          beside_eager(times_cell(summary.speedup)),
+          count_cell(summary.fastest),
+          summary.compile_time && !is_eager
+              ? number_cell(*summary.compile_time, format_time(*summary.compile_time * 1e9))
               : none,
-          beside_eager(times_cell(one.memory_ratio)),
+          beside_eager(times_cell(summary.memory_ratio)),
           beside_eager(codes)};
 }
 
@@ -170,15 +170,15 @@ std::vector<AgainstEager> compare_with_eager(std::span<const ExperimentRecord> r
   std::vector<AgainstEager> all;
   for (const auto& [key, record] : by_key) {
     if (record->state == ExperimentState::kSkipped) continue;
-    AgainstEager& one = all.emplace_back();
-    one.record = record;
+    AgainstEager& experiment = all.emplace_back();
+    experiment.record = record;
     const auto eager = by_key.find(eager_of(record->variant).key);
-    if (eager != by_key.end() && is_measured(*eager->second)) one.eager = eager->second;
-    if (one.is_eager() || !one.has_passed()) continue;
-    one.compile_time = metric(*record, "compile_time");
-    if (one.eager == nullptr) continue;
-    one.speedup = speedup(one.eager->per_iter_times, record->per_iter_times);
-    one.memory_ratio = times_better(peak_of(*one.eager), peak_of(*record));
+    if (eager != by_key.end() && is_measured(*eager->second)) experiment.eager = eager->second;
+    if (experiment.is_eager() || !experiment.has_passed()) continue;
+    experiment.compile_time = metric(*record, "compile_time");
+    if (experiment.eager == nullptr) continue;
+    experiment.speedup = speedup(experiment.eager->per_iter_times, record->per_iter_times);
+    experiment.memory_ratio = times_better(peak_of(*experiment.eager), peak_of(*record));
   }
   return all;
 }
@@ -190,11 +190,11 @@ std::string suite_of(const ExperimentRecord& record) {
 std::vector<ExperimentSummary> summarize_experiments(const std::vector<ExperimentRecord>& records) {
   const std::vector<AgainstEager> all = compare_with_eager(records);
   std::map<SummaryKey, Collected> collected;
-  for (const AgainstEager& one : all) {
-    Collected& to = collected[summary_key(*one.record)];
+  for (const AgainstEager& experiment : all) {
+    Collected& to = collected[summary_key(*experiment.record)];
     ExperimentSummary& summary = to.summary;
-    std::tie(summary.group, summary.language, summary.backend) = summary_key(*one.record);
-    add(one, to);
+    std::tie(summary.group, summary.language, summary.backend) = summary_key(*experiment.record);
+    add(experiment, to);
   }
   count_fastest(all, collected);
   std::vector<ExperimentSummary> summaries;
@@ -221,9 +221,9 @@ DocumentTable experiment_table(const std::vector<ExperimentSummary>& summaries) 
                       .stacked_title = "by backend:"};
   const std::vector<std::string> names = group_names(summaries);
   for (std::size_t i = 0; i < summaries.size(); ++i) {
-    const ExperimentSummary& one = summaries[i];
-    const std::string backend = format_column_name(one.language, one.backend, Autograd::kForward);
-    DocumentRow row{.cells = cells_of(one), .group = names[i], .name = backend};
+    const ExperimentSummary& summary = summaries[i];
+    const std::string backend = format_column_name(summary.language, summary.backend, Autograd::kForward);
+    DocumentRow row{.cells = cells_of(summary), .group = names[i], .name = backend};
     const std::string full = names[i].empty() ? backend : names[i] + " " + backend;
     row.cells.insert(row.cells.begin(), text_cell(full));
     table.rows.push_back(std::move(row));

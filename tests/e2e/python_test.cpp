@@ -134,11 +134,11 @@ std::map<std::string, std::map<CodeName, double>> self_costs(const fs::path& fil
   const auto results = instr::read_results(file);
   if (!results) throw std::runtime_error(to_string(results.error()));
   const auto functions = open_functions(file, results->header_line);
-  for (const Measurement& one : results->measurements) {
-    const auto of_key = functions ? (*functions)(one.variant.key) : tl::unexpected(Error{});
+  for (const Measurement& measurement : results->measurements) {
+    const auto of_key = functions ? (*functions)(measurement.variant.key) : tl::unexpected(Error{});
     if (!of_key) throw std::runtime_error(to_string(of_key.error()));
     for (const FunctionCost& function : *of_key) {
-      all[one.variant.key][code_name(function.function, function.object)] += function.ir;
+      all[measurement.variant.key][code_name(function.function, function.object)] += function.ir;
     }
   }
   return all;

@@ -29,12 +29,12 @@ std::string errors_of(const SourceText& source) {
 
 ExperimentRecord record(const std::string& model, Code code,
                         ExperimentState state = ExperimentState::kMeasured) {
-  ExperimentRecord one;
-  one.variant = parse_key(model + "/frozen/forward/t1/cpu");
-  one.code = code;
-  one.code_reason = "why";
-  one.state = state;
-  return one;
+  ExperimentRecord record;
+  record.variant = parse_key(model + "/frozen/forward/t1/cpu");
+  record.code = code;
+  record.code_reason = "why";
+  record.state = state;
+  return record;
 }
 
 std::string key_of(const std::string& model) { return record(model, Code::kPass).variant.key; }
@@ -73,17 +73,17 @@ TEST(ExpectedCodes, AreWorseUnlessEqualOrPass) {
       record("new", Code::kPass)};
   records.push_back(records.front());
   records.back().variant = eager_of(records.front().variant);
-  const CodeComparison found = compare_codes(expected, records, all);
-  EXPECT_EQ(found.same, 1u);
-  EXPECT_EQ(found.failing, (std::vector<std::string>{key_of("same")}));
-  ASSERT_EQ(found.worse.size(), 2u);
-  EXPECT_EQ(found.worse[0].key, key_of("worse"));
-  EXPECT_EQ(found.worse[0].reason, "why");
-  EXPECT_EQ(found.worse[1].code, Code::kExceptionRaised);
-  ASSERT_EQ(found.better.size(), 1u);
-  EXPECT_EQ(found.better[0].expected, Code::kFail);
-  EXPECT_EQ(found.missing, (std::vector<std::string>{key_of("gone")}));
-  EXPECT_EQ(found.fresh, 1u);
+  const CodeComparison compared = compare_codes(expected, records, all);
+  EXPECT_EQ(compared.same, 1u);
+  EXPECT_EQ(compared.failing, (std::vector<std::string>{key_of("same")}));
+  ASSERT_EQ(compared.worse.size(), 2u);
+  EXPECT_EQ(compared.worse[0].key, key_of("worse"));
+  EXPECT_EQ(compared.worse[0].reason, "why");
+  EXPECT_EQ(compared.worse[1].code, Code::kExceptionRaised);
+  ASSERT_EQ(compared.better.size(), 1u);
+  EXPECT_EQ(compared.better[0].expected, Code::kFail);
+  EXPECT_EQ(compared.missing, (std::vector<std::string>{key_of("gone")}));
+  EXPECT_EQ(compared.fresh, 1u);
   // What the run does not select is not missing.
   EXPECT_TRUE(compare_codes(expected, records, [](const auto&) { return false; }).missing.empty());
 }

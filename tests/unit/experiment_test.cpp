@@ -55,12 +55,12 @@ TEST(ExperimentRecord, IsALineOfJson) {
 }
 
 TEST(ExperimentRecord, ACompilersStartIsColdAndWarm) {
-  Measurement one = measured("m/py/inductor/forward/t1/cpu", {2000, 1000, 3000}, 64);
-  auto& counted = std::get<Counted>(one.outcome);
+  Measurement measurement = measured("m/py/inductor/forward/t1/cpu", {2000, 1000, 3000}, 64);
+  auto& counted = std::get<Counted>(measurement.outcome);
   counted.metrics["warm_ready"] = 1e6;
   counted.metrics["frames"] = 3;
   counted.compiler = CompilerReport{{{"a.toml:3:1", "a loop", 1}}};
-  const auto json = to_json(record(one));
+  const auto json = to_json(record(measurement));
   EXPECT_NEAR(json["metrics"]["compile_time"].get<double>(), 0.005 - 2e-6, 1e-12);
   EXPECT_NEAR(json["metrics"]["warm_compile_time"].get<double>(), 0.001 - 2e-6, 1e-12);
   EXPECT_EQ(json["metrics"]["frames"], 3);
@@ -71,10 +71,10 @@ TEST(ExperimentRecord, ACompilersStartIsColdAndWarm) {
 }
 
 TEST(ExperimentRecord, HasTheOperatorsWithTheMostTime) {
-  Measurement one = measured("m/eager/forward/t1/cpu", {2000, 1000, 3000}, 64);
-  auto& operators = std::get<Counted>(one.outcome).operators;
+  Measurement measurement = measured("m/eager/forward/t1/cpu", {2000, 1000, 3000}, 64);
+  auto& operators = std::get<Counted>(measurement.outcome).operators;
   for (std::uint64_t i = 0; i < 20; ++i) operators.push_back({"aten::mm", false, i, 2500, 3500});
-  const auto json = to_json(record(one));
+  const auto json = to_json(record(measurement));
   ASSERT_EQ(json["operators"].size(), 10u);
   EXPECT_NEAR(json["operators"][1]["self_time"].get<double>(), 2.5e-6, 1e-15);
   auto read = parse_experiment(json.dump());
@@ -96,9 +96,9 @@ TEST(ExperimentRecord, FailuresAndSkipsSayWhy) {
 }
 
 TEST(ExperimentRecord, ConvertsBackToAMeasurement) {
-  Measurement one =
+  Measurement measurement =
       measured("m/frozen/forward/t1/cpu", {2000, 1000, 3000}, 64, VerificationCode::kFail);
-  Measurement back = measurement_of(record(one));
+  Measurement back = measurement_of(record(measurement));
   const auto& counted = std::get<Counted>(back.outcome);
   ASSERT_EQ(counted.timing->of(kWall).size(), 3u);
   EXPECT_NEAR(counted.metrics.at("wall"), 2000, 1e-6);
@@ -126,7 +126,7 @@ TEST(ExperimentRecord, OtherLinesAreRefused) {
 TEST(ExperimentSummary, OnlyPassedOnesCountForSpeedup) {
   const std::string end = "/forward/t1/cpu";
   std::vector<ExperimentRecord> records;
-  auto add = [&](Measurement one) { records.push_back(record(one)); };
+  auto add = [&](Measurement measurement) { records.push_back(record(measurement)); };
   for (const char* label : {"a", "b", "c"}) {
     add(measured(std::string(label) + "/eager" + end, {8, 8, 8}, 400));
   }
@@ -418,7 +418,7 @@ TEST_F(ExperimentLogTest, LostWorkersAreMeasuredAgain) {
 // What was run elsewhere, also while that is still being written.
 TEST_F(ExperimentLogTest, TakesInWhatItLacks) {
   const std::filesystem::path part = scratch_.path() / "part.jsonl";
-  const auto line = [](const Measurement& one) { return to_json(record(one)).dump() + "\n"; };
+  const auto line = [](const Measurement& measurement) { return to_json(record(measurement)).dump() + "\n"; };
   const std::string known = line(measured(variants_[0].key, {1, 2, 3}, 0));
   const std::string other = line(measured(variants_[0].key, {4, 5, 6}, 0));
   const std::string lost = line({variants_[1], Failure{FailureKind::kWorkerLost, "it ended"}, 0});

@@ -13,8 +13,8 @@ using namespace testing;
 ResultSet part(const std::string& name, std::optional<Shard> shard,
                std::vector<Measurement> measurements, const std::string& compiler = "clang 14") {
   std::map<std::string, std::vector<FunctionCost>> functions;
-  for (const Measurement& one : measurements) {
-    functions[one.variant.key] = {{"in " + name, "lib.so", 1}};
+  for (const Measurement& measurement : measurements) {
+    functions[measurement.variant.key] = {{"in " + name, "lib.so", 1}};
   }
   ResultSet set = results(name, std::move(measurements));
   set.results.header.shard = shard;
@@ -35,7 +35,7 @@ TEST(Merge, HasTheMeasurementsAndFunctionsOfAllShards) {
                       part("c", Shard{3, 3}, {counted("y", 2), counted("z", 3)})},
                      {}));
   std::vector<std::string> keys;
-  for (const Measurement& one : merged.results.measurements) keys.push_back(one.variant.key);
+  for (const Measurement& measurement : merged.results.measurements) keys.push_back(measurement.variant.key);
   EXPECT_EQ(keys, (std::vector<std::string>{"x", "y", "z"}));
   EXPECT_FALSE(merged.results.header.shard);
   EXPECT_EQ(merged.results.header.fingerprint.get("compiler"), "clang 14");

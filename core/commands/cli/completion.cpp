@@ -136,8 +136,8 @@ std::string bash_completion(std::span<const CommandSummary> commands) {
   std::string out = "# bash completion of instr_bench\n";
   out += with_names(kBashStart, commands, " | ");
   out += "  local options=''\n  case $command in\n";
-  for (const CommandSummary& one : commands) {
-    out += bash_case(*one.line, &one == commands.data());
+  for (const CommandSummary& command : commands) {
+    out += bash_case(*command.line, &command == commands.data());
   }
   return out + "  esac\n" + with_names(kBashEnd, commands, " ");
 }
