@@ -55,7 +55,8 @@ Expected<Found> find_in_comparison(const Comparison& comparison,
     return std::any_of(rows.begin(), rows.end(), [&acceptance](const ComparedRow& row) {
       const MetricChange* metric = row.metric(acceptance.metric);
       return metric != nullptr && metric->before == acceptance.after &&
-             find_accepted({acceptance}, row.key, acceptance.metric, acceptance.before, acceptance.after) != nullptr;
+             find_accepted({acceptance}, row.key, acceptance.metric, acceptance.before,
+                           acceptance.after) != nullptr;
     });
   };
   return found;

@@ -16,7 +16,8 @@ namespace instr {
 ExpectedStatus show_comparison(const ComparisonShowing& how, const Comparison& comparison,
                                const std::vector<FieldDifference>& differences) {
   if (how.showing.verbosity == Verbosity::kVerbose) {
-    for (const FieldDifference& difference : differences) print_message(to_string(difference) + "\n");
+    for (const FieldDifference& difference : differences)
+      print_message(to_string(difference) + "\n");
   } else if (how.showing.verbosity != Verbosity::kQuiet) {
     for (const std::string& line : list_differences(differences, FieldClass::kMayVary)) {
       print_message(line + "\n");
@@ -48,7 +49,8 @@ Expected<void> check_selection(const ResultSet& before, const ResultSet& after,
                                const Selection& selection) {
   if (selection == Selection{}) return {};
   std::vector<Variant> all = variants_of(before.results.measurements);
-  for (Variant& variant : variants_of(after.results.measurements)) all.push_back(std::move(variant));
+  for (Variant& variant : variants_of(after.results.measurements))
+    all.push_back(std::move(variant));
   return all.empty() ? Expected<void>{} : check_selection(all, selection);
 }
 

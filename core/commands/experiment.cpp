@@ -148,7 +148,8 @@ void print_commands(std::vector<std::string> words, const std::vector<Variant>& 
   std::string command;
   for (const std::string& word : words) command += shell_word(word) + " ";
   std::string lines;
-  for (const Variant& variant : variants) lines += command + shell_word("--only=" + variant.key) + "\n";
+  for (const Variant& variant : variants)
+    lines += command + shell_word("--only=" + variant.key) + "\n";
   print_output(lines);
 }
 

@@ -53,8 +53,9 @@ constexpr auto kWords = std::to_array<HistoryWord>({
 });
 
 const HistoryWord* find_word(const std::string& name) {
-  const auto* word = std::find_if(kWords.begin(), kWords.end(),
-                                  [&name](const HistoryWord& candidate) { return candidate.name == name; });
+  const auto* word =
+      std::find_if(kWords.begin(), kWords.end(),
+                   [&name](const HistoryWord& candidate) { return candidate.name == name; });
   return word == kWords.end() ? nullptr : word;
 }
 

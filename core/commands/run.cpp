@@ -243,7 +243,9 @@ Expected<Run> measure(const RunOptions& options, const Invocation& invocation,
   return run;
 }
 
-bool is_counted(const Measurement& measurement) { return std::holds_alternative<Counted>(measurement.outcome); }
+bool is_counted(const Measurement& measurement) {
+  return std::holds_alternative<Counted>(measurement.outcome);
+}
 bool is_failed(const Measurement& one) { return std::holds_alternative<Failure>(one.outcome); }
 bool is_wrong(const Measurement& one) { return one.verification && one.verification->is_wrong(); }
 

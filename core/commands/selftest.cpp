@@ -151,12 +151,14 @@ Expected<void> check_alarms(Runs& runs, const fs::path& folder, int repetitions,
     for (std::string& option : perturbed_options(number)) more.push_back(std::move(option));
     TRY_ASSIGN(auto after, runs.run("again", "unchanged", more, perturbed(number, folder), failed));
     std::set<std::string> measured;
-    for (const Measurement& measurement : after.results.measurements) measured.insert(measurement.variant.key);
-    TRY_ASSIGN(
-        auto comparison,
-        compare_exactly(
-            keep_selected(base, [&](const Variant& variant) { return measured.contains(variant.key); }),
-            after));
+    for (const Measurement& measurement : after.results.measurements)
+      measured.insert(measurement.variant.key);
+    TRY_ASSIGN(auto comparison,
+               compare_exactly(keep_selected(base,
+                                             [&](const Variant& variant) {
+                                               return measured.contains(variant.key);
+                                             }),
+                               after));
     auto alarms = find_false_alarms(comparison);
     ++tally.runs;
     if (failed || !alarms.empty()) ++tally.alarms;

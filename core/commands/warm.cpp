@@ -12,10 +12,10 @@ namespace instr {
 namespace {
 
 std::string format_status(const WarmStatus& worker) {
-  const std::string what =
-      worker.libtorch_version.empty()
-          ? "starting"
-          : fmt::format("LibTorch {}, {}", worker.libtorch_version, facts_of(worker.language).title);
+  const std::string what = worker.libtorch_version.empty()
+                               ? "starting"
+                               : fmt::format("LibTorch {}, {}", worker.libtorch_version,
+                                             facts_of(worker.language).title);
   const auto left = std::chrono::duration_cast<std::chrono::seconds>(kWarmIdleTime) - worker.idle;
   return fmt::format(
       "process {}  {}  {}\n", worker.pid, what,

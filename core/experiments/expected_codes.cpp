@@ -142,8 +142,8 @@ std::string format_differences(const std::string& heading,
                                const std::vector<CodeDifference>& differences) {
   std::string text = differences.empty() ? "" : heading + "\n";
   for (const CodeDifference& difference : differences) {
-    text += fmt::format("- {}: {}, expected {}", printable(difference.key), to_string(difference.code),
-                        to_string(difference.expected));
+    text += fmt::format("- {}: {}, expected {}", printable(difference.key),
+                        to_string(difference.code), to_string(difference.expected));
     if (!difference.reason.empty() && difference.code != VerificationCode::kPass) {
       text += fmt::format(" ({})", printable(difference.reason));
     }

@@ -181,9 +181,9 @@ DocumentTable each_experiment_table(const std::vector<ExperimentRecord>& records
     const auto time = times.empty() ? std::nullopt : std::optional(median(times));
     DocumentCell code = text_cell(to_string(experiment.record->code));
     code.tone = experiment.has_passed() ? Tone::kGood : Tone::kWarning;
-    table.rows.push_back(
-        make_row(*experiment.record, {seconds_cell(time), speedup_cell(experiment),
-                               seconds_cell(experiment.compile_time), memory_cell(experiment), std::move(code)}));
+    table.rows.push_back(make_row(*experiment.record, {seconds_cell(time), speedup_cell(experiment),
+                                                       seconds_cell(experiment.compile_time),
+                                                       memory_cell(experiment), std::move(code)}));
   }
   return table;
 }

@@ -82,7 +82,8 @@ void count_fastest(const std::vector<AgainstEager>& all,
                    std::map<SummaryKey, Collected>& collected) {
   std::map<std::pair<std::string, Benchmark>, std::vector<const ExperimentRecord*>> rivals;
   for (const AgainstEager& experiment : all) {
-    rivals[{suite_of(*experiment.record), benchmark_of(experiment.record->variant)}].push_back(experiment.record);
+    rivals[{suite_of(*experiment.record), benchmark_of(experiment.record->variant)}].push_back(
+        experiment.record);
   }
   for (const auto& [benchmark, records] : rivals) {
     std::vector<Measurement> measurements;
@@ -222,7 +223,8 @@ DocumentTable experiment_table(const std::vector<ExperimentSummary>& summaries) 
   const std::vector<std::string> names = group_names(summaries);
   for (std::size_t i = 0; i < summaries.size(); ++i) {
     const ExperimentSummary& summary = summaries[i];
-    const std::string backend = format_column_name(summary.language, summary.backend, Autograd::kForward);
+    const std::string backend =
+        format_column_name(summary.language, summary.backend, Autograd::kForward);
     DocumentRow row{.cells = cells_of(summary), .group = names[i], .name = backend};
     const std::string full = names[i].empty() ? backend : names[i] + " " + backend;
     row.cells.insert(row.cells.begin(), text_cell(full));

@@ -418,7 +418,9 @@ TEST_F(ExperimentLogTest, LostWorkersAreMeasuredAgain) {
 // What was run elsewhere, also while that is still being written.
 TEST_F(ExperimentLogTest, TakesInWhatItLacks) {
   const std::filesystem::path part = scratch_.path() / "part.jsonl";
-  const auto line = [](const Measurement& measurement) { return to_json(record(measurement)).dump() + "\n"; };
+  const auto line = [](const Measurement& measurement) {
+    return to_json(record(measurement)).dump() + "\n";
+  };
   const std::string known = line(measured(variants_[0].key, {1, 2, 3}, 0));
   const std::string other = line(measured(variants_[0].key, {4, 5, 6}, 0));
   const std::string lost = line({variants_[1], Failure{FailureKind::kWorkerLost, "it ended"}, 0});

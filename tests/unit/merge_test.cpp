@@ -35,7 +35,8 @@ TEST(Merge, HasTheMeasurementsAndFunctionsOfAllShards) {
                       part("c", Shard{3, 3}, {counted("y", 2), counted("z", 3)})},
                      {}));
   std::vector<std::string> keys;
-  for (const Measurement& measurement : merged.results.measurements) keys.push_back(measurement.variant.key);
+  for (const Measurement& measurement : merged.results.measurements)
+    keys.push_back(measurement.variant.key);
   EXPECT_EQ(keys, (std::vector<std::string>{"x", "y", "z"}));
   EXPECT_FALSE(merged.results.header.shard);
   EXPECT_EQ(merged.results.header.fingerprint.get("compiler"), "clang 14");
