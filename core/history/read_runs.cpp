@@ -140,7 +140,8 @@ class PointReader {
     for (const auto& [id, row] : series_) {
       if (choice.has(row.series)) rows.push_back(&row);
     }
-    std::ranges::sort(rows, is_before, [](const SeriesRow* row) { return row->series; });
+    std::ranges::sort(rows, is_before,
+                      [](const SeriesRow* row) -> const HistorySeries& { return row->series; });
     return rows;
   }
 
