@@ -11,7 +11,7 @@ namespace instr {
 std::string load_unit(const std::string& path);
 
 // Finds a variant's code by its symbol: in C++ a function's address, in Python a PythonCode
-// (python/code_object.h). Null if no unit has it.
+// (python/side.h). Null if no unit has it.
 const void* find_code(const std::string& symbol);
 
 struct FoundSnippet {

@@ -146,24 +146,18 @@ inline std::string encode(const Message& message) {
 // Reads a line without its newline; nothing if it is malformed.
 inline std::optional<Message> decode(std::string_view line) {
   Message message;
-  std::size_t begin = 0;
-  bool first = true;
-  while (begin <= line.size()) {
-    std::size_t end = line.find('\t', begin);
-    if (end == std::string_view::npos) end = line.size();
-    std::string_view field = line.substr(begin, end - begin);
-    if (first) {
-      if (field.empty()) return std::nullopt;
-      message.verb = field;
-      first = false;
-    } else {
-      std::size_t equals = field.find('=');
-      if (equals == std::string_view::npos || equals == 0) return std::nullopt;
-      auto value = unescape(field.substr(equals + 1));
-      if (!value) return std::nullopt;
-      message.fields[std::string(field.substr(0, equals))] = *value;
-    }
-    begin = end + 1;
+  std::size_t end = line.find('\t');
+  message.verb = line.substr(0, end);
+  if (message.verb.empty()) return std::nullopt;
+  while (end != std::string_view::npos) {
+    line.remove_prefix(end + 1);
+    end = line.find('\t');
+    const std::string_view field = line.substr(0, end);
+    const std::size_t equals = field.find('=');
+    if (equals == std::string_view::npos || equals == 0) return std::nullopt;
+    auto value = unescape(field.substr(equals + 1));
+    if (!value) return std::nullopt;
+    message.fields[std::string(field.substr(0, equals))] = *value;
   }
   return message;
 }

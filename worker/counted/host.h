@@ -47,4 +47,8 @@ class Host {
   std::map<instr_snippet, EmptyLoop> empty_loops_;
 };
 
+// The root of a worker, which has started LibTorch under Callgrind and forks zygotes: sends `hello`
+// and serves requests (worker/wire.h), then ends the process.
+[[noreturn]] void serve();
+
 }  // namespace instr

@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "worker/counted/serve.h"
+#include "worker/counted/host.h"
 #include "worker/torch_side.h"
 #include "worker/wire.h"
 

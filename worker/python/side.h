@@ -11,6 +11,9 @@
 
 namespace instr {
 
+// The target of find_code() (worker/unit.h): a marshalled code object.
+using PythonCode = std::string;
+
 // Sets the module of serve.py. To be called first.
 void set_side(PyObject* module);
 

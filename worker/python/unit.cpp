@@ -6,7 +6,7 @@
 #include <fstream>
 #include <map>
 
-#include "worker/python/code_object.h"
+#include "worker/python/side.h"
 #include "worker/wire.h"
 
 namespace instr {
@@ -14,7 +14,7 @@ namespace {
 
 std::map<std::string, PythonCode> codes;
 
-PythonCode bytes_of(const std::string& digits) {
+PythonCode decode_digits(const std::string& digits) {
   PythonCode bytes;
   for (std::size_t i = 0; i + 1 < digits.size(); i += 2) {
     const int byte = wire::hex_digit(digits[i]) * 16 + wire::hex_digit(digits[i + 1]);
@@ -31,7 +31,7 @@ std::string load_unit(const std::string& path) {
   for (std::string line; std::getline(file, line);) {
     const std::size_t tab = line.find('\t');
     if (tab == std::string::npos) return "this is not a unit";
-    codes[line.substr(0, tab)] = bytes_of(line.substr(tab + 1));
+    codes[line.substr(0, tab)] = decode_digits(line.substr(tab + 1));
   }
   return "";
 }

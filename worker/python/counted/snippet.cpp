@@ -2,15 +2,18 @@
 #include <valgrind/callgrind.h>
 
 #include "worker/abi.h"
-#include "worker/counted/serve.h"
-#include "worker/python/counted/found_code.h"
+#include "worker/counted/host.h"
 #include "worker/python/counted/processor.h"
 #include "worker/python/counted/settled_code.h"
 #include "worker/python/side.h"
+#include "worker/unit.h"
 
 namespace instr {
 namespace {
 
+// Set by find_snippet(), since the functions that run these have no parameter for code.
+const PythonCode* snippet = nullptr;
+const PythonCode* empty = nullptr;
 instr_context* context = nullptr;
 
 PyObject* next_block(PyObject*, PyObject*) {
@@ -36,10 +39,17 @@ void run(std::string_view code, instr_context* given) {
                     checked(PyCFunction_NewEx(&simulate_method, nullptr, nullptr))));
 }
 
+void run_snippet_code(instr_context* given) { run(*snippet, given); }
+void run_empty_code(instr_context* given) { run(*empty, given); }
+
 }  // namespace
 
-void run_python_snippet(instr_context* given) { run(found_code(), given); }
-void run_python_empty_snippet(instr_context* given) { run(empty_code(), given); }
+FoundSnippet find_snippet(const std::string& symbol) {
+  snippet = static_cast<const PythonCode*>(find_code(symbol));
+  empty = static_cast<const PythonCode*>(find_code(INSTR_EMPTY_SNIPPET));
+  return {snippet == nullptr ? nullptr : run_snippet_code,
+          empty == nullptr ? nullptr : run_empty_code};
+}
 
 }  // namespace instr
 

@@ -7,7 +7,6 @@
 
 #include "worker/children.h"
 #include "worker/native/native_code.h"
-#include "worker/python/code_object.h"
 #include "worker/python/side.h"
 
 namespace instr {
