@@ -56,8 +56,8 @@ double cosine_of(at::Tensor one, at::Tensor other, const at::Tensor& equal) {
 
 }  // namespace
 
-Difference difference_of(const at::Tensor& eager, const at::Tensor& other, double relative,
-                         double absolute) {
+Difference measure_difference(const at::Tensor& eager, const at::Tensor& other, double relative,
+                              double absolute) {
   Difference difference;
   at::Tensor first = to_plain(eager);
   at::Tensor second = to_plain(other);
@@ -86,7 +86,7 @@ Difference difference_of(const at::Tensor& eager, const at::Tensor& other, doubl
   return difference;
 }
 
-ReferenceErrors errors_against(const at::Tensor& exact, const at::Tensor& eager,
+ReferenceErrors measure_errors(const at::Tensor& exact, const at::Tensor& eager,
                                const at::Tensor& other) {
   at::Tensor values = to_plain(exact).reshape({-1});
   at::Tensor first = to_plain(eager).to(at::kDouble).reshape({-1});

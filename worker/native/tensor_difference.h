@@ -20,8 +20,8 @@ struct Difference {
   double eager_value = 0;
   double cosine = 1;  // of the angle between the vectors; 1 if both are 0, NaN if either has a NaN
 };
-Difference difference_of(const at::Tensor& eager, const at::Tensor& other, double relative,
-                         double absolute);
+Difference measure_difference(const at::Tensor& eager, const at::Tensor& other, double relative,
+                              double absolute);
 
 // The differences of both from `exact`, without values that are NaN in any of the three.
 struct ReferenceErrors {
@@ -30,7 +30,7 @@ struct ReferenceErrors {
   double mean_square = 0;  // root mean square
   double eager_mean_square = 0;
 };
-ReferenceErrors errors_against(const at::Tensor& exact, const at::Tensor& eager,
+ReferenceErrors measure_errors(const at::Tensor& exact, const at::Tensor& eager,
                                const at::Tensor& other);
 
 // True if all values are equal in their bits, or NaN in both. Both have the same data type.

@@ -191,7 +191,7 @@ class Comparison {
     if (!is_comparable) return item;
     Allowed allowed = allowed_for(request_, eager.tensor);
     Difference difference =
-        difference_of(eager.tensor, candidate.tensor, allowed.relative, allowed.absolute);
+        measure_difference(eager.tensor, candidate.tensor, allowed.relative, allowed.absolute);
     add_difference(item, difference);
     // No reference excuses a NaN in only one of them.
     if (difference.exceeds && !difference.is_nan_in_one && may_have_reference(eager.tensor)) {
@@ -217,7 +217,7 @@ class Comparison {
     bool is_double = exact->tensor.scalar_type() == at::kDouble ||
                      exact->tensor.scalar_type() == at::kComplexDouble;
     if (!is_double || exact->tensor.sizes() != eager.tensor.sizes()) return;
-    const auto errors = errors_against(exact->tensor, eager.tensor, candidate.tensor);
+    const auto errors = measure_errors(exact->tensor, eager.tensor, candidate.tensor);
     item.fields["reference_error"] = number(errors.largest);
     item.fields["eager_reference_error"] = number(errors.eager_largest);
     item.fields["reference_rmse"] = number(errors.mean_square);
