@@ -13,7 +13,7 @@ struct Node {
   bool is_around = false;    // it called the snippet, directly or not
 };
 
-// Marks what called the snippet: the worker, down to main().
+// Marks the functions that called the snippet: the worker, down to main().
 void mark_around(std::vector<Node>& nodes, const Profile& profile) {
   std::vector<std::vector<std::size_t>> callers(nodes.size());
   for (const ProfileCalls& calls : profile.calls) callers[calls.callee].push_back(calls.caller);
@@ -24,23 +24,24 @@ void mark_around(std::vector<Node>& nodes, const Profile& profile) {
     }
   }
   while (!left.empty()) {
-    const std::size_t one = left.back();
+    const std::size_t node = left.back();
     left.pop_back();
-    if (std::exchange(nodes[one].is_around, true)) continue;
-    left.insert(left.end(), callers[one].begin(), callers[one].end());
+    if (std::exchange(nodes[node].is_around, true)) continue;
+    left.insert(left.end(), callers[node].begin(), callers[node].end());
   }
 }
 
-std::vector<Node> nodes_of(const Profile& profile) {
+std::vector<Node> make_nodes(const Profile& profile) {
   std::vector<Node> nodes;
-  for (const ProfileFunction& one : profile.functions) {
-    nodes.push_back({code_name(one.function, one.library()), !is_recursion(one.function)});
+  for (const ProfileFunction& function : profile.functions) {
+    nodes.push_back(
+        {code_name(function.function, function.library()), !is_recursion(function.function)});
   }
   mark_around(nodes, profile);
   return nodes;
 }
 
-// The functions that have a cost, with their own part of it.
+// Returns the self costs of functions, to which calls are added.
 std::map<CodeName, InclusiveCost> self_costs(const Profile& profile, const std::vector<Node>& nodes,
                                              std::size_t event) {
   std::map<CodeName, InclusiveCost> costs;
@@ -54,8 +55,7 @@ std::map<CodeName, InclusiveCost> self_costs(const Profile& profile, const std::
   return costs;
 }
 
-// Whether these calls are all that there is of some part of the callee's cost: no other ones that
-// are counted were active.
+// Returns true if no other call of the callee was active that is counted.
 bool are_outermost(const Node& caller, const Node& callee) {
   if (callee.is_around || callee.code.is_snippet() || caller.code == callee.code) return false;
   if (callee.code.has_symbol) return callee.is_outermost;
@@ -64,16 +64,16 @@ bool are_outermost(const Node& caller, const Node& callee) {
 
 void add_caller(std::vector<Caller>& callers, const CodeName& code, double count, double ir) {
   auto known = std::find_if(callers.begin(), callers.end(),
-                            [&code](const Caller& one) { return one.code == code; });
+                            [&code](const Caller& caller) { return caller.code == code; });
   if (known == callers.end()) known = callers.insert(known, {code});
   known->ir += ir;
   known->calls += count;
 }
 
-// What the calls of one function by another add to what is known of both.
+// Adds the calls of a function by another to the costs of both.
 void add_calls(std::map<CodeName, InclusiveCost>& costs, const Node& caller, const Node& callee,
                double count, double ir) {
-  // Parts of one function, both outermost, each have their own cost in the sum already.
+  // The sum contains the self costs of all parts of a function.
   const bool is_within = caller.code == callee.code && callee.is_outermost;
   const auto by = costs.find(caller.code);
   if (by != costs.end() && by->second.ir && caller.is_outermost && !caller.is_around &&
@@ -93,7 +93,7 @@ std::map<CodeName, InclusiveCost> inclusive_costs(const Profile& profile,
                                                   std::uint64_t iterations) {
   const auto ir = profile.find_event("Ir");
   if (!ir || iterations == 0) return {};
-  const std::vector<Node> nodes = nodes_of(profile);
+  const std::vector<Node> nodes = make_nodes(profile);
   auto costs = self_costs(profile, nodes, *ir);
   for (const ProfileCalls& calls : profile.calls) {
     add_calls(costs, nodes[calls.caller], nodes[calls.callee], static_cast<double>(calls.count),

@@ -1,4 +1,4 @@
-// What functions cost with all that they call, and who calls them, by a profile's calls.
+// Inclusive costs and callers of functions, by a profile's calls.
 #pragma once
 
 #include <cstdint>
@@ -13,23 +13,22 @@ namespace instr {
 
 struct Caller {
   CodeName code;
-  double ir = 0;  // what its calls cost, with all that they called; instructions per iteration
+  double ir = 0;  // of its calls, with all that they called; instructions per iteration
   double calls = 0;
 };
 
 struct InclusiveCost {
-  std::optional<double> ir;  // instructions per iteration; absent where it cannot be known
+  std::optional<double> ir;  // instructions per iteration; absent if unknown
   bool is_recursive = false;
   std::vector<Caller> callers;  // highest cost first
 };
 
-// Of a block of so many iterations, without the functions that the snippet was called by. Of the
-// snippet itself, whose loop is included, no callers.
+// Returns the costs in a block of so many iterations, without the functions that called the snippet.
+// The snippet, whose loop is included, has no callers.
 //
 // A recursive function costs what its outermost calls cost, and is not its own caller. Functions
-// without symbols cannot be distinguished, so whether one calls another is not known, and neither
-// is their inclusive cost: of each of their callers it is what its own calls cost, but one of these
-// may be made in another's, so that they do not add up.
+// without symbols cannot be distinguished, so calls between them, and their inclusive cost, are
+// unknown. The costs of their callers may overlap.
 std::map<CodeName, InclusiveCost> inclusive_costs(const Profile& profile, std::uint64_t iterations);
 
 }  // namespace instr

@@ -14,12 +14,11 @@ namespace instr {
 
 namespace {
 
-// The functions of a tree or several, and the nodes by their paths; the root is there.
+// The functions of one or several trees, and the nodes by their paths, from the root on.
 class Nodes {
  public:
   Nodes() { nodes.push_back({functions.number_of({kSnippetName, "", true})}); }
 
-  // The last one holds.
   void set_place(std::size_t function, const std::string& place) {
     if (place.empty()) return;
     places.resize(std::max(places.size(), function + 1));
@@ -40,8 +39,8 @@ class Nodes {
   std::map<std::pair<std::size_t, std::size_t>, std::size_t> children_;
 };
 
-// Where it begins; "" where that is not known.
-std::string place_of(const ProfileFunction& function, const Profile& profile) {
+// Returns the place where a function begins; "" if unknown.
+std::string format_place(const ProfileFunction& function, const Profile& profile) {
   if (function.line == 0 || profile.files[function.file].empty()) return "";
   return profile.files[function.file] + ":" + std::to_string(function.line);
 }
@@ -49,14 +48,13 @@ std::string place_of(const ProfileFunction& function, const Profile& profile) {
 class Builder {
  public:
   explicit Builder(const Profile& profile) {
-    for (const ProfileFunction& one : profile.functions) {
-      objects_.try_emplace(one.function + one.path, one.library());
+    for (const ProfileFunction& function : profile.functions) {
+      objects_.try_emplace(function.function + function.path, function.library());
     }
   }
 
-  // `place`: where it begins, or "".
   void add(const ProfileFunction& function, const std::string& place, std::uint64_t cost) {
-    CallNode& node = built_.nodes[node_of(function.function + function.path)];
+    CallNode& node = built_.nodes[find_or_add(function.function + function.path)];
     node.self += static_cast<std::int64_t>(cost);
     node.calls += function.calls;
     if (built_.functions.all()[node.function].has_symbol) built_.set_place(node.function, place);
@@ -67,8 +65,8 @@ class Builder {
   }
 
  private:
-  // `path`: "f'callee'caller". Its node, below that of "callee'caller" and so on.
-  std::size_t node_of(std::string_view path) {
+  // Returns the node of "f'callee'caller", below that of "callee'caller" and so on.
+  std::size_t find_or_add(std::string_view path) {
     std::vector<std::string_view> missing;
     std::size_t node = 0;
     while (!path.empty()) {
@@ -94,7 +92,7 @@ class Builder {
     const CodeName code =
         code_name(without_hashes(function), object == objects_.end() ? "" : object->second);
     const std::size_t number = built_.functions.number_of(code);
-    // Where one begins and ends within such code is not known.
+    // Functions within code without symbols are unknown.
     if (!code.has_symbol && built_.nodes[parent].function == number) return parent;
     return built_.below(parent, number);
   }
@@ -104,7 +102,7 @@ class Builder {
   std::unordered_map<std::string, std::size_t> known_;    // nodes by path
 };
 
-// Depth first, the most expensive child first.
+// Orders the nodes depth first, the most expensive child first.
 std::vector<CallNode> in_order(const CallTree& tree) {
   const std::vector<CallNode>& nodes = tree.nodes;
   std::vector<std::vector<std::size_t>> children(nodes.size());
@@ -117,17 +115,17 @@ std::vector<CallNode> in_order(const CallTree& tree) {
     const std::size_t place = ordered.size();
     ordered.push_back(nodes[old]);
     ordered.back().parent = parent;
-    std::vector<std::size_t>& its = children[old];
-    std::sort(its.begin(), its.end(), [&](std::size_t a, std::size_t b) {
+    std::vector<std::size_t>& below = children[old];
+    std::sort(below.begin(), below.end(), [&](std::size_t a, std::size_t b) {
       if (nodes[a].total != nodes[b].total) return nodes[a].total < nodes[b].total;
       return tree.code_of(nodes[b]) < tree.code_of(nodes[a]);
     });
-    for (std::size_t child : its) left.emplace_back(child, place);
+    for (std::size_t child : below) left.emplace_back(child, place);
   }
   return ordered;
 }
 
-// Where each node of `tree` is among those of all.
+// Returns the place of each node of `tree` in `all`; adds nodes that are missing.
 std::vector<std::size_t> places_among(const CallTree& tree, Nodes& all) {
   std::vector<std::size_t> functions;
   for (std::size_t i = 0; i < tree.functions.size(); ++i) {
@@ -165,8 +163,8 @@ CallTree call_tree(const Profile& profile, std::uint64_t iterations, double net)
   const auto ir = profile.find_event("Ir");
   if (!ir || iterations == 0) return {};
   Builder builder(profile);
-  for (const ProfileFunction& one : profile.functions) {
-    builder.add(one, place_of(one, profile), one.self[*ir]);
+  for (const ProfileFunction& function : profile.functions) {
+    builder.add(function, format_place(function, profile), function.self[*ir]);
   }
   CallTree tree = builder.take(iterations);
   sum_up(tree.nodes);

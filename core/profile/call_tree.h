@@ -1,4 +1,4 @@
-// What each path of calls costs: a profile whose paths are separate, as a tree. Pure.
+// The costs of each path of calls: a profile whose paths are separate, as a tree. Pure.
 #pragma once
 
 #include <cstddef>
@@ -19,16 +19,16 @@ struct CallNode {
   std::uint64_t calls = 0;
 };
 
-// So that no sum of two trees overflows: of a block, which takes hours beyond that.
+// Prevents overflow in sums of two trees; a block of so many iterations takes hours.
 inline constexpr std::uint64_t kMaxTreeIterations = std::uint64_t{1} << 24;
 
-// Whole numbers, so that all sums are exact. The first node is the root: the statement, whose total
-// is the count. Parents come before their children.
+// Costs are whole numbers, so that all sums are exact. The first node is the root: the statement,
+// whose total is the count. Parents come before their children.
 struct CallTree {
   std::uint64_t iterations = 1;
   std::vector<CodeName> functions;  // each once
   std::vector<CallNode> nodes;
-  // Where each function begins, "quick.cpp:14"; "", or no such entry, where that is not known.
+  // The begin of each function, "quick.cpp:14"; "" or no entry if unknown.
   std::vector<std::string> places = {};
 
   const CodeName& code_of(const CallNode& node) const { return functions[node.function]; }
@@ -45,13 +45,13 @@ struct CallTree {
 // Sets the totals from the self costs.
 void sum_up(std::vector<CallNode>& nodes);
 
-// `net`: the count, in instructions per iteration, which is less than the block holds by its empty
-// loop. Code without symbols is one function for each library, as in all reports. In depth-first
-// order: each node is followed by all below it, the most expensive child first.
+// Makes the tree of a block, depth first, with the most expensive child of a node first. `net`: the
+// count, in instructions per iteration, without the empty loop. Code without symbols is one function
+// for each library, as in all reports.
 CallTree call_tree(const Profile& profile, std::uint64_t iterations, double net);
 
-// Two trees with the same functions, the same nodes, by their paths, and the same iterations, so
-// that they can be subtracted: a path that only one has costs nothing in the other.
+// Two trees with the same functions, nodes (by their paths) and iterations, so that they can be
+// subtracted: a path that a tree lacks costs 0 there.
 struct AlignedTrees {
   CallTree before;
   CallTree after;

@@ -13,7 +13,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 using Place = std::function<std::string(const std::string&, int)>;
 
-CodeName code_of(const Json& code, const Place& place) {
+CodeName parse_code(const Json& code, const Place& place) {
   if (code.is_null()) return {kSnippetName, ""};
   return {code.at("name"), place(code.at("file"), code.at("line"))};
 }
@@ -21,16 +21,16 @@ CodeName code_of(const Json& code, const Place& place) {
 std::vector<FollowedFunction> read(const Json& json, double iterations, double loop,
                                    const Place& place) {
   std::vector<FollowedFunction> functions;
-  for (const Json& one : json.at("functions")) {
+  for (const Json& function : json.at("functions")) {
     const auto per_iteration = [&](const char* name) {
-      return one.at(name).get<double>() / iterations;
+      return function.at(name).get<double>() / iterations;
     };
     const bool is_statement = functions.empty();
     const double around = is_statement ? loop : 0;
-    functions.push_back({code_of(one.at("code"), place),
+    functions.push_back({parse_code(function.at("code"), place),
                          per_iteration("self") - around,
                          per_iteration("calls"),
-                         {per_iteration("inclusive") - around, one.at("recursive"), {}}});
+                         {per_iteration("inclusive") - around, function.at("recursive"), {}}});
   }
   for (const Json& call : json.at("calls")) {
     const auto [caller, callee, ir, calls] =
@@ -39,8 +39,9 @@ std::vector<FollowedFunction> read(const Json& json, double iterations, double l
     functions.at(callee).cost.callers.push_back(
         {functions.at(caller).code, ir / iterations, calls / iterations});
   }
-  for (FollowedFunction& one : functions) {
-    std::stable_sort(one.cost.callers.begin(), one.cost.callers.end(),
+  for (FollowedFunction& function : functions) {
+    auto& callers = function.cost.callers;
+    std::stable_sort(callers.begin(), callers.end(),
                      [](const Caller& left, const Caller& right) { return left.ir > right.ir; });
   }
   return functions;
@@ -54,7 +55,7 @@ std::vector<FollowedFunction> followed_calls(std::string_view text, std::uint64_
   if (!json || !json->is_object() || iterations == 0) return {};
   try {
     return read(*json, static_cast<double>(iterations), loop, place);
-  } catch (const std::exception&) {  // Json's, and of a function's number
+  } catch (const std::exception&) {  // of Json, or for an unknown function
     return {};
   }
 }

@@ -22,14 +22,14 @@ constexpr std::string_view kAnonymous = "(anonymous namespace)";
 constexpr std::string_view kOperator = "operator";
 constexpr std::string_view kElided = "<\xE2\x80\xA6>";  // "<…>"
 constexpr std::string_view kCloneMark = " [clone ";
-// generate.cpp's names, up to the hash.
+// Names of generated code, up to the hash.
 constexpr std::string_view kGenerated = "instr_";
 constexpr std::string_view kUnitNamespace = "instr_unit_";
 constexpr std::string_view kSnippet = "instr_snippet_";
 constexpr std::size_t kHashSize = 32;
 constexpr std::size_t kMinWidth = 20;
 constexpr std::size_t kKeepAll = static_cast<std::size_t>(-1);
-// Longer ones are never shown whole, and each nested bracket is scanned again.
+// Longer names are not parsed: that would take quadratic time.
 constexpr std::size_t kMaxNameLength = 20000;
 
 bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
@@ -42,7 +42,7 @@ bool all_of(std::string_view text, bool (*test)(char)) {
 
 bool is_hex(char c) { return is_digit(c) || (c >= 'a' && c <= 'f'); }
 
-// Bytes of the operator's symbol at the start of `text`, after the word "operator".
+// Returns the size of the operator's symbol at the start of `text`, after the word "operator".
 std::size_t symbol_size(std::string_view text) {
   static constexpr std::array<std::string_view, 13> kSymbols{
       "<=>", "<<=", ">>=", "->*", "()", "[]", "->", "<<", ">>", "<=", ">=", "<", ">"};
@@ -52,7 +52,8 @@ std::size_t symbol_size(std::string_view text) {
   return 0;
 }
 
-// Bytes at `at` whose brackets are none: "operator<", "->", "(anonymous namespace)".
+// Returns the size of text at `at` whose brackets do not count: "operator<", "->", "(anonymous
+// namespace)".
 std::size_t literal_size(std::string_view text, std::size_t at) {
   std::string_view rest = text.substr(at);
   if (rest.starts_with(kAnonymous)) return kAnonymous.size();
@@ -64,7 +65,7 @@ std::size_t literal_size(std::string_view text, std::size_t at) {
   return kOperator.size() + symbol_size(rest);
 }
 
-// The place behind the bracket that closes the one at `at`; the end where none does.
+// Returns the place behind the bracket that closes the one at `at`, or the end of the text.
 std::size_t behind_bracket(std::string_view text, std::size_t at) {
   const char open = text[at];
   const char close = open == '(' ? ')' : '>';
@@ -83,7 +84,7 @@ std::size_t behind_bracket(std::string_view text, std::size_t at) {
   return text.size();
 }
 
-// Bytes of the qualifiers behind a parameter list: " const", " const &", "&&".
+// Returns the size of the qualifiers behind a parameter list: " const", " const &", "&&".
 std::size_t qualifiers_size(std::string_view text) {
   std::size_t size = 0;
   for (std::string_view word : {" const", " volatile", " &&", " &", "&&", "&", " noexcept"}) {
@@ -94,7 +95,7 @@ std::size_t qualifiers_size(std::string_view text) {
   return ends ? size : 0;
 }
 
-// `text` without parameter lists and without template arguments nested deeper than `depth`.
+// Removes parameter lists, and template arguments nested deeper than `depth`.
 std::string reduced(std::string_view text, std::size_t depth) {
   std::string out;
   for (std::size_t at = 0; at < text.size();) {
@@ -124,14 +125,14 @@ std::string reduced(std::string_view text, std::size_t depth) {
   return out;
 }
 
-// The name in "return_type name": what is behind the last space that is outside all brackets.
+// Returns the name in "return_type name": the text behind the last space outside all brackets.
 std::string_view without_return_type(std::string_view text) {
   std::size_t begin = 0;
   std::size_t depth = 0;
   for (std::size_t at = 0; at < text.size();) {
     std::string_view rest = text.substr(at);
     std::size_t size = literal_size(text, at);
-    // "operator bool", "operator new": what is behind the word belongs to the name.
+    // "operator bool", "operator new": the name has a space.
     if (depth == 0 && size > 0 && rest.starts_with(kOperator)) break;
     if (size > 0) {
       at += size;
@@ -155,7 +156,7 @@ std::string plain_name(std::string_view name, std::size_t depth) {
   return without.empty() ? std::string(name) : std::string(without);
 }
 
-// Profiles hold some names that their writer could not demangle.
+// Demangles names that Callgrind could not demangle.
 std::string demangled(const std::string& name) {
   if (!name.starts_with("_Z") || name.size() > kMaxNameLength) return name;
   int status = 0;
@@ -164,7 +165,7 @@ std::string demangled(const std::string& name) {
   return status == 0 && text ? text.get() : name;
 }
 
-// Without what differs between builds of one function: recursion depth, clones, symbol versions.
+// Removes marks that differ between builds: recursion depth, clones, symbol versions.
 std::string_view canonical_function(std::string_view name) {
   name = call_level(name).function;
   if (std::size_t clone = name.find(kCloneMark); clone != std::string_view::npos && clone > 0) {
@@ -184,14 +185,14 @@ bool is_address(std::string_view name) {
   return name.starts_with("0x") && all_of(name.substr(2), is_hex);
 }
 
-// A mark that a packager puts between a library's name and ".so": "-1a2b3c4d", "-2.31".
+// Recognizes a packager's mark between a library's name and ".so": "-1a2b3c4d", "-2.31".
 bool is_build_mark(std::string_view text) {
   if (text.size() >= 8 && all_of(text, is_hex)) return true;
   bool is_version = all_of(text, [](char c) { return is_digit(c) || c == '.'; });
   return is_version && text.find('.') != std::string_view::npos;
 }
 
-// The shortest form of `name` that fits, else all but its middle.
+// Returns the longest form of `name` that fits, else the shortest without its middle.
 std::string fitting(const std::string& name, std::size_t width) {
   if (display_width(name) <= width) return name;
   std::string text;
@@ -202,16 +203,16 @@ std::string fitting(const std::string& name, std::size_t width) {
   return shorten_middle(text, width);
 }
 
-// Where two texts begin to differ, moved back to where a word of them begins.
+// Returns the place where texts begin to differ, moved back to the begin of a word.
 std::size_t first_difference(const std::vector<std::string>& texts) {
   std::size_t same = common_prefix(texts);
   while (same > 0 && (is_word(texts[0][same - 1]) || (texts[0][same - 1] & 0x80) != 0)) --same;
   return same;
 }
 
-// Names that are equal once shortened: each with what is its own, "short form [own part]".
-std::vector<std::string> told_apart(const std::vector<std::string>& names, std::size_t width) {
-  // Without parameters the own part is found sooner, if the names differ beside them.
+// Adds the part that differs to names that are equal once shortened: "short form [own part]".
+std::vector<std::string> distinguish(const std::vector<std::string>& names, std::size_t width) {
+  // Parameters are left out if the names also differ elsewhere.
   std::vector<std::string> texts;
   for (const std::string& name : names) texts.push_back(plain_name(name, kKeepAll));
   std::set<std::string> distinct(texts.begin(), texts.end());
@@ -226,7 +227,7 @@ std::vector<std::string> told_apart(const std::vector<std::string>& names, std::
   return out;
 }
 
-// Names that are equal even so are numbered.
+// Numbers names that are still equal.
 void number_equal(std::vector<std::string>& names, std::size_t width) {
   std::map<std::string, std::size_t> seen;
   for (std::string& name : names) {
@@ -237,7 +238,7 @@ void number_equal(std::vector<std::string>& names, std::size_t width) {
   }
 }
 
-// Bytes of the hash that `text` begins with.
+// Returns the size of the hash at the begin of `text`.
 std::size_t hash_size(std::string_view text) {
   const std::size_t size = std::min(text.find_first_not_of("0123456789abcdef"), text.size());
   return size == kHashSize ? size : 0;
@@ -320,7 +321,7 @@ CodeName code_name(std::string_view function, std::string_view object) {
     name.object = "unit";
   } else if (is_address(canonical)) {
     name.has_symbol = false;
-    // Where the object is unknown too: code that was generated at run time, and linkage stubs.
+    // Code without object was generated at run time, or is a linkage stub.
     bool known = !name.object.empty();
     name.function = known ? name.object + ": code without symbols" : "code of no library";
   } else {
@@ -346,7 +347,7 @@ std::vector<std::string> short_function_names(const std::vector<std::string>& na
     if (places.size() == 1) continue;
     std::vector<std::string> equal;
     for (std::size_t i : places) equal.push_back(safe[i]);
-    std::vector<std::string> apart = told_apart(equal, width);
+    std::vector<std::string> apart = distinguish(equal, width);
     for (std::size_t i = 0; i < places.size(); ++i) out[places[i]] = apart[i];
   }
   number_equal(out, width);

@@ -1,5 +1,5 @@
-// Names of functions and libraries as profiles give them: what is the same code in two builds, and
-// how to show a long C++ name in a few columns.
+// Names of functions and libraries in profiles: the same code in two builds, and long C++ names in a
+// few columns.
 #pragma once
 
 #include <cstddef>
@@ -11,10 +11,10 @@ namespace instr {
 
 inline constexpr const char* kSnippetName = "the snippet";
 
-// What one piece of code is called in every build: the join key of two profiles.
+// The name of code in every build: the join key of two profiles.
 struct CodeName {
   std::string function;  // without marks of recursion, clones and symbol versions
-  std::string object;    // without version and build marks: "libtorch_cpu.so"; "" where unknown
+  std::string object;    // without version and build marks: "libtorch_cpu.so"; "" if unknown
   bool has_symbol = true;
 
   bool is_snippet() const { return function == kSnippetName; }
@@ -23,14 +23,14 @@ struct CodeName {
   auto operator<=>(const CodeName&) const = default;
 };
 
-// `function`, `object`: as in FunctionCost. Addresses differ between builds, so all code without
-// symbols of one library has one name; each snippet is "the snippet", whatever its hash.
+// `function`, `object`: as in FunctionCost. Addresses differ between builds, so all code of a library
+// without symbols has one name; each snippet is "the snippet", whatever its hash.
 CodeName code_name(std::string_view function, std::string_view object);
 
-// Callgrind's name of a function while another call of it is active: "f'2".
+// Recognizes Callgrind's name of a function while another call of it is active: "f'2".
 bool is_recursion(std::string_view function);
 
-// Such a name by its two parts; 1 is the outermost call, whose name has no mark.
+// The two parts of such a name; level 1 is the outermost call, whose name has no mark.
 struct CallLevel {
   std::string_view function;
   int level = 1;
@@ -38,30 +38,31 @@ struct CallLevel {
 CallLevel call_level(std::string_view function);
 std::string at_level(const CallLevel& call);
 
-// The snippet's own function, not a lambda in it.
+// Recognizes the snippet's function, not a lambda in it.
 bool is_snippet_symbol(std::string_view function);
 
-// Of CPython, in which its functions run; so does the measured loop of a snippet in Python.
+// CPython's function that runs all Python code, such as the measured loop of a snippet.
 inline constexpr const char* kInterpreterLoop = "_PyEval_EvalFrameDefault";
 
-// Which runs the measured loop: the snippet's own function or, in Python, the interpreter's.
+// Recognizes the function that runs the measured loop: the snippet's or, in Python, the
+// interpreter's.
 bool runs_loop(std::string_view function);
 
-// The name without the hashes in names of generated code: a function from global_setup lies in a
-// namespace of its unit, and must have the same name in every unit.
+// Removes the hashes in names of generated code: a function from global_setup is in a namespace of
+// its unit, and must have the same name in every unit.
 std::string without_hashes(std::string_view function);
 
-// "libtorch_cpu.so.1.13.0" and "libtorch_cpu-1a2b3c4d.so.2" -> "libtorch_cpu.so"; a compiled unit,
-// whose name holds its hash, -> "unit".
+// Returns "libtorch_cpu.so" for "libtorch_cpu.so.1.13.0" and "libtorch_cpu-1a2b3c4d.so.2", and "unit"
+// for a compiled unit.
 std::string object_name(std::string_view object);
 
-// A demangled C++ name without parameter lists, return type and qualifiers: what stays the same
-// when only the types of the arguments change. Names that are no C++ stay as they are.
+// Removes parameter lists, return type and qualifiers from a demangled C++ name, so that it does not
+// depend on the types of the arguments.
 std::string without_parameters(std::string_view name);
 
-// Each name in at most `width` columns (0: no limit, the names as they are): parameter lists go
-// first, then nested and then all template arguments, then the middle. Names that would become
-// equal keep the part that tells them apart. Safe to show; `width` of less than 20 counts as 20.
+// Shortens each name to `width` columns, at least 20 (0: no limit): removes parameter lists, then
+// nested and then all template arguments, then the middle. Names that would become equal keep the
+// part that distinguishes them. The result is printable.
 std::vector<std::string> short_function_names(const std::vector<std::string>& names,
                                               std::size_t width);
 

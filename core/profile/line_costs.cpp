@@ -11,10 +11,10 @@ namespace {
 
 struct Sum {
   std::uint64_t self = 0;
-  std::uint64_t outermost = 0;  // the part of it in calls that are no recursion
-  std::uint64_t called = 0;     // by those
+  std::uint64_t outermost = 0;  // the part of it in calls without recursion
+  std::uint64_t called = 0;     // by these
   std::optional<CodeName> caller = {};
-  bool has_callers = false;  // several
+  bool has_callers = false;  // more than one
 };
 
 void add(Sum& sum, const ProfileLine& line, const ProfileFunction& function) {

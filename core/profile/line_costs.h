@@ -1,4 +1,4 @@
-// What each line of source costs, where the code has line numbers. Pure.
+// Costs of the lines of sources, for code with line numbers. Pure.
 #pragma once
 
 #include <cstdint>
@@ -10,20 +10,19 @@
 
 namespace instr {
 
-// What the rest of a count is in.
+// The name of the rest of a count.
 inline constexpr const char* kNoLineNumbers = "code without line numbers";
 
 struct LineCost {
   std::string file;
   int line = 0;
   std::int64_t self = 0;  // instructions of the whole block
-  // With all that is called there; absent where it cannot be known.
-  std::optional<std::int64_t> inclusive;
-  std::string text = {};  // of the source, without the blanks around it; empty if it is not known
+  std::optional<std::int64_t> inclusive;  // with all that is called there; absent if unknown
+  std::string text = {};  // of the source, without the blanks around it; empty if unknown
 };
 
-// Whole numbers, so that all sums are exact. They need not add up to the count: most code has no
-// line numbers.
+// Costs are whole numbers, so that all sums are exact. They need not add up to the count: most code
+// has no line numbers.
 struct LineCosts {
   std::uint64_t iterations = 1;
   std::vector<LineCost> lines;  // by file and line
@@ -33,11 +32,11 @@ struct LineCosts {
   }
 };
 
-// Of a profile with lines. Those of files without a name are left out.
+// Returns the costs in a profile with lines, without those of files without a name.
 //
-// A line of a recursive function costs, with what it calls, what its outermost calls cost. Where
-// several functions have calls on one line, as instances of a template do, one may be made in
-// another's, and the inclusive cost is not known.
+// The inclusive cost of a line of a recursive function is that of its outermost calls. It is unknown
+// if several functions have calls on the line, as instances of a template do: their calls may be
+// nested.
 LineCosts line_costs(const Profile& profile, std::uint64_t iterations);
 
 }  // namespace instr

@@ -10,21 +10,21 @@ namespace instr {
 
 namespace {
 
-// The function at the end of a path, which is called by none; "" of no path.
+// Returns the function at the end of a path, which has no caller; "" without a path.
 std::string_view root_of(std::string_view path) { return path.substr(path.rfind('\'') + 1); }
 
-// The function, called by none, that has the greatest cost with all that it called; "" if none has.
+// Returns the function without caller that has the greatest inclusive cost; "" if all are 0.
 std::string greatest_root(const std::vector<ProfileFunction>& functions) {
   std::unordered_map<std::string_view, std::uint64_t> totals;
-  for (const ProfileFunction& one : functions) {
-    totals[one.path.empty() ? std::string_view(one.function) : root_of(one.path)] += one.self[0];
+  for (const ProfileFunction& function : functions) {
+    totals[function.path.empty() ? std::string_view(function.function) : root_of(function.path)] += function.self[0];
   }
   std::string greatest;
   std::uint64_t max = 0;
-  for (const ProfileFunction& one : functions) {
-    if (!one.path.empty() || totals[one.function] <= max) continue;
-    max = totals[one.function];
-    greatest = one.function;
+  for (const ProfileFunction& function : functions) {
+    if (!function.path.empty() || totals[function.function] <= max) continue;
+    max = totals[function.function];
+    greatest = function.function;
   }
   return greatest;
 }
@@ -34,14 +34,14 @@ std::string greatest_root(const std::vector<ProfileFunction>& functions) {
 void name_loop(std::vector<ProfileFunction>& functions) {
   const std::string wrong = greatest_root(functions);
   if (wrong.empty() || runs_loop(wrong)) return;
-  for (ProfileFunction& one : functions) {
-    const bool is_root = one.path.empty() && one.function == wrong;
-    if (!is_root && root_of(one.path) != wrong) continue;
+  for (ProfileFunction& function : functions) {
+    const bool is_root = function.path.empty() && function.function == wrong;
+    if (!is_root && root_of(function.path) != wrong) continue;
     if (!is_root) {
-      one.path.replace(one.path.size() - wrong.size(), wrong.size(), kInterpreterLoop);
+      function.path.replace(function.path.size() - wrong.size(), wrong.size(), kInterpreterLoop);
     }
-    // One call of it fewer is under way, and one of the loop more.
-    CallLevel call = call_level(one.function);
+    // One call of the function fewer is active, and one of the loop more.
+    CallLevel call = call_level(function.function);
     if (is_root) {
       call = {kInterpreterLoop};
     } else if (call.function == wrong && call.level > 1) {
@@ -49,7 +49,7 @@ void name_loop(std::vector<ProfileFunction>& functions) {
     } else if (call.function == kInterpreterLoop) {
       ++call.level;
     }
-    one.function = at_level(call);
+    function.function = at_level(call);
   }
 }
 

@@ -44,7 +44,7 @@ std::optional<std::uint64_t> number(std::string_view word) {
   return value;
 }
 
-// "123", "0x1f", or relative to `last`: "+3", "-4", "*".
+// Parses "123", "0x1f", or a position relative to `last`: "+3", "-4", "*".
 std::optional<std::uint64_t> position(std::string_view word, std::uint64_t last) {
   if (word == "*") return last;
   const bool is_ahead = word.starts_with('+');
@@ -55,10 +55,10 @@ std::optional<std::uint64_t> position(std::string_view word, std::uint64_t last)
   return is_ahead ? last + *by : last - *by;
 }
 
-// The file's dictionaries: "(3) name" says what 3 means from then on, "(3)" uses it.
+// A dictionary of the file: "(3) name" defines 3, "(3)" uses it.
 class Names {
  public:
-  // Index of the name that `text` stands for; nothing where it uses an unknown number.
+  // Returns the index of the name; nothing if `text` uses an unknown number.
   std::optional<std::size_t> resolve(std::string_view text) {
     text = trim(text, kBlanks);
     if (!text.starts_with('(')) return intern(text);
@@ -67,9 +67,9 @@ class Names {
     if (!id) return intern(text);  // an uncompressed "(below main)"
     auto rest = trim(text.substr(close + 1), kBlanks);
     if (!rest.empty()) return by_id_[*id] = intern(rest);
-    auto found = by_id_.find(*id);
-    if (found == by_id_.end()) return std::nullopt;
-    return found->second;
+    const auto known = by_id_.find(*id);
+    if (known == by_id_.end()) return std::nullopt;
+    return known->second;
   }
 
   std::size_t intern(std::string_view name) {
@@ -170,7 +170,7 @@ class Parser {
     return add_costs(value, profile_.totals);
   }
 
-  // jump= and so on do not matter here.
+  // Others, such as jump=, are ignored.
   Problem take_specification(std::string_view key, std::string_view value) {
     if (key == "calls") return take_calls(value);
     if (key == "fl" || key == "fi" || key == "fe" || key == "cfi" || key == "cfl") {
@@ -191,7 +191,7 @@ class Parser {
     return std::nullopt;
   }
 
-  // All share one dictionary; cfi= and cfl= are the callee's.
+  // Files share a dictionary; cfi= and cfl= are the callee's.
   Problem take_file(std::string_view key, std::string_view value) {
     if (lines_ == ProfileLines::kIgnored) return std::nullopt;
     const auto index = files_.resolve(value);
@@ -204,8 +204,8 @@ class Parser {
     return std::nullopt;
   }
 
-  // "60 +3": how often, and where the callee begins. It is the caller's object unless `cob` said
-  // otherwise.
+  // "60 +3": the number of calls, and where the callee begins. Its object is the caller's unless `cob`
+  // preceded.
   Problem take_calls(std::string_view value) {
     if (profile_.events.empty()) return "calls before events";
     auto count = number(next_word(value));
@@ -226,13 +226,13 @@ class Parser {
     return std::nullopt;
   }
 
-  // The position behind the number of calls, in the caller's file unless `cfi` or `cfl` said
-  // otherwise.
+  // Takes the position behind the number of calls, in the caller's file unless `cfi` or `cfl`
+  // preceded.
   void take_target(std::string_view positions, ProfileFunction& callee) const {
     if (callee.line != 0) return;
-    for (const Position& one : positions_) {
-      const auto here = position(next_word(positions), one.last);
-      if (!one.is_line || here.value_or(0) > kMaxLines) continue;
+    for (const Position& column : positions_) {
+      const auto here = position(next_word(positions), column.last);
+      if (!column.is_line || here.value_or(0) > kMaxLines) continue;
       callee.file = callee_file_.value_or(file_);
       callee.line = static_cast<int>(here.value_or(0));
     }
@@ -241,13 +241,13 @@ class Parser {
   Problem take_costs(std::string_view line) {
     if (profile_.events.empty()) return "costs before events";
     std::uint64_t source_line = 0;
-    for (Position& one : positions_) {
-      const auto here = position(next_word(line), one.last);
+    for (Position& column : positions_) {
+      const auto here = position(next_word(line), column.last);
       if (!here) return "a bad position";
-      one.last = *here;
-      if (one.is_line) source_line = *here;
+      column.last = *here;
+      if (column.is_line) source_line = *here;
     }
-    // What follows `calls=` is the cost of the callee and all below it.
+    // The line after `calls=` has the inclusive cost of the callee.
     const bool is_inclusive = std::exchange(inclusive_next_, false);
     if (!is_inclusive && !function_) return "costs before a function";
     if (function_ && lines_ == ProfileLines::kRead) add_line(source_line, line, is_inclusive);
@@ -256,7 +256,7 @@ class Parser {
     return add_costs(line, calls_ ? profile_.calls[*calls_].cost : ignored);
   }
 
-  // `costs` is checked where it is added up.
+  // `costs` is checked by add_costs().
   void add_line(std::uint64_t source_line, std::string_view costs, bool is_inclusive) {
     const std::uint64_t cost = number(next_word(costs)).value_or(0);
     if (source_line > kMaxLines) source_line = 0;
@@ -264,8 +264,8 @@ class Parser {
     const LineKey key{function, file_, source_line};
     auto [entry, is_new] = line_slots_.try_emplace(key, profile_.lines.size());
     if (is_new) profile_.lines.push_back({function, file_, static_cast<int>(source_line)});
-    ProfileLine& one = profile_.lines[entry->second];
-    (is_inclusive ? one.called : one.self) += cost;
+    ProfileLine& sum = profile_.lines[entry->second];
+    (is_inclusive ? sum.called : sum.self) += cost;
   }
 
   // Trailing zeros may be missing.
@@ -281,7 +281,7 @@ class Parser {
     return std::nullopt;
   }
 
-  // Where in the profile's functions a function of an object is.
+  // Returns the place of a function of an object in Profile::functions.
   std::size_t slot(std::size_t function, std::size_t object) {
     std::uint64_t key = (std::uint64_t{function} << 32) | object;
     auto [entry, added] = slots_.try_emplace(key, keys_.size());
@@ -292,7 +292,7 @@ class Parser {
     return entry->second;
   }
 
-  // Where the function that the next lines are about is; there is one.
+  // Returns the place of the function of the next lines, which must exist.
   std::size_t current() {
     if (!current_) current_ = slot(*function_, object_);
     return *current_;
@@ -316,13 +316,13 @@ class Parser {
 
   void name_functions() {
     for (std::size_t i = 0; i < keys_.size(); ++i) {
-      ProfileFunction& one = profile_.functions[i];
-      one.function = functions_.at(keys_[i].first);
-      one.object = objects_.at(keys_[i].second);
+      ProfileFunction& function = profile_.functions[i];
+      function.function = functions_.at(keys_[i].first);
+      function.object = objects_.at(keys_[i].second);
       if (paths_ == ProfilePaths::kMerged) continue;
-      const std::size_t end = path_begin(one.function);
-      one.path = one.function.substr(end);
-      one.function.resize(end);
+      const std::size_t end = path_begin(function.function);
+      function.path = function.function.substr(end);
+      function.function.resize(end);
     }
     if (paths_ == ProfilePaths::kSeparate) name_loop(profile_.functions);
   }
@@ -346,8 +346,8 @@ class Parser {
   std::optional<std::size_t> function_;
   std::size_t object_ = objects_.intern(kUnknown);
   std::size_t file_ = files_.intern(kUnknown);  // of the next costs
-  std::optional<std::size_t> current_;  // where self costs go; nothing after a change of fn or ob
-  std::optional<std::size_t> calls_;    // where the cost of the calls just read goes
+  std::optional<std::size_t> current_;  // for self costs; nothing after a change of fn or ob
+  std::optional<std::size_t> calls_;    // for the cost of the calls just read
   std::optional<std::size_t> callee_;   // of the next calls
   std::optional<std::size_t> callee_object_;
   std::optional<std::size_t> callee_file_;

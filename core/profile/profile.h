@@ -1,5 +1,5 @@
-// Reads Callgrind's output: totals, for each function of each object its self cost and how often it
-// was called, and what its calls of others cost.
+// Reads Callgrind's output: totals, the self costs and calls of each function of each object, and the
+// costs of calls.
 #pragma once
 
 #include <cstddef>
@@ -16,38 +16,37 @@ namespace instr {
 
 struct ProfileFunction {
   std::string function;
-  std::string object;               // path of the shared object as recorded; "???" where unknown
-  std::vector<std::uint64_t> self;  // one cost for each event, without what it called
-  // From wherever, itself included. Callgrind counts a call as it is made: one that was under way
-  // when the profile began is not among them; one made while collection was off, from code that ran
-  // while it was on, too, is.
+  std::string object;               // path of the shared object as recorded; "???" if unknown
+  std::vector<std::uint64_t> self;  // one cost for each event, without calls
+  // By all callers, itself included. Callgrind counts a call when it is made: also while collection
+  // is off, if its caller also ran while it was on; not if the profile began during the call.
   std::uint64_t calls = 0;
-  // If it has paths: the functions that were called, one by the next, for this one to be, as in
-  // Callgrind's names: "'callee'caller", the outermost last. Empty for one called by none.
+  // In a profile with paths: the callers as in Callgrind's names, "'callee'caller", the outermost
+  // last. Empty if it has no caller.
   std::string path = {};
-  // Its begin, if lines were read and a call of it has it: in Profile::files; line 0: unknown.
-  std::size_t file = 0;
+  // Its begin, if lines were read and it was called; line 0: unknown.
+  std::size_t file = 0;  // in Profile::files
   int line = 0;
 
   // Returns the file name of the shared object.
   std::string library() const { return std::filesystem::path(object).filename().string(); }
 };
 
-// All calls of one function by another.
+// The calls of a function by another.
 struct ProfileCalls {
   std::size_t caller = 0;  // in Profile::functions, as the callee is
   std::size_t callee = 0;
   std::uint64_t count = 0;
-  std::vector<std::uint64_t> cost;  // of the callee and of all that it called, one for each event
+  std::vector<std::uint64_t> cost;  // inclusive, one for each event
 };
 
-// What a line of source cost in one function.
+// The cost of a line of source in a function.
 struct ProfileLine {
   std::size_t function = 0;  // in Profile::functions
   std::size_t file = 0;      // in Profile::files
-  int line = 0;              // 0 where it is not known
+  int line = 0;              // 0 if unknown
   std::uint64_t self = 0;    // of the first event
-  std::uint64_t called = 0;  // the same of all that was called there
+  std::uint64_t called = 0;  // of the first event, in calls
 };
 
 struct Profile {
@@ -63,18 +62,15 @@ struct Profile {
   std::optional<std::size_t> find_event(std::string_view event) const;
 };
 
-// Where the path begins in such a name: "f'2'callee'caller", in which 2 is a level of recursion.
-// Its size if there is none.
+// Returns where the path begins in "f'2'callee'caller" (2 is a level of recursion); the size of the
+// name if it has none.
 std::size_t path_begin(std::string_view name);
 
-// Whether each path of calls has a cost of its own (--separate-callers).
-enum class ProfilePaths { kMerged, kSeparate };
-
-// Whether to read the costs of lines, too.
+enum class ProfilePaths { kMerged, kSeparate };  // separate: a cost for each (--separate-callers)
 enum class ProfileLines { kIgnored, kRead };
 
-// `text`: a whole file in Callgrind's format (name and position compression, any number of parts).
-// `name` stands for it in messages. Truncated, empty or foreign text is an Error with the line.
+// Parses a whole file in Callgrind's format (name and position compression, any number of parts).
+// `name`: of the file, for messages. Truncated, empty or foreign text is an Error with the line.
 Expected<Profile> parse_profile(std::string_view text, const std::string& name,
                                 ProfilePaths paths = ProfilePaths::kMerged,
                                 ProfileLines lines = ProfileLines::kIgnored);
@@ -83,11 +79,10 @@ Expected<Profile> read_profile(const std::filesystem::path& path,
                                ProfilePaths paths = ProfilePaths::kMerged,
                                ProfileLines lines = ProfileLines::kIgnored);
 
-// Names the interpreter's loop in a profile whose paths are separate. What was running when
-// instrumentation began, Callgrind names after the place to which the first
-// function returns. If that is in one that ends in a jump, as CPython's PyObject_Vectorcall does,
-// its own return is missed, and all that its caller, the interpreter's loop, does is taken for it.
-// Renames it where it is, and at the ends of paths.
+// Gives the interpreter's loop its name in a profile whose paths are separate. Callgrind names the
+// function that runs when instrumentation begins after the place of the first return. If that is in
+// a function that ends in a jump, as CPython's PyObject_Vectorcall does, the costs of its caller,
+// the interpreter's loop, get that name, also at the ends of paths.
 void name_loop(std::vector<ProfileFunction>& functions);
 
 }  // namespace instr
