@@ -23,8 +23,8 @@ struct InclusiveCost {
   std::vector<Caller> callers;  // highest cost first
 };
 
-// Returns the costs in a block of so many iterations, without the functions that called the snippet.
-// The snippet, whose loop is included, has no callers.
+// Returns the costs in a block of so many iterations, without the functions that called the
+// snippet. The snippet, whose loop is included, has no callers.
 //
 // A recursive function costs what its outermost calls cost, and is not its own caller. Functions
 // without symbols cannot be distinguished, so calls between them, and their inclusive cost, are

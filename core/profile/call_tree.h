@@ -46,8 +46,8 @@ struct CallTree {
 void sum_up(std::vector<CallNode>& nodes);
 
 // Makes the tree of a block, depth first, with the most expensive child of a node first. `net`: the
-// count, in instructions per iteration, without the empty loop. Code without symbols is one function
-// for each library, as in all reports.
+// count, in instructions per iteration, without the empty loop. Code without symbols is one
+// function for each library, as in all reports.
 CallTree call_tree(const Profile& profile, std::uint64_t iterations, double net);
 
 // Two trees with the same functions, nodes (by their paths) and iterations, so that they can be

@@ -20,9 +20,9 @@ struct FollowedFunction {
 };
 
 // Parses followed_calls() of worker/torch_side.h, of a block of so many iterations. `loop`: the
-// instructions of the empty loop, per iteration, which are subtracted. `place`: returns the place of
-// a line of generated code. The statement comes first; empty if there were too many calls, or if the
-// text is malformed.
+// instructions of the empty loop, per iteration, which are subtracted. `place`: returns the place
+// of a line of generated code. The statement comes first; empty if there were too many calls, or if
+// the text is malformed.
 std::vector<FollowedFunction> followed_calls(
     std::string_view text, std::uint64_t iterations, double loop,
     const std::function<std::string(const std::string& file, int line)>& place);

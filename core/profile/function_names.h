@@ -1,5 +1,5 @@
-// Names of functions and libraries in profiles: the same code in two builds, and long C++ names in a
-// few columns.
+// Names of functions and libraries in profiles: the same code in two builds, and long C++ names in
+// a few columns.
 #pragma once
 
 #include <cstddef>
@@ -23,8 +23,8 @@ struct CodeName {
   auto operator<=>(const CodeName&) const = default;
 };
 
-// `function`, `object`: as in FunctionCost. Addresses differ between builds, so all code of a library
-// without symbols has one name; each snippet is "the snippet", whatever its hash.
+// `function`, `object`: as in FunctionCost. Addresses differ between builds, so all code of a
+// library without symbols has one name; each snippet is "the snippet", whatever its hash.
 CodeName code_name(std::string_view function, std::string_view object);
 
 // Recognizes Callgrind's name of a function while another call of it is active: "f'2".
@@ -52,12 +52,12 @@ bool runs_loop(std::string_view function);
 // its unit, and must have the same name in every unit.
 std::string without_hashes(std::string_view function);
 
-// Returns "libtorch_cpu.so" for "libtorch_cpu.so.1.13.0" and "libtorch_cpu-1a2b3c4d.so.2", and "unit"
-// for a compiled unit.
+// Returns "libtorch_cpu.so" for "libtorch_cpu.so.1.13.0" and "libtorch_cpu-1a2b3c4d.so.2", and
+// "unit" for a compiled unit.
 std::string object_name(std::string_view object);
 
-// Removes parameter lists, return type and qualifiers from a demangled C++ name, so that it does not
-// depend on the types of the arguments.
+// Removes parameter lists, return type and qualifiers from a demangled C++ name, so that it does
+// not depend on the types of the arguments.
 std::string without_parameters(std::string_view name);
 
 // Shortens each name to `width` columns, at least 20 (0: no limit): removes parameter lists, then

@@ -16,7 +16,7 @@ inline constexpr const char* kNoLineNumbers = "code without line numbers";
 struct LineCost {
   std::string file;
   int line = 0;
-  std::int64_t self = 0;  // instructions of the whole block
+  std::int64_t self = 0;                  // instructions of the whole block
   std::optional<std::int64_t> inclusive;  // with all that is called there; absent if unknown
   std::string text = {};  // of the source, without the blanks around it; empty if unknown
 };
@@ -34,9 +34,9 @@ struct LineCosts {
 
 // Returns the costs in a profile with lines, without those of files without a name.
 //
-// The inclusive cost of a line of a recursive function is that of its outermost calls. It is unknown
-// if several functions have calls on the line, as instances of a template do: their calls may be
-// nested.
+// The inclusive cost of a line of a recursive function is that of its outermost calls. It is
+// unknown if several functions have calls on the line, as instances of a template do: their calls
+// may be nested.
 LineCosts line_costs(const Profile& profile, std::uint64_t iterations);
 
 }  // namespace instr

@@ -17,7 +17,8 @@ std::string_view root_of(std::string_view path) { return path.substr(path.rfind(
 std::string greatest_root(const std::vector<ProfileFunction>& functions) {
   std::unordered_map<std::string_view, std::uint64_t> totals;
   for (const ProfileFunction& function : functions) {
-    totals[function.path.empty() ? std::string_view(function.function) : root_of(function.path)] += function.self[0];
+    totals[function.path.empty() ? std::string_view(function.function) : root_of(function.path)] +=
+        function.self[0];
   }
   std::string greatest;
   std::uint64_t max = 0;

@@ -204,8 +204,8 @@ class Parser {
     return std::nullopt;
   }
 
-  // "60 +3": the number of calls, and where the callee begins. Its object is the caller's unless `cob`
-  // preceded.
+  // "60 +3": the number of calls, and where the callee begins. Its object is the caller's unless
+  // `cob` preceded.
   Problem take_calls(std::string_view value) {
     if (profile_.events.empty()) return "calls before events";
     auto count = number(next_word(value));

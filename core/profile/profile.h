@@ -1,5 +1,5 @@
-// Reads Callgrind's output: totals, the self costs and calls of each function of each object, and the
-// costs of calls.
+// Reads Callgrind's output: totals, the self costs and calls of each function of each object, and
+// the costs of calls.
 #pragma once
 
 #include <cstddef>
