@@ -25,33 +25,33 @@ struct AcceptArguments {
 };
 
 // The changes that can be accepted.
-struct Found {
+struct Acceptable {
   Acceptances acceptances;
   std::function<bool(const Acceptance&)> is_in_base;  // whether the base counts that already
 };
 
 // Finds the changes of these keys that fail or warn.
-Expected<Found> find_in_comparison(const Comparison& comparison,
+Expected<Acceptable> find_in_comparison(const Comparison& comparison,
                                    const std::vector<std::string>& words) {
   std::vector<std::string> known;
   for (const ComparedRow& row : comparison.rows) known.push_back(row.key);
-  Found found;
+  Acceptable acceptable;
   TRY_ASSIGN(const auto keys, resolve_keys(words, known));
   for (const std::string& key : keys) {
-    const std::size_t before = found.acceptances.size();
+    const std::size_t before = acceptable.acceptances.size();
     for (const ComparedRow& row : comparison.rows) {
       if (row.key != key) continue;
       for (const MetricChange& metric : row.metrics) {
         if (metric.verdict < Verdict::kWarns) continue;
-        found.acceptances.push_back(
+        acceptable.acceptances.push_back(
             {key, metric.metric, *metric.before, *metric.after, "", "", ""});
       }
     }
-    if (found.acceptances.size() == before) {
+    if (acceptable.acceptances.size() == before) {
       return fail(fmt::format("`{}` has nothing to accept", printable(key)), "it passes as it is");
     }
   }
-  found.is_in_base = [rows = comparison.rows](const Acceptance& acceptance) {
+  acceptable.is_in_base = [rows = comparison.rows](const Acceptance& acceptance) {
     return std::any_of(rows.begin(), rows.end(), [&acceptance](const ComparedRow& row) {
       const MetricChange* metric = row.metric(acceptance.metric);
       return metric != nullptr && metric->before == acceptance.after &&
@@ -59,73 +59,73 @@ Expected<Found> find_in_comparison(const Comparison& comparison,
                            acceptance.after) != nullptr;
     });
   };
-  return found;
+  return acceptable;
 }
 
-tl::expected<Found, Errors> find_in_results(const AcceptArguments& options) {
+tl::expected<Acceptable, Errors> find_in_results(const AcceptArguments& options) {
   TRY_ASSIGN(auto gate, open_gate(options.gate));
   TRY_ASSIGN(auto before, read_reference(*options.base, options.gate.incomplete));
   TRY_ASSIGN(auto after, read_reference(*options.results, options.gate.incomplete));
   TRY(check_comparable(before, after.set.results.header, options.gate.vary));
   TRY_ASSIGN(const auto comparison, compare_with(before, after.set, gate));
-  TRY_ASSIGN(auto found, find_in_comparison(comparison, options.keys));
-  for (Acceptance& acceptance : found.acceptances) {
+  TRY_ASSIGN(auto acceptable, find_in_comparison(comparison, options.keys));
+  for (Acceptance& acceptance : acceptable.acceptances) {
     acceptance.commit = short_hash(after.set.results.header.commit);
   }
-  return found;
+  return acceptable;
 }
 
 // Adds the growth at the last commit at which a metric of the key changed.
-Expected<void> add_last_step(Found& found, const SqlDatabase& database, const std::string& key,
+Expected<void> add_last_step(Acceptable& acceptable, const SqlDatabase& database, const std::string& key,
                              const std::string& branch) {
-  const SeriesChoice choice{[&key](const std::string& one) { return one == key; }, {}, branch};
+  const SeriesChoice choice{[&key](const std::string& known) { return known == key; }, {}, branch};
   TRY_ASSIGN(auto steps, read_steps(database, choice, std::nullopt, /*with_first=*/false));
-  const std::size_t before = found.acceptances.size();
+  const std::size_t before = acceptable.acceptances.size();
   for (const RecordedStep& step : steps) {
     const bool is_last = step.commit.hash == steps.back().commit.hash;
     if (!is_last || step.after <= *step.before) continue;
-    found.acceptances.push_back(
+    acceptable.acceptances.push_back(
         {key, step.series.metric, *step.before, step.after, short_hash(step.commit.hash), "", ""});
   }
-  if (found.acceptances.size() > before) return {};
+  if (acceptable.acceptances.size() > before) return {};
   return fail(
       fmt::format("the history has no growth of `{}` on {}", printable(key), printable(branch)),
       "see instr_bench history list, or name results with --base and --results");
 }
 
-Expected<Found> find_in_history(const AcceptArguments& options) {
+Expected<Acceptable> find_in_history(const AcceptArguments& options) {
   TRY_ASSIGN(auto database, open_history(options.recording.file(), SqlAccess::kRead));
   TRY_ASSIGN(auto branch, options.recording.find_branch(Repository()));
-  Found found{{}, [](const Acceptance&) { return false; }};
+  Acceptable acceptable{{}, [](const Acceptance&) { return false; }};
   TRY_ASSIGN(const auto known, read_keys(database));
   TRY_ASSIGN(const auto keys, resolve_keys(options.keys, known));
   for (const std::string& key : keys) {
-    TRY(add_last_step(found, database, key, branch));
+    TRY(add_last_step(acceptable, database, key, branch));
   }
-  return found;
+  return acceptable;
 }
 
-tl::expected<Found, Errors> find(const AcceptArguments& options) {
+tl::expected<Acceptable, Errors> find(const AcceptArguments& options) {
   if (options.base) return find_in_results(options);
-  TRY_ASSIGN(auto found, find_in_history(options));
-  return found;
+  TRY_ASSIGN(auto acceptable, find_in_history(options));
+  return acceptable;
 }
 
 ExpectedStatus run_accept(const AcceptArguments& options) {
   const std::filesystem::path file = options.gate.accepted.value_or(default_accepted_file());
-  TRY_ASSIGN(auto found, find(options));
+  TRY_ASSIGN(auto acceptable, find(options));
   const Repository repository;
   const std::string who = repository.user().value_or("");
   const auto head = repository.find("HEAD");
-  for (Acceptance& acceptance : found.acceptances) {
+  for (Acceptance& acceptance : acceptable.acceptances) {
     acceptance.who = who;
     acceptance.why = *options.reason;
     if (acceptance.commit.empty() && head) acceptance.commit = short_hash(head->hash);
   }
-  TRY(write_accepted(file, found.acceptances, found.is_in_base));
-  for (const Acceptance& one : found.acceptances) {
-    print_message(fmt::format("{}: {} {} from {} to {}\n", file.string(), printable(one.keys),
-                              one.metric, format_count(one.before), format_count(one.after)));
+  TRY(write_accepted(file, acceptable.acceptances, acceptable.is_in_base));
+  for (const Acceptance& acceptance : acceptable.acceptances) {
+    print_message(fmt::format("{}: {} {} from {} to {}\n", file.string(), printable(acceptance.keys),
+                              acceptance.metric, format_count(acceptance.before), format_count(acceptance.after)));
   }
   return kGood;
 }

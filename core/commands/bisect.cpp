@@ -42,7 +42,7 @@ Expected<Comparison> measure_and_compare(const BisectArguments& options,
   Recorder recorder(std::nullopt, [](const Error&) {});
   auto check = [&](const ResultsHeader& header) -> Expected<void> {
     return check_comparable(baseline, header, options.gate.vary)
-        .map([&](std::vector<FieldDifference>&& found) { differences = std::move(found); });
+        .map([&](std::vector<FieldDifference>&& fields) { differences = std::move(fields); });
   };
   auto finished =
       measure_all({options.measure, {}, command}, variants, progress, recorder, stop, check);

@@ -57,9 +57,9 @@ constexpr auto kCommands = std::to_array<Command>(
 std::span<const Command> commands() { return kCommands; }
 
 const Command* find_command(std::string_view name) {
-  const auto* found = std::find_if(kCommands.begin(), kCommands.end(),
+  const auto* position = std::find_if(kCommands.begin(), kCommands.end(),
                                    [name](const Command& command) { return command.name == name; });
-  return found == kCommands.end() ? nullptr : found;
+  return position == kCommands.end() ? nullptr : position;
 }
 
 }  // namespace instr

@@ -92,9 +92,9 @@ bool examine(const ToolConfig& tools, const std::function<void(const Finding&)>&
 
   check("Valgrind", find_valgrind(), [](const std::string& version) { return version; });
   auto libtorch = find_libtorch(tools.libtorch);
-  check("LibTorch", libtorch, [](const LibTorch& found) {
-    return found.version + " in " + found.root.string() + " (" + found.found_by + ")" +
-           (found.has_cuda ? ", with CUDA" : "");
+  check("LibTorch", libtorch, [](const LibTorch& build) {
+    return build.version + " in " + build.root.string() + " (" + build.found_by + ")" +
+           (build.has_cuda ? ", with CUDA" : "");
   });
   if (libtorch) {
     check("compiler", find_toolchain(tools.compiler, *libtorch), [](const Toolchain& toolchain) {
@@ -118,8 +118,8 @@ bool examine(const ToolConfig& tools, const std::function<void(const Finding&)>&
   auto worker = session.and_then([&](const Session& opened) { return opened.worker(stop); });
   if (!check("worker", worker, [](const auto&) { return std::string("built"); })) return false;
   auto fingerprint = session->measure_builtin(canary_variant(), stop);
-  if (!check("zygote", fingerprint, [](const Fingerprint& found) {
-        return "started; CPU capability inside Valgrind: " + found.get("cpu_capability");
+  if (!check("zygote", fingerprint, [](const Fingerprint& counted) {
+        return "started; CPU capability inside Valgrind: " + counted.get("cpu_capability");
       })) {
     return false;
   }

@@ -117,8 +117,8 @@ ExpectedStatus judge(const ExperimentArguments& options, const std::vector<Expec
     print_output(verdict.text);
   }
   if (verdict.is_worse) return kRegression;
-  const bool is_bad = std::any_of(records.begin(), records.end(), [&](const auto& one) {
-    return has_failed(one) && !verdict.expected_failures.contains(one.variant.key);
+  const bool is_bad = std::any_of(records.begin(), records.end(), [&](const auto& record) {
+    return has_failed(record) && !verdict.expected_failures.contains(record.variant.key);
   });
   return is_bad ? kNotMeasured : kGood;
 }

@@ -85,8 +85,8 @@ std::string man_page(const CommandSummary& command, bool is_usual) {
 
 std::optional<std::string> generate_man_page(const std::vector<CommandSummary>& all,
                                              const std::string& name) {
-  for (const CommandSummary& one : all) {
-    if (one.line->command() == name) return man_page(one, &one == all.data());
+  for (const CommandSummary& command : all) {
+    if (command.line->command() == name) return man_page(command, &command == all.data());
   }
   return std::nullopt;
 }
@@ -94,7 +94,7 @@ std::optional<std::string> generate_man_page(const std::vector<CommandSummary>& 
 // A name per line, for scripts that install a man page for each command.
 std::string command_names(const std::vector<CommandSummary>& all) {
   std::string names;
-  for (const CommandSummary& one : all) names += one.line->command() + "\n";
+  for (const CommandSummary& command : all) names += command.line->command() + "\n";
   return names;
 }
 

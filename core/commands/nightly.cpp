@@ -43,12 +43,12 @@ class Night {
     if (merged != kGood) return merged;
     TRY_ASSIGN(const int measured, measure());
     if (measured > kNotMeasured) return measured;
-    TRY_ASSIGN(const int found, find_steps());
-    if (found != kGood && found != kRegression) return found;
+    TRY_ASSIGN(const int compared, find_steps());
+    if (compared != kGood && compared != kRegression) return compared;
     TRY_ASSIGN(const int reported, write_report());
     if (reported != kGood) return reported;
     TRY(replace_file(follow_links(last_file()), head_ + "\n"));
-    return found == kGood ? measured : found;
+    return compared == kGood ? measured : compared;
   }
 
  private:

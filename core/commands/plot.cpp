@@ -108,7 +108,7 @@ Expected<void> check_kind(const std::vector<std::string>& metrics, PlotOptions& 
 
 Take take_kind(std::optional<ChartKind>& kind, const Choices<ChartKind>& kinds) {
   return [&kind, kinds](const Given& given) {
-    return choice_from(given, kinds).map([&kind](ChartKind one) { kind = one; });
+    return choice_from(given, kinds).map([&kind](ChartKind value) { kind = value; });
   };
 }
 

@@ -90,12 +90,12 @@ CodeComparison compare_codes(const std::vector<ExpectedCode>& expected,
   ByKey rest = with_codes(records);
   const std::set<std::string> keys = keys_of(records);
   for (const ExpectedCode& line : expected) {
-    const auto found = rest.extract(line.key);
-    if (found.empty()) {
+    const auto matching = rest.extract(line.key);
+    if (matching.empty()) {
       if (!keys.contains(line.key) && is_selected(line.key)) comparison.missing.push_back(line.key);
       continue;
     }
-    const ExperimentRecord& record = *found.mapped();
+    const ExperimentRecord& record = *matching.mapped();
     if (record.code == line.code) {
       ++comparison.same;
       if (Verification{line.code, ""}.is_wrong()) comparison.failing.push_back(line.key);
@@ -122,13 +122,13 @@ tl::expected<ExpectedUpdate, Errors> update_expected_codes(
   ByKey rest = with_codes(records);
   const std::set<std::string> keys = keys_of(records);
   for (ExpectedCode& line : codes) {
-    const auto found = rest.extract(line.key);
-    if (found.empty() || found.mapped()->code == line.code) continue;
-    line.code = found.mapped()->code;
+    const auto matching = rest.extract(line.key);
+    if (matching.empty() || matching.mapped()->code == line.code) continue;
+    line.code = matching.mapped()->code;
     ++update.changed;
   }
-  update.removed = std::erase_if(codes, [&](const ExpectedCode& one) {
-    return !keys.contains(one.key) && is_selected(one.key);
+  update.removed = std::erase_if(codes, [&](const ExpectedCode& line) {
+    return !keys.contains(line.key) && is_selected(line.key);
   });
   for (const auto& [key, record] : rest) codes.push_back({key, record->code});
   update.added = rest.size();

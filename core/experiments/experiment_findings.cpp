@@ -98,8 +98,8 @@ Kind kind_unlowered() {
             if (unlowered.empty()) return std::nullopt;
             return static_cast<double>(unlowered.size());
           },
-          [](const AgainstEager& one) {
-            return std::vector{DocumentCell{names_of(unlowered_by(*one.record))}};
+          [](const AgainstEager& experiment) {
+            return std::vector{DocumentCell{names_of(unlowered_by(*experiment.record))}};
           }};
 }
 
@@ -107,36 +107,36 @@ std::vector<Kind> kinds() {
   return {{fmt::format("slower than {}x", kMinSpeedup),
            {"speed-up"},
            [](const AgainstEager& experiment) -> std::optional<double> {
-             const auto& found = experiment.speedup;
-             if (!found || found->is_same() || found->ratio >= kMinSpeedup) return std::nullopt;
-             return 1 / found->ratio;
+             const auto& speedup = experiment.speedup;
+             if (!speedup || speedup->is_same() || speedup->ratio >= kMinSpeedup) return std::nullopt;
+             return 1 / speedup->ratio;
            },
-           [](const AgainstEager& one) { return std::vector{speedup_cell(one)}; }},
+           [](const AgainstEager& experiment) { return std::vector{speedup_cell(experiment)}; }},
           {fmt::format("compiled longer than {} s", kMaxCompileTime),
            {"compile time"},
-           [](const AgainstEager& one) -> std::optional<double> {
-             if (one.compile_time.value_or(0) <= kMaxCompileTime) return std::nullopt;
-             return one.compile_time;
+           [](const AgainstEager& experiment) -> std::optional<double> {
+             if (experiment.compile_time.value_or(0) <= kMaxCompileTime) return std::nullopt;
+             return experiment.compile_time;
            },
-           [](const AgainstEager& one) { return std::vector{seconds_cell(one.compile_time)}; }},
+           [](const AgainstEager& experiment) { return std::vector{seconds_cell(experiment.compile_time)}; }},
           {fmt::format("more memory than 1/{} of eager's", kMinMemoryRatio),
            {"memory saved"},
-           [](const AgainstEager& one) -> std::optional<double> {
-             if (one.memory_ratio.value_or(1) >= kMinMemoryRatio) return std::nullopt;
-             return 1 / *one.memory_ratio;
+           [](const AgainstEager& experiment) -> std::optional<double> {
+             if (experiment.memory_ratio.value_or(1) >= kMinMemoryRatio) return std::nullopt;
+             return 1 / *experiment.memory_ratio;
            },
-           [](const AgainstEager& one) { return std::vector{memory_cell(one)}; }},
+           [](const AgainstEager& experiment) { return std::vector{memory_cell(experiment)}; }},
           kind_unlowered(),
           {"failed",
            {"code", "reason"},
-           [](const AgainstEager& one) -> std::optional<double> {
-             return is_failed(one) ? std::optional(0.0) : std::nullopt;
+           [](const AgainstEager& experiment) -> std::optional<double> {
+             return is_failed(experiment) ? std::optional(0.0) : std::nullopt;
            },
-           [](const AgainstEager& one) {
-             const bool has_code = !one.is_eager() && one.record->code != VerificationCode::kPass;
+           [](const AgainstEager& experiment) {
+             const bool has_code = !experiment.is_eager() && experiment.record->code != VerificationCode::kPass;
              return std::vector{
-                 has_code ? DocumentCell{to_string(one.record->code), Tone::kBad} : kNothing,
-                 DocumentCell{failure_reason(*one.record)}};
+                 has_code ? DocumentCell{to_string(experiment.record->code), Tone::kBad} : kNothing,
+                 DocumentCell{failure_reason(*experiment.record)}};
            }}};
 }
 
@@ -150,8 +150,8 @@ DocumentTable collect_findings(const Kind& kind, const std::vector<AgainstEager>
   DocumentTable table = table_of(kind.title, kind.columns);
   table.title = kind.title;
   for (std::size_t i = 0; i < std::min(bad.size(), kMaxFindings); ++i) {
-    const AgainstEager& one = *bad[i].second;
-    table.rows.push_back(make_row(*one.record, kind.cells(one)));
+    const AgainstEager& experiment = *bad[i].second;
+    table.rows.push_back(make_row(*experiment.record, kind.cells(experiment)));
   }
   if (bad.size() > kMaxFindings) {
     table.rows.back().lines = fmt::format("and {} more\n", bad.size() - kMaxFindings);

@@ -46,10 +46,10 @@ std::vector<OperatorTime> parse_operators(const Json& line) {
   std::vector<OperatorTime> operators;
   const auto list = line.find(kOperators);
   if (list == line.end()) return operators;
-  for (const Json& one : *list) {
+  for (const Json& item : *list) {
     try {
-      operators.push_back({one.at("name"), one.at("on_device"), one.at("calls"),
-                           nanoseconds(one.at("self_time")), nanoseconds(one.at("total_time"))});
+      operators.push_back({item.at("name"), item.at("on_device"), item.at("calls"),
+                           nanoseconds(item.at("self_time")), nanoseconds(item.at("total_time"))});
     } catch (const Json::exception&) {
       continue;
     }
@@ -133,8 +133,8 @@ void take_times(const Measurement& measurement, ExperimentRecord& record) {
     }
   }
   for (const auto& [metric, name, factor] : kMetricNames) {
-    auto found = counted.metrics.find(metric);
-    if (found != counted.metrics.end()) record.metrics[name] = found->second * factor;
+    auto entry = counted.metrics.find(metric);
+    if (entry != counted.metrics.end()) record.metrics[name] = entry->second * factor;
   }
   if (!is_script(measurement.variant.backend)) return;
   // The time to start beyond one run at the final speed.
@@ -155,7 +155,7 @@ std::optional<T> value_at(const Json& json, const char* pointer) {
     return value.is_string() ? std::optional(value.get<T>()) : std::nullopt;
   } else if constexpr (std::is_same_v<T, std::vector<double>>) {
     bool are_numbers = value.is_array() && std::all_of(value.begin(), value.end(),
-                                                       [](auto& one) { return one.is_number(); });
+                                                       [](auto& item) { return item.is_number(); });
     return are_numbers ? std::optional(value.get<T>()) : std::nullopt;
   } else {
     bool fits = value.is_number_integer() && value.is_number_unsigned() &&
@@ -215,8 +215,8 @@ Measurement measurement_of(const ExperimentRecord& record) {
   for (double time : record.per_iter_times) timing.values[kWall].push_back(time / kNanosecond);
   add_times(counted.metrics, timing);
   for (const auto& [metric, name, factor] : kMetricNames) {
-    auto found = record.metrics.find(name);
-    if (found != record.metrics.end()) counted.metrics[metric] = found->second / factor;
+    auto entry = record.metrics.find(name);
+    if (entry != record.metrics.end()) counted.metrics[metric] = entry->second / factor;
   }
   counted.timing = std::move(timing);
   counted.compiler = record.compiler;
@@ -228,7 +228,7 @@ Measurement measurement_of(const ExperimentRecord& record) {
 
 Json to_json(const ExperimentRecord& record) {
   const auto* state = std::find_if(std::begin(kStates), std::end(kStates),
-                                   [&](const auto& one) { return one.first == record.state; });
+                                   [&](const auto& item) { return item.first == record.state; });
   Json json;
   json["model"] = model_json(record.variant);
   json["experiment"] = experiment_json(record);
@@ -259,7 +259,7 @@ Expected<ExperimentRecord> parse_experiment(std::string_view line) {
   auto code =
       verification_code_from(value_at<std::string>(json, "/verification_code").value_or(""));
   const auto* known = std::find_if(std::begin(kStates), std::end(kStates),
-                                   [&](const auto& one) { return state == one.second; });
+                                   [&](const auto& item) { return state == item.second; });
   if (!key || !repetitions || !code || known == std::end(kStates)) {
     return fail("this line is not the result of an experiment");
   }

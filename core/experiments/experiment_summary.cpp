@@ -31,8 +31,8 @@ struct Collected {
 };
 
 std::optional<double> metric(const ExperimentRecord& record, const char* name) {
-  auto found = record.metrics.find(name);
-  return found == record.metrics.end() ? std::nullopt : std::optional(found->second);
+  auto entry = record.metrics.find(name);
+  return entry == record.metrics.end() ? std::nullopt : std::optional(entry->second);
 }
 
 double peak_of(const ExperimentRecord& record) {
@@ -199,11 +199,11 @@ std::vector<ExperimentSummary> summarize_experiments(const std::vector<Experimen
   }
   count_fastest(all, collected);
   std::vector<ExperimentSummary> summaries;
-  for (auto& [where, one] : collected) {
-    one.summary.speedup = geometric_mean(one.speedups);
-    one.summary.memory_ratio = geometric_mean(one.memory_ratios);
-    one.summary.compile_time = mean(one.compile_times);
-    summaries.push_back(std::move(one.summary));
+  for (auto& [where, item] : collected) {
+    item.summary.speedup = geometric_mean(item.speedups);
+    item.summary.memory_ratio = geometric_mean(item.memory_ratios);
+    item.summary.compile_time = mean(item.compile_times);
+    summaries.push_back(std::move(item.summary));
   }
   return summaries;
 }

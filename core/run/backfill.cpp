@@ -129,7 +129,7 @@ class Backfill {
   std::optional<std::string> find_middle(At before, At after) const {
     std::vector<std::string> between;
     std::copy_if(before + 1, after, std::back_inserter(between),
-                 [this](const std::string& one) { return !tried_.contains(one); });
+                 [this](const std::string& hash) { return !tried_.contains(hash); });
     if (between.empty()) return std::nullopt;
     return between[between.size() / 2];
   }

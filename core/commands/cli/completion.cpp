@@ -29,7 +29,7 @@ std::string choices_of(const OptionInfo& option) {
 }
 
 std::string command_names(std::span<const CommandSummary> commands, const char* between) {
-  return joined(commands, between, [](const CommandSummary& one) { return one.line->command(); });
+  return joined(commands, between, [](const CommandSummary& command) { return command.line->command(); });
 }
 
 // Quotes text for fish, which interprets backslashes in single quotes.
@@ -145,8 +145,8 @@ std::string bash_completion(std::span<const CommandSummary> commands) {
 std::string zsh_completion(std::span<const CommandSummary> commands) {
   std::string out = "#compdef instr_bench\n# zsh completion of instr_bench\n\n_instr_bench() {\n";
   out += "  local -a names=(" + command_names(commands, " ") + ")\n  local -a summaries=(\n";
-  for (const CommandSummary& one : commands) {
-    out += "    " + shell_quoted(one.line->command() + ":" + one.text) + "\n";
+  for (const CommandSummary& command : commands) {
+    out += "    " + shell_quoted(command.line->command() + ":" + command.text) + "\n";
   }
   out +=
       "  )\n"
@@ -161,10 +161,10 @@ std::string zsh_completion(std::span<const CommandSummary> commands) {
       "    help) operands=('*: :{compadd -- $names}') ;;\n"
       "  esac\n"
       "  case $command in\n";
-  for (const CommandSummary& one : commands) {
-    out += "    " + one.line->command() + (&one == commands.data() ? "|''" : "") +
+  for (const CommandSummary& command : commands) {
+    out += "    " + command.line->command() + (&command == commands.data() ? "|''" : "") +
            ")\n      _arguments";
-    for (const OptionInfo& option : one.line->options()) {
+    for (const OptionInfo& option : command.line->options()) {
       out += " \\\n        " + zsh_option(option);
     }
     out += " \\\n        $operands\n      ;;\n";
@@ -196,13 +196,13 @@ std::string fish_completion(std::span<const CommandSummary> commands) {
       "complete -c instr_bench -n '__instr_bench_is explain' -a '(instr_bench list 2>/dev/null)'\n"
       "complete -c instr_bench -n '__instr_bench_is help' -a '" +
       names + "'\n";
-  for (const CommandSummary& one : commands) {
-    const std::string& name = one.line->command();
+  for (const CommandSummary& command : commands) {
+    const std::string& name = command.line->command();
     out += "complete -c instr_bench -n '__instr_bench_is \"\"' -a " + name + " -d " +
-           quote_for_fish(one.text) + "\n";
+           quote_for_fish(command.text) + "\n";
     const std::string when =
-        " -n '__instr_bench_is " + name + (&one == commands.data() ? " \"\"" : "") + "'";
-    for (const OptionInfo& option : one.line->options()) {
+        " -n '__instr_bench_is " + name + (&command == commands.data() ? " \"\"" : "") + "'";
+    for (const OptionInfo& option : command.line->options()) {
       out += "complete -c instr_bench" + when + " -l " + option.name;
       if (option.letter != '\0') out += std::string(" -s ") + option.letter;
       if (!option.choices.empty()) {

@@ -54,9 +54,9 @@ void declare_format(CommandLine& line, ReportFormat& format,
                     const std::vector<ReportFormat>& possible) {
   Choices<ReportFormat> formats;
   std::vector<std::string> help;
-  for (const ReportFormat one : possible) {
-    const FormatFacts& facts = facts_of(one);
-    formats.emplace_back(facts.name, one);
+  for (const ReportFormat shown : possible) {
+    const FormatFacts& facts = facts_of(shown);
+    formats.emplace_back(facts.name, shown);
     help.push_back(fmt::format("{} ({})", facts.name, facts.purpose));
   }
   line.option("--format", "FORMAT", list_of(help), take_choice(format, formats), names_of(formats));
@@ -65,7 +65,7 @@ void declare_format(CommandLine& line, ReportFormat& format,
 void declare_format(CommandLine& line, std::optional<ReportFormat>& format, const char* usual,
                     const char* help) {
   Choices<std::optional<ReportFormat>> formats{{usual, std::nullopt}};
-  for (const ReportFormat one : document_formats()) formats.emplace_back(facts_of(one).name, one);
+  for (const ReportFormat shown : document_formats()) formats.emplace_back(facts_of(shown).name, shown);
   line.option("--format", "FORMAT", fmt::format("{}: {}", list_of(names_of(formats)), help),
               take_choice(format, formats), names_of(formats));
 }
