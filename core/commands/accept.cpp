@@ -32,7 +32,7 @@ struct Acceptable {
 
 // Finds the changes of these keys that fail or warn.
 Expected<Acceptable> find_in_comparison(const Comparison& comparison,
-                                   const std::vector<std::string>& words) {
+                                        const std::vector<std::string>& words) {
   std::vector<std::string> known;
   for (const ComparedRow& row : comparison.rows) known.push_back(row.key);
   Acceptable acceptable;
@@ -76,8 +76,8 @@ tl::expected<Acceptable, Errors> find_in_results(const AcceptArguments& options)
 }
 
 // Adds the growth at the last commit at which a metric of the key changed.
-Expected<void> add_last_step(Acceptable& acceptable, const SqlDatabase& database, const std::string& key,
-                             const std::string& branch) {
+Expected<void> add_last_step(Acceptable& acceptable, const SqlDatabase& database,
+                             const std::string& key, const std::string& branch) {
   const SeriesChoice choice{[&key](const std::string& known) { return known == key; }, {}, branch};
   TRY_ASSIGN(auto steps, read_steps(database, choice, std::nullopt, /*with_first=*/false));
   const std::size_t before = acceptable.acceptances.size();
@@ -124,8 +124,9 @@ ExpectedStatus run_accept(const AcceptArguments& options) {
   }
   TRY(write_accepted(file, acceptable.acceptances, acceptable.is_in_base));
   for (const Acceptance& acceptance : acceptable.acceptances) {
-    print_message(fmt::format("{}: {} {} from {} to {}\n", file.string(), printable(acceptance.keys),
-                              acceptance.metric, format_count(acceptance.before), format_count(acceptance.after)));
+    print_message(fmt::format("{}: {} {} from {} to {}\n", file.string(),
+                              printable(acceptance.keys), acceptance.metric,
+                              format_count(acceptance.before), format_count(acceptance.after)));
   }
   return kGood;
 }

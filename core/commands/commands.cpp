@@ -57,8 +57,9 @@ constexpr auto kCommands = std::to_array<Command>(
 std::span<const Command> commands() { return kCommands; }
 
 const Command* find_command(std::string_view name) {
-  const auto* position = std::find_if(kCommands.begin(), kCommands.end(),
-                                   [name](const Command& command) { return command.name == name; });
+  const auto* position =
+      std::find_if(kCommands.begin(), kCommands.end(),
+                   [name](const Command& command) { return command.name == name; });
   return position == kCommands.end() ? nullptr : position;
 }
 

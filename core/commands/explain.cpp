@@ -69,7 +69,8 @@ Expected<Measurement> read_stored(const std::string& word, const std::string& na
   for (const Measurement& measurement : all) keys.push_back(measurement.variant.key);
   TRY_ASSIGN(const auto key, resolve_key(word, keys));
   const auto position = std::find_if(
-      all.begin(), all.end(), [&key](const Measurement& measurement) { return measurement.variant.key == key; });
+      all.begin(), all.end(),
+      [&key](const Measurement& measurement) { return measurement.variant.key == key; });
   TRY_ASSIGN(auto whole, add_profile(set, std::move(*position)));
   // The profile's file may be that of a later measurement by now.
   if (auto* counted = std::get_if<Counted>(&whole.outcome)) counted->profile.reset();
@@ -96,10 +97,11 @@ Expected<Explanation> explain_count(const ExplainArguments& options, const std::
                                     const Counted& counted) {
   const bool is_in_python = options.measure.follows_calls;
   if (!is_in_python && (!options.is_measured() || !counted.profile)) return explain(key, counted);
-  auto explanation = is_in_python ? explain_in_python(key, counted)
-                            : explain_natively(key, counted,
-                                               options.measure.call_paths ? ProfilePaths::kSeparate
-                                                                          : ProfilePaths::kMerged);
+  auto explanation = is_in_python
+                         ? explain_in_python(key, counted)
+                         : explain_natively(key, counted,
+                                            options.measure.call_paths ? ProfilePaths::kSeparate
+                                                                       : ProfilePaths::kMerged);
   if (!explanation || !options.callers) return explanation;
   const Explanation& all = *explanation;
   Explanation chosen = select_callers(all, make_matcher(*options.callers));

@@ -246,8 +246,12 @@ Expected<Run> measure(const RunOptions& options, const Invocation& invocation,
 bool is_counted(const Measurement& measurement) {
   return std::holds_alternative<Counted>(measurement.outcome);
 }
-bool is_failed(const Measurement& measurement) { return std::holds_alternative<Failure>(measurement.outcome); }
-bool is_wrong(const Measurement& measurement) { return measurement.verification && measurement.verification->is_wrong(); }
+bool is_failed(const Measurement& measurement) {
+  return std::holds_alternative<Failure>(measurement.outcome);
+}
+bool is_wrong(const Measurement& measurement) {
+  return measurement.verification && measurement.verification->is_wrong();
+}
 
 // --save: makes the results of a whole run the baseline of that name.
 Expected<void> save(const RunOptions& options, const Run& run, const Output& output) {

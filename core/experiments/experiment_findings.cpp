@@ -108,7 +108,8 @@ std::vector<Kind> kinds() {
            {"speed-up"},
            [](const AgainstEager& experiment) -> std::optional<double> {
              const auto& speedup = experiment.speedup;
-             if (!speedup || speedup->is_same() || speedup->ratio >= kMinSpeedup) return std::nullopt;
+             if (!speedup || speedup->is_same() || speedup->ratio >= kMinSpeedup)
+               return std::nullopt;
              return 1 / speedup->ratio;
            },
            [](const AgainstEager& experiment) { return std::vector{speedup_cell(experiment)}; }},
@@ -118,7 +119,9 @@ std::vector<Kind> kinds() {
              if (experiment.compile_time.value_or(0) <= kMaxCompileTime) return std::nullopt;
              return experiment.compile_time;
            },
-           [](const AgainstEager& experiment) { return std::vector{seconds_cell(experiment.compile_time)}; }},
+           [](const AgainstEager& experiment) {
+             return std::vector{seconds_cell(experiment.compile_time)};
+           }},
           {fmt::format("more memory than 1/{} of eager's", kMinMemoryRatio),
            {"memory saved"},
            [](const AgainstEager& experiment) -> std::optional<double> {
@@ -133,7 +136,8 @@ std::vector<Kind> kinds() {
              return is_failed(experiment) ? std::optional(0.0) : std::nullopt;
            },
            [](const AgainstEager& experiment) {
-             const bool has_code = !experiment.is_eager() && experiment.record->code != VerificationCode::kPass;
+             const bool has_code =
+                 !experiment.is_eager() && experiment.record->code != VerificationCode::kPass;
              return std::vector{
                  has_code ? DocumentCell{to_string(experiment.record->code), Tone::kBad} : kNothing,
                  DocumentCell{failure_reason(*experiment.record)}};

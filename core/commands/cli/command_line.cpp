@@ -105,14 +105,16 @@ bool OptionInfo::takes_next(std::string_view word) const {
 
 const OptionInfo* CommandLine::find(std::string_view word) const {
   const std::string_view name = word.substr(0, word.find('='));
-  const auto option = std::find_if(options_.begin(), options_.end(), [&](const OptionInfo& candidate) {
-    if (!name.starts_with("--")) {
-      return word.size() >= 2 && word[0] == '-' && candidate.letter != '\0' && word[1] == candidate.letter;
-    }
-    const auto& old = candidate.old_names;
-    return name.substr(2) == candidate.name ||
-           std::find(old.begin(), old.end(), name.substr(2)) != old.end();
-  });
+  const auto option =
+      std::find_if(options_.begin(), options_.end(), [&](const OptionInfo& candidate) {
+        if (!name.starts_with("--")) {
+          return word.size() >= 2 && word[0] == '-' && candidate.letter != '\0' &&
+                 word[1] == candidate.letter;
+        }
+        const auto& old = candidate.old_names;
+        return name.substr(2) == candidate.name ||
+               std::find(old.begin(), old.end(), name.substr(2)) != old.end();
+      });
   return option == options_.end() ? nullptr : &*option;
 }
 

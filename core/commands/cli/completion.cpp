@@ -29,7 +29,8 @@ std::string choices_of(const OptionInfo& option) {
 }
 
 std::string command_names(std::span<const CommandSummary> commands, const char* between) {
-  return joined(commands, between, [](const CommandSummary& command) { return command.line->command(); });
+  return joined(commands, between,
+                [](const CommandSummary& command) { return command.line->command(); });
 }
 
 // Quotes text for fish, which interprets backslashes in single quotes.

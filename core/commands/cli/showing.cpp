@@ -65,7 +65,8 @@ void declare_format(CommandLine& line, ReportFormat& format,
 void declare_format(CommandLine& line, std::optional<ReportFormat>& format, const char* usual,
                     const char* help) {
   Choices<std::optional<ReportFormat>> formats{{usual, std::nullopt}};
-  for (const ReportFormat shown : document_formats()) formats.emplace_back(facts_of(shown).name, shown);
+  for (const ReportFormat shown : document_formats())
+    formats.emplace_back(facts_of(shown).name, shown);
   line.option("--format", "FORMAT", fmt::format("{}: {}", list_of(names_of(formats)), help),
               take_choice(format, formats), names_of(formats));
 }
