@@ -73,7 +73,7 @@ inline tl::unexpected<Error> fail(std::string what, std::string advice = "") {
   if (auto&& tried = (__VA_ARGS__); !tried) \
   return tl::unexpected(std::forward<decltype(tried)>(tried).error())
 
-// The same, and otherwise declares a variable with the value:
+// Returns the error likewise, and otherwise declares a variable with the value:
 //   TRY_ASSIGN(const auto text, read_file(path));
 #define TRY_ASSIGN(declaration, ...) \
   TRY_ASSIGN_AS(INSTR_JOIN(tried_, __COUNTER__), declaration, __VA_ARGS__)

@@ -70,9 +70,9 @@ Expected<std::string> Repository::summary(const std::string& hash) const {
   });
 }
 
-Expected<std::string> Repository::merge_base(const std::string& one,
-                                             const std::string& other) const {
-  return ask({"merge-base", one, other});
+Expected<std::string> Repository::merge_base(const std::string& first,
+                                             const std::string& second) const {
+  return ask({"merge-base", first, second});
 }
 
 bool Repository::is_ancestor(const std::string& commit, const std::string& descendant) const {

@@ -45,7 +45,7 @@ class Repository {
   Expected<std::string> summary(const std::string& hash) const;
 
   // Returns the hash of the commit at which two commits parted.
-  Expected<std::string> merge_base(const std::string& one, const std::string& other) const;
+  Expected<std::string> merge_base(const std::string& first, const std::string& second) const;
 
   bool is_ancestor(const std::string& commit, const std::string& descendant) const;
 

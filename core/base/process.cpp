@@ -25,7 +25,7 @@ constexpr std::chrono::milliseconds kPollInterval{5};
 // Readable once the child has ended; invalid if the kernel does not have pidfds.
 Fd open_pidfd(pid_t pid) { return Fd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0U))); }
 
-// Whether the child has ended; leaves it unreaped, so that its group's number stays taken.
+// True if the child has ended; leaves it unreaped, so that the number of its group stays taken.
 bool has_ended(pid_t pid) {
   siginfo_t info{};
   int result = 0;

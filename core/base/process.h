@@ -1,5 +1,5 @@
-// The one place that spawns processes: an argv, never a shell; close-on-exec descriptors; a process
-// group of its own, so that nothing it starts outlives it, except for a command that needs the
+// Starts processes, from an argv and never by a shell. Descriptors are close-on-exec. Each process
+// leads a process group, so that no descendant outlives it, except for commands that need the
 // terminal.
 #pragma once
 
@@ -47,8 +47,8 @@ struct SpawnOptions {
   std::optional<fs::path> working_directory;
   // Descriptor of this process -> number in the child. 0, 1 and 2 are /dev/null unless given.
   std::vector<std::pair<int, int>> descriptors;
-  // The same memory layout, whatever the caller's settings are: no address space randomisation, an
-  // 8 MiB stack, 1024 descriptors, no core files.
+  // Pins the memory layout: no address space randomisation, an 8 MiB stack, 1024 descriptors, no
+  // core files, whatever the caller has set.
   bool pin_layout = false;
   // False: it stays in the caller's process group, so that it may read the terminal and gets Ctrl-C
   // and Ctrl-Z from it, as a command in a script does. Its surviving children are then not killed.

@@ -101,7 +101,7 @@ CodeComparison compare_codes(const std::vector<ExpectedCode>& expected,
       if (Verification{line.code, ""}.is_wrong()) comparison.failing.push_back(line.key);
       // Eager's own line has no code: it fails as expected if these lines expect that.
       if (line.code == VerificationCode::kEagerFailed) {
-        comparison.failing.push_back(eager_of(record.variant).key);
+        comparison.failing.push_back(make_eager(record.variant).key);
       }
       continue;
     }

@@ -173,7 +173,7 @@ std::vector<AgainstEager> compare_with_eager(std::span<const ExperimentRecord> r
     if (record->state == ExperimentState::kSkipped) continue;
     AgainstEager& experiment = all.emplace_back();
     experiment.record = record;
-    const auto eager = by_key.find(eager_of(record->variant).key);
+    const auto eager = by_key.find(make_eager(record->variant).key);
     if (eager != by_key.end() && is_measured(*eager->second)) experiment.eager = eager->second;
     if (experiment.is_eager() || !experiment.has_passed()) continue;
     experiment.compile_time = metric(*record, "compile_time");

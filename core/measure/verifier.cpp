@@ -40,7 +40,7 @@ Expected<CompiledVariants> compile_for_verification(const std::vector<Variant>& 
   std::vector<Variant> all;
   std::set<std::string> keys;
   for (const Variant& candidate : candidates) {
-    for (const Variant& variant : {eager_of(candidate), candidate}) {
+    for (const Variant& variant : {make_eager(candidate), candidate}) {
       if (keys.insert(variant.key).second) all.push_back(variant);
     }
   }
@@ -50,7 +50,7 @@ Expected<CompiledVariants> compile_for_verification(const std::vector<Variant>& 
 tl::expected<Verification, std::string> verify(const Variant& candidate,
                                                const CompiledVariants& compiled,
                                                NativeWorker& worker, const TimerOptions& options) {
-  std::string eager_key = eager_of(candidate).key;
+  std::string eager_key = make_eager(candidate).key;
   if (auto failed = compiled.failures.find(eager_key); failed != compiled.failures.end()) {
     return Verification{Code::kEagerFailed, failed->second.message};
   }

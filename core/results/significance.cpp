@@ -20,7 +20,7 @@ struct Moments {
   double variance = 0;  // of the population that was sampled
 };
 
-Moments moments_of(const std::vector<double>& values) {
+Moments compute_moments(const std::vector<double>& values) {
   Moments moments;
   moments.n = static_cast<double>(values.size());
   moments.mean = std::accumulate(values.begin(), values.end(), 0.0) / moments.n;
@@ -36,7 +36,7 @@ struct Ranks {
   double ties = 0;
 };
 
-Ranks ranks_of(const std::vector<double>& a, const std::vector<double>& b) {
+Ranks compute_ranks(const std::vector<double>& a, const std::vector<double>& b) {
   std::vector<std::pair<double, bool>> all;  // value; true if it is from `a`
   for (double value : a) all.emplace_back(value, true);
   for (double value : b) all.emplace_back(value, false);
@@ -58,8 +58,8 @@ Ranks ranks_of(const std::vector<double>& a, const std::vector<double>& b) {
 
 double t_test(const std::vector<double>& a, const std::vector<double>& b) {
   if (a.size() < 2 || b.size() < 2) return 1;
-  Moments x = moments_of(a);
-  Moments y = moments_of(b);
+  Moments x = compute_moments(a);
+  Moments y = compute_moments(b);
   double of_x = x.variance / x.n;
   double of_y = y.variance / y.n;
   double error = std::sqrt(of_x + of_y);
@@ -74,7 +74,7 @@ double rank_test(const std::vector<double>& a, const std::vector<double>& b) {
   if (a.size() < 2 || b.size() < 2) return 1;
   auto n = static_cast<double>(a.size());
   auto m = static_cast<double>(b.size());
-  Ranks ranks = ranks_of(a, b);
+  Ranks ranks = compute_ranks(a, b);
   double u = ranks.sum - n * (n + 1) / 2;
   double all = n + m;
   double variance = n * m / 12 * (all + 1 - ranks.ties / (all * (all - 1)));

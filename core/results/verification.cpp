@@ -38,7 +38,7 @@ std::vector<std::string> verification_code_names() {
 
 bool is_candidate(const Variant& variant) { return variant.backend != Backend::kEager; }
 
-Variant eager_of(const Variant& candidate) {
+Variant make_eager(const Variant& candidate) {
   Variant eager = candidate;
   eager.backend = Backend::kEager;
   std::string end =

@@ -41,6 +41,6 @@ struct Verification {
 bool is_candidate(const Variant& variant);
 
 // Makes the eager variant of the same benchmark.
-Variant eager_of(const Variant& candidate);
+Variant make_eager(const Variant& candidate);
 
 }  // namespace instr

@@ -72,7 +72,7 @@ TEST(ExpectedCodes, AreWorseUnlessEqualOrPass) {
       record("skipped", Code::kVerifierSkipped, ExperimentState::kSkipped),
       record("new", Code::kPass)};
   records.push_back(records.front());
-  records.back().variant = eager_of(records.front().variant);
+  records.back().variant = make_eager(records.front().variant);
   const CodeComparison compared = compare_codes(expected, records, all);
   EXPECT_EQ(compared.same, 1u);
   EXPECT_EQ(compared.failing, (std::vector<std::string>{key_of("same")}));

@@ -68,7 +68,7 @@ TEST_F(ReadFile, ReadsAPipeToItsEnd) {
   });
   EXPECT_EQ(read_file(name, 1 << 20, ReadFrom::kFilesAndPipes), text);
   writer.join();
-  EXPECT_EQ(read_file(name, 1 << 20, ReadFrom::kFilesAndPipes), "");  // nobody writes any more
+  EXPECT_EQ(read_file(name, 1 << 20, ReadFrom::kFilesAndPipes), "");  // it has no writer any more
 }
 
 TEST_F(ReadFile, ReadsAPipeUpToTheLimit) {

@@ -253,7 +253,7 @@ TEST(AllowedDifferences, OfFloat32UnderAutocastAreThoseOfTheTypeItComputesIn) {
 TEST(EagerOf, HasTheKeyOfTheSameBenchmark) {
   Variant script = parse_key("a/torchscript/forward/n=1/torchscript/forward_backward/t2/cpu");
   EXPECT_TRUE(is_candidate(script));
-  Variant eager = eager_of(script);
+  Variant eager = make_eager(script);
   EXPECT_EQ(eager.key, "a/torchscript/forward/n=1/eager/forward_backward/t2/cpu");
   EXPECT_FALSE(is_candidate(eager));
 }
@@ -271,7 +271,7 @@ Variant script() {
 }
 
 TEST(VerifiedUnit, HasASymbolOfItsOwnThatKnowsTheOutput) {
-  Variant eager = eager_of(script());
+  Variant eager = make_eager(script());
   std::string symbol = make_snippet_symbol(eager, Purpose::kVerify);
   EXPECT_TRUE(symbol.starts_with("instr_verify_"));
   Variant other = eager;

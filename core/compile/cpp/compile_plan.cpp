@@ -34,8 +34,9 @@ std::string make_group_key(const Variant& variant, const UnitFunction& function,
 
 UnitFunction make_function(const Variant& variant, Purpose purpose) {
   const std::string symbol = make_snippet_symbol(variant, purpose);
-  return {
-      symbol, {}, is_candidate(variant) ? make_snippet_symbol(eager_of(variant), purpose) : symbol};
+  return {symbol,
+          {},
+          is_candidate(variant) ? make_snippet_symbol(make_eager(variant), purpose) : symbol};
 }
 
 // Groups functions that are compared with each other, in the order of each group's first.

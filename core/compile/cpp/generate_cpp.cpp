@@ -125,7 +125,7 @@ std::optional<std::string> parse_line_marker(const std::string& name) {
 std::string make_snippet_symbol(const Variant& variant, Purpose purpose) {
   std::string text{kGeneratorVersion};
   const bool is_verified = purpose == Purpose::kVerify && is_candidate(variant);
-  const std::string eager = is_verified ? generate_body(eager_of(variant), purpose) : "";
+  const std::string eager = is_verified ? generate_body(make_eager(variant), purpose) : "";
   for (const auto& part : {global_code(variant), generate_body(variant, purpose),
                            describe_build(variant.build.get()), eager}) {
     text += fmt::format("\n{}\n{}", part.size(), part);
