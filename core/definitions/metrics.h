@@ -90,58 +90,18 @@ inline constexpr const char* kFirstResultTime = "first_result";
 inline constexpr const char* kReadyTime = "ready";
 inline constexpr const char* kDevicePeakBytes = "device_peak_bytes";
 
-// A metric that Callgrind simulates.
-constexpr Metric make_simulated(MetricGroup group, Unit unit, const char* name, const char* heading,
-                                const char* title, const char* what) {
+constexpr Metric make_metric(MetricGroup group, Unit unit, Statistic statistic, const char* name,
+                             const char* heading, const char* title, const char* what,
+                             const char* example_limit, bool is_side_by_side = false) {
   return {.name = name,
           .heading = heading,
           .title = title,
           .what = what,
           .unit = unit,
           .group = group,
-          .example_limit = "1%"};
-}
-
-// The median of repetitions, or of fresh processes.
-constexpr Metric make_time(MetricGroup group, const char* name, const char* heading,
-                           const char* title, const char* what, const char* example_limit,
-                           bool is_side_by_side) {
-  return {.name = name,
-          .heading = heading,
-          .title = title,
-          .what = what,
-          .unit = Unit::kNanoseconds,
-          .group = group,
-          .statistic = Statistic::kMedian,
+          .statistic = statistic,
           .example_limit = example_limit,
           .is_side_by_side = is_side_by_side};
-}
-
-// A number that torch.compile() reports: graphs, places that no graph could contain, and
-// compilations of a function again because a guard failed.
-constexpr Metric make_compiled_count(Unit unit, const char* name, const char* heading,
-                                     const char* title, const char* what) {
-  return {.name = name,
-          .heading = heading,
-          .title = title,
-          .what = what,
-          .unit = unit,
-          .group = MetricGroup::kStart,
-          .example_limit = "+0",
-          .is_side_by_side = true};
-}
-
-// An event that the processor or the kernel counts.
-constexpr Metric make_event(MetricGroup group, Unit unit, const char* name, const char* heading,
-                            const char* title, const char* what, const char* example_limit) {
-  return {.name = name,
-          .heading = heading,
-          .title = title,
-          .what = what,
-          .unit = unit,
-          .group = group,
-          .statistic = Statistic::kMin,
-          .example_limit = example_limit};
 }
 
 // In the order of reports, each group together.
@@ -192,52 +152,60 @@ inline constexpr auto kMetrics = std::to_array<Metric>(
       .soft_limit = {.absolute = 0},
       .example_limit = "1%|+4096"},
      // An access that changes a place counts as a write.
-     make_simulated(MetricGroup::kCache, Unit::kAccesses, "data_reads", "data reads",
-                    "Data reads per iteration", "the number of data reads"),
-     make_simulated(MetricGroup::kCache, Unit::kAccesses, "data_writes", "data writes",
-                    "Data writes per iteration", "the number of data writes"),
-     make_simulated(MetricGroup::kCache, Unit::kAccesses, "i1_misses", "i1 misses",
-                    "L1 instruction misses per iteration",
-                    "the number of instruction fetches that missed the first-level cache"),
-     make_simulated(MetricGroup::kCache, Unit::kAccesses, "d1_misses", "d1 misses",
-                    "L1 data misses per iteration",
-                    "the number of data accesses that missed the first-level cache"),
+     make_metric(MetricGroup::kCache, Unit::kAccesses, Statistic::kNone, "data_reads", "data reads",
+                 "Data reads per iteration", "the number of data reads", "1%"),
+     make_metric(MetricGroup::kCache, Unit::kAccesses, Statistic::kNone, "data_writes",
+                 "data writes", "Data writes per iteration", "the number of data writes", "1%"),
+     make_metric(MetricGroup::kCache, Unit::kAccesses, Statistic::kNone, "i1_misses", "i1 misses",
+                 "L1 instruction misses per iteration",
+                 "the number of instruction fetches that missed the first-level cache", "1%"),
+     make_metric(MetricGroup::kCache, Unit::kAccesses, Statistic::kNone, "d1_misses", "d1 misses",
+                 "L1 data misses per iteration",
+                 "the number of data accesses that missed the first-level cache", "1%"),
      // Hits of instruction fetches and data accesses.
-     make_simulated(MetricGroup::kCache, Unit::kAccesses, "l1_hits", "l1 hits",
-                    "L1 hits per iteration",
-                    "the number of accesses that hit the first-level caches"),
-     make_simulated(MetricGroup::kCache, Unit::kAccesses, "ll_hits", "ll hits",
-                    "Last-level hits per iteration",
-                    "the number of accesses that hit the last-level cache"),
-     make_simulated(MetricGroup::kCache, Unit::kAccesses, "ram_hits", "ram hits",
-                    "Accesses to memory per iteration",
-                    "the number of accesses that missed all caches"),
+     make_metric(MetricGroup::kCache, Unit::kAccesses, Statistic::kNone, "l1_hits", "l1 hits",
+                 "L1 hits per iteration", "the number of accesses that hit the first-level caches",
+                 "1%"),
+     make_metric(MetricGroup::kCache, Unit::kAccesses, Statistic::kNone, "ll_hits", "ll hits",
+                 "Last-level hits per iteration",
+                 "the number of accesses that hit the last-level cache", "1%"),
+     make_metric(MetricGroup::kCache, Unit::kAccesses, Statistic::kNone, "ram_hits", "ram hits",
+                 "Accesses to memory per iteration",
+                 "the number of accesses that missed all caches", "1%"),
      // l1_hits + 5 ll_hits + 35 ram_hits, Itamar Turner-Trauring's formula
      // (pythonspeed.com/articles/consistent-benchmarking-in-ci), which iai and its successors use.
-     make_simulated(MetricGroup::kCache, Unit::kCycles, "estimated_cycles", "estimated cycles",
-                    "Estimated cycles per iteration", "the estimated cycles"),
+     make_metric(MetricGroup::kCache, Unit::kCycles, Statistic::kNone, "estimated_cycles",
+                 "estimated cycles", "Estimated cycles per iteration", "the estimated cycles",
+                 "1%"),
      // Conditional branches, and indirect jumps and calls.
-     make_simulated(MetricGroup::kBranch, Unit::kBranches, "branches", "branches",
-                    "Branches per iteration", "the number of branches"),
-     make_simulated(MetricGroup::kBranch, Unit::kBranches, "mispredictions", "mispredictions",
-                    "Mispredicted branches per iteration", "the number of mispredicted branches"),
+     make_metric(MetricGroup::kBranch, Unit::kBranches, Statistic::kNone, "branches", "branches",
+                 "Branches per iteration", "the number of branches", "1%"),
+     make_metric(MetricGroup::kBranch, Unit::kBranches, Statistic::kNone, "mispredictions",
+                 "mispredictions", "Mispredicted branches per iteration",
+                 "the number of mispredicted branches", "1%"),
      // Wall time until the statement and the work that it left to the device are done.
-     make_time(MetricGroup::kTime, kWall, "wall time", "Wall time per iteration (median)",
-               "the wall time", "5%", /*is_side_by_side=*/true),
+     make_metric(MetricGroup::kTime, Unit::kNanoseconds, Statistic::kMedian, kWall, "wall time",
+                 "Wall time per iteration (median)", "the wall time", "5%",
+                 /*is_side_by_side=*/true),
      // CPU time of the thread that runs the statement.
-     make_time(MetricGroup::kTime, kCpu, "cpu", "CPU time per iteration (median)", "the CPU time",
-               "5%", /*is_side_by_side=*/false),
-     make_time(MetricGroup::kStart, kFirstResultTime, "first result",
-               "Time to the first result (median)", "the time from a text to its first result",
-               "20%", /*is_side_by_side=*/true),
-     make_time(MetricGroup::kStart, kReadyTime, "ready", "Time until ready (median)",
-               "the time until it is as fast as it gets", "20%", /*is_side_by_side=*/true),
-     make_compiled_count(Unit::kGraphs, "graphs", "graphs", "Graphs compiled",
-                         "the number of graphs"),
-     make_compiled_count(Unit::kGraphBreaks, "graph_breaks", "graph breaks", "Graph breaks",
-                         "the number of graph breaks"),
-     make_compiled_count(Unit::kRecompilations, "recompilations", "recompilations",
-                         "Recompilations", "the number of recompilations"),
+     make_metric(MetricGroup::kTime, Unit::kNanoseconds, Statistic::kMedian, kCpu, "cpu",
+                 "CPU time per iteration (median)", "the CPU time", "5%"),
+     make_metric(MetricGroup::kStart, Unit::kNanoseconds, Statistic::kMedian, kFirstResultTime,
+                 "first result", "Time to the first result (median)",
+                 "the time from a text to its first result", "20%", /*is_side_by_side=*/true),
+     make_metric(MetricGroup::kStart, Unit::kNanoseconds, Statistic::kMedian, kReadyTime, "ready",
+                 "Time until ready (median)", "the time until it is as fast as it gets", "20%",
+                 /*is_side_by_side=*/true),
+     // Reported by torch.compile(): graphs, places that no graph could contain, and compilations of
+     // a function again because a guard failed.
+     make_metric(MetricGroup::kStart, Unit::kGraphs, Statistic::kNone, "graphs", "graphs",
+                 "Graphs compiled", "the number of graphs", "+0", /*is_side_by_side=*/true),
+     make_metric(MetricGroup::kStart, Unit::kGraphBreaks, Statistic::kNone, "graph_breaks",
+                 "graph breaks", "Graph breaks", "the number of graph breaks", "+0",
+                 /*is_side_by_side=*/true),
+     make_metric(MetricGroup::kStart, Unit::kRecompilations, Statistic::kNone, "recompilations",
+                 "recompilations", "Recompilations", "the number of recompilations", "+0",
+                 /*is_side_by_side=*/true),
      // The maximum memory that LibTorch used on the device.
      {.name = kDevicePeakBytes,
       .heading = "device peak bytes",
@@ -258,16 +226,16 @@ inline constexpr auto kMetrics = std::to_array<Metric>(
       .hard_limit = {.percent = 1},
       .example_limit = "1%",
       .is_side_by_side = true},
-     make_event(MetricGroup::kHardware, Unit::kCycles, "hw_cycles", "hw cycles",
-                "Cycles per iteration", "the cycles", "5%"),
-     make_event(MetricGroup::kHardware, Unit::kBranches, "hw_branch_misses", "hw branch misses",
-                "Branch misses per iteration", "the branches that the processor mispredicted",
-                "10%"),
-     make_event(MetricGroup::kHardware, Unit::kAccesses, "hw_cache_misses", "hw cache misses",
-                "Cache misses per iteration",
-                "the accesses that missed the processor's last-level cache", "10%"),
-     make_event(MetricGroup::kKernel, Unit::kPageFaults, "page_faults", "page faults",
-                "Page faults per iteration", "the page faults", "1%")});
+     make_metric(MetricGroup::kHardware, Unit::kCycles, Statistic::kMin, "hw_cycles", "hw cycles",
+                 "Cycles per iteration", "the cycles", "5%"),
+     make_metric(MetricGroup::kHardware, Unit::kBranches, Statistic::kMin, "hw_branch_misses",
+                 "hw branch misses", "Branch misses per iteration",
+                 "the branches that the processor mispredicted", "10%"),
+     make_metric(MetricGroup::kHardware, Unit::kAccesses, Statistic::kMin, "hw_cache_misses",
+                 "hw cache misses", "Cache misses per iteration",
+                 "the accesses that missed the processor's last-level cache", "10%"),
+     make_metric(MetricGroup::kKernel, Unit::kPageFaults, Statistic::kMin, "page_faults",
+                 "page faults", "Page faults per iteration", "the page faults", "1%")});
 
 // Returns the metrics of these consecutive groups.
 constexpr std::span<const Metric> metrics_of(MetricGroup first, MetricGroup last) {
