@@ -56,9 +56,8 @@ inline tl::unexpected<Error> fail_at(SourceLocation where, std::string what,
                                      std::string advice = "") {
   return fail(Error{std::move(where), std::move(what), std::move(advice)});
 }
-template <class Path>
-requires std::is_convertible_v<const Path&, fs::path> tl::unexpected<Error> fail_at(
-    const Path& file, std::string what, std::string advice = "") {
+template <class Path, class = std::enable_if_t<std::is_convertible_v<const Path&, fs::path>>>
+tl::unexpected<Error> fail_at(const Path& file, std::string what, std::string advice = "") {
   return fail_at({fs::path(file).string()}, std::move(what), std::move(advice));
 }
 inline tl::unexpected<Error> fail(std::string what, std::string advice = "") {

@@ -19,7 +19,7 @@ using Clock = std::chrono::steady_clock;
 constexpr std::chrono::milliseconds kLockRetryInterval{20};
 constexpr std::chrono::seconds kSilence{1};
 
-tl::unexpected<Error> cannot(const char* what, const fs::path& file) {
+tl::unexpected<Error> fail_to(const char* what, const fs::path& file) {
   return fail(std::string("cannot ") + what + " '" + file.string() + "': " + std::strerror(errno));
 }
 
@@ -44,11 +44,11 @@ Expected<FileLock> wait_for(const Attempt& attempt, const Waiting& waiting) {
 
 Expected<std::optional<FileLock>> FileLock::take(const fs::path& path, int flags, LockKind kind) {
   Fd fd(::open(path.c_str(), flags | O_CLOEXEC, 0600));
-  if (!fd) return cannot("open", path);
+  if (!fd) return fail_to("open", path);
   int operation = kind == LockKind::kShared ? LOCK_SH : LOCK_EX;
   while (::flock(fd.get(), operation | LOCK_NB) != 0) {
     if (errno == EWOULDBLOCK) return std::nullopt;
-    if (errno != EINTR) return cannot("lock", path);
+    if (errno != EINTR) return fail_to("lock", path);
   }
   return FileLock(std::move(fd));
 }

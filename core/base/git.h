@@ -64,8 +64,8 @@ class Repository {
   // The branch that is checked out; an error if HEAD is detached.
   Expected<std::string> branch() const;
 
-  // An error if the branch is known here, or by a remote, and none of its first parents is the
-  // commit.
+  // An error if the branch exists, here or in a remote, and the commit is not among its first
+  // parents.
   Expected<void> check_is_on(const std::string& branch, const Commit& commit) const;
 
   // Lists the hashes of "A..B" by first parents, A itself included, oldest first.

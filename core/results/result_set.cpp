@@ -15,8 +15,8 @@ namespace instr {
 namespace {
 
 // The error for a count that is not the sum of its functions' or call paths' costs.
-tl::unexpected<Error> wrong_sum(const fs::path& file, const std::string& key, double ir,
-                                const SideKind& kind, double sum) {
+tl::unexpected<Error> fail_on_sum(const fs::path& file, const std::string& key, double ir,
+                                  const SideKind& kind, double sum) {
   return fail_at(file,
                  fmt::format("`{}` has {} instructions, and its {}, in {}, have {} together",
                              printable(key), ir, kind.things, side_path(file, kind).string(), sum),
@@ -44,7 +44,7 @@ Expected<FunctionsOf> checked_functions(const fs::path& file, const Results& res
                         [&](const std::string& key, const FunctionsSum& sum) -> Expected<void> {
                           const auto ir = counts.find(key);
                           if (ir == counts.end() || sum.is(ir->second)) return {};
-                          return wrong_sum(file, key, ir->second, kFunctionsFile, sum.total());
+                          return fail_on_sum(file, key, ir->second, kFunctionsFile, sum.total());
                         });
 }
 
@@ -58,7 +58,7 @@ CallTreesOf with_checked_sums(CallTreesOf trees, const fs::path& file,
     if (!tree || !*tree || ir == counts->end()) return tree;
     const double total = (*tree)->per_iteration((*tree)->nodes[0].total);
     if (std::fabs(total - ir->second) <= 1e-6 + std::fabs(ir->second) * 1e-11) return tree;
-    return wrong_sum(file, key, ir->second, kCallTreesFile, total);
+    return fail_on_sum(file, key, ir->second, kCallTreesFile, total);
   };
 }
 
