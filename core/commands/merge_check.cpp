@@ -1,16 +1,15 @@
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <poll.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <set>
 #include <sstream>
-#include <thread>
 
 #include "core/base/commit_tree.h"
 #include "core/base/content_hash.h"
 #include "core/base/environment.h"
+#include "core/base/error_log.h"
 #include "core/base/output.h"
 #include "core/base/place_below.h"
 #include "core/base/read_file.h"
@@ -47,65 +46,6 @@ tl::unexpected<Refusal> refusal(std::string what, int status = kBadSetup) {
   return tl::unexpected(Refusal({{}, std::move(what), ""}, status));
 }
 
-// Keeps the end of what this program and its children write to standard error, which still goes
-// there.
-class ErrorLog {
- public:
-  static Expected<std::unique_ptr<ErrorLog>> start() {
-    int ends[2];
-    if (::pipe2(ends, O_CLOEXEC) != 0) return fail("cannot make a pipe");
-    return std::unique_ptr<ErrorLog>(new ErrorLog(Fd(ends[0]), Fd(ends[1])));
-  }
-  ~ErrorLog() { finish(); }
-
-  // Ends the log. Returns its last lines.
-  std::string finish() {
-    if (copier_.joinable()) {
-      ::dup2(errors_.get(), STDERR_FILENO);
-      copier_.request_stop();
-      copier_.join();
-    }
-    std::size_t begin = end_.size();
-    for (int lines = 0; begin > 0 && lines < 20; ++lines) {
-      begin = end_.rfind('\n', begin - 1);
-      if (begin == end_.npos) begin = 0;
-    }
-    return end_.substr(std::max(begin, end_.size() - std::min(end_.size(), kMaxEnd)));
-  }
-
- private:
-  static constexpr std::size_t kMaxEnd = 4000;  // bytes
-
-  ErrorLog(Fd in, Fd out)
-      : errors_(::fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3)), in_(std::move(in)) {
-    ::dup2(out.get(), STDERR_FILENO);
-    copier_ = std::jthread([this](const std::stop_token& stop) { copy(stop); });
-  }
-
-  // A process that a build left behind may hold the pipe open, so the end is silence after `stop`.
-  void copy(const std::stop_token& stop) {
-    char buffer[4096];
-    for (;;) {
-      pollfd watch{in_.get(), POLLIN, 0};
-      if (::poll(&watch, 1, 100) <= 0) {
-        if (stop.stop_requested()) return;
-        continue;
-      }
-      const ssize_t count = ::read(in_.get(), buffer, sizeof buffer);
-      if (count <= 0) return;
-      const std::string_view text(buffer, static_cast<std::size_t>(count));
-      write_all(errors_.get(), text);
-      end_ += text;
-      if (end_.size() > 4 * kMaxEnd) end_.erase(0, end_.size() - kMaxEnd);
-    }
-  }
-
-  Fd errors_;  // the original standard error
-  Fd in_;
-  std::string end_;
-  std::jthread copier_;
-};
-
 // The Markdown report of a check without a comparison.
 std::string explain_refusal(const std::string& log) {
   std::string text = "**instr_bench: the check could not be made.** The end of its log:\n\n";
@@ -121,11 +61,12 @@ std::string outside_texts(const std::vector<std::string>& options, const fs::pat
   for (const std::string& option : options) {
     if (!option.starts_with("--definitions=") && !option.starts_with("--build=")) continue;
     std::error_code ignored;
-    const fs::path path = fs::weakly_canonical(option.substr(option.find('=') + 1), ignored);
+    const fs::path path = fs::weakly_canonical(fs::absolute(option.substr(option.find('=') + 1)), ignored);
     if (place_below(path, project)) continue;
     std::set<fs::path> files;
     if (fs::is_regular_file(path, ignored)) files.insert(path);
-    for (const auto& entry : fs::recursive_directory_iterator(path, ignored)) {
+    for (const auto& entry : fs::recursive_directory_iterator(
+             path, fs::directory_options::skip_permission_denied, ignored)) {
       if (fs::is_regular_file(entry.symlink_status())) files.insert(entry.path());
     }
     for (const fs::path& file : files) {
@@ -263,7 +204,7 @@ class MergeCheck {
   // change cannot weaken its own gate.
   Checked<void> hold_limits_of(const std::string& name, std::vector<std::string>& held) {
     std::error_code ignored;
-    const fs::path path = fs::weakly_canonical(name, ignored);
+    const fs::path path = fs::weakly_canonical(fs::absolute(name), ignored);
     const auto file = place_below(path, fs::weakly_canonical(project_, ignored));
     if (!file) {
       held.push_back("--limits=" + path.string());
