@@ -61,7 +61,8 @@ std::string outside_texts(const std::vector<std::string>& options, const fs::pat
   for (const std::string& option : options) {
     if (!option.starts_with("--definitions=") && !option.starts_with("--build=")) continue;
     std::error_code ignored;
-    const fs::path path = fs::weakly_canonical(fs::absolute(option.substr(option.find('=') + 1)), ignored);
+    const fs::path path =
+        fs::weakly_canonical(fs::absolute(option.substr(option.find('=') + 1)), ignored);
     if (place_below(path, project)) continue;
     std::set<fs::path> files;
     if (fs::is_regular_file(path, ignored)) files.insert(path);
