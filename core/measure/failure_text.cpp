@@ -17,7 +17,7 @@ namespace {
 constexpr std::string_view kFrame = "File \"<string>\", line ";
 constexpr std::string_view kHere = "<--- HERE";
 
-// A line of the function that generate.cpp makes from a TorchScript text, as LibTorch reports it.
+// LibTorch's report of a line of the function that is generated from a TorchScript text.
 struct Frame {
   std::size_t begin = 0;  // of "File ..." in the message
   std::size_t end = 0;
@@ -31,7 +31,7 @@ int number_at(std::string_view text) {
   return number;
 }
 
-// The column of the caret under the code shown in `text`.
+// Returns the column of the caret under the code in `text`.
 int caret_column(std::string_view text) {
   const std::size_t here = text.find(kHere);
   if (here == std::string_view::npos) return 0;
@@ -53,9 +53,9 @@ std::vector<Frame> frames_in(std::string_view message) {
   return frames;
 }
 
-// The line after the text's last one returns the output, which the signature names. An unclosed
-// bracket in the text is noticed there.
-std::optional<SourceLocation> place_of(const Frame& frame, std::string_view message,
+// The generated line after the text's last one returns the output, which the signature names. The
+// parser reports an unclosed bracket of the text there.
+std::optional<SourceLocation> find_place(const Frame& frame, std::string_view message,
                                        const Variant& variant) {
   if (!variant.torchscript || !variant.signature || frame.line < 1) return std::nullopt;
   if (frame.line == 1) return variant.signature->where;
@@ -65,7 +65,7 @@ std::optional<SourceLocation> place_of(const Frame& frame, std::string_view mess
   return is_open ? find_script_end(*variant.torchscript) : variant.signature->where;
 }
 
-// LibTorch shows an error twice, also in the code that it generated from the text.
+// Removes LibTorch's second report of an error, in the code that it generated from the text.
 std::string without_serialized_code(std::string message) {
   const std::size_t made = message.find("Traceback of TorchScript, serialized code");
   const std::size_t written = message.find("Traceback of TorchScript, original code");
@@ -77,7 +77,7 @@ std::string with_toml_lines(std::string message, const Variant& variant) {
   std::vector<Frame> frames = frames_in(message);
   std::reverse(frames.begin(), frames.end());
   for (const Frame& frame : frames) {
-    const auto place = place_of(frame, message, variant);
+    const auto place = find_place(frame, message, variant);
     if (!place || place->file.empty()) continue;
     message.replace(frame.begin, frame.end - frame.begin,
                     fmt::format("File \"{}\", line {}", place->file, place->line));
@@ -90,8 +90,8 @@ struct Suspect {
   SourceLocation where;
 };
 
-// The parts that may have failed, the likeliest first.
-std::vector<Suspect> suspects_of(const std::string& part, const Variant& variant) {
+// Lists the parts that may have failed, the likeliest first.
+std::vector<Suspect> list_suspects(const std::string& part, const Variant& variant) {
   std::vector<Suspect> suspects;
   const auto add = [&suspects](const char* what, const auto& text) {
     if (text) suspects.push_back({what, find_first_place(*text)});
@@ -101,7 +101,7 @@ std::vector<Suspect> suspects_of(const std::string& part, const Variant& variant
     if (suspects.empty()) add("the TorchScript text", variant.torchscript);
     return suspects;
   }
-  // With backward, the statement has had a trial before it is measured.
+  // With backward, the statement has been tried before it is measured.
   const bool had_trial =
       variant.autograd == Autograd::kForwardBackward && !is_script(variant.backend);
   if (part == "statement" || had_trial) add("the statement", variant.stmt);
@@ -114,17 +114,17 @@ std::vector<Suspect> suspects_of(const std::string& part, const Variant& variant
   return suspects;
 }
 
-// "bench.toml:9:8: in the statement or the setup (or at bench.toml:4:7): "
-std::string prefix_of(const std::vector<Suspect>& suspects) {
+// Returns "bench.toml:9:8: in the statement or the setup (or at bench.toml:4:7): ".
+std::string format_suspects(const std::vector<Suspect>& suspects) {
   if (suspects.empty() || suspects.front().where.file.empty()) return "";
   std::string words;
   std::string others;
   std::string_view last;
-  for (const Suspect& one : suspects) {
-    if (one.what != last) words += (words.empty() ? "in " : " or ") + std::string(one.what);
-    last = one.what;
-    if (&one == &suspects.front()) continue;
-    others += (others.empty() ? " (or at " : ", ") + to_string(one.where);
+  for (const Suspect& suspect : suspects) {
+    if (suspect.what != last) words += (words.empty() ? "in " : " or ") + std::string(suspect.what);
+    last = suspect.what;
+    if (&suspect == &suspects.front()) continue;
+    others += (others.empty() ? " (or at " : ", ") + to_string(suspect.where);
   }
   if (!others.empty()) others += ")";
   return to_string(suspects.front().where) + ": " + words + others + ": ";
@@ -135,7 +135,7 @@ std::string prefix_of(const std::vector<Suspect>& suspects) {
 std::optional<SourceLocation> script_place(const std::string& message, const Variant& variant) {
   const std::vector<Frame> frames = frames_in(message);
   if (frames.empty()) return std::nullopt;
-  auto place = place_of(frames.back(), message, variant);
+  auto place = find_place(frames.back(), message, variant);
   if (place && place->file.empty()) return std::nullopt;
   return place;
 }
@@ -158,7 +158,7 @@ std::string in_terms_of_toml(std::string text, const Variant& variant) {
       text.replace(at, std::string_view(generated).size(), meant);
     }
   }
-  // The two ways in which Python names a line: a traceback's, and a short one.
+  // Python names a line in a traceback, or by a short form.
   const std::pair<const char*, const char*> lines[] = {{"File \"<snippet>\", line ", "File "},
                                                        {"<snippet>:", ""}};
   for (const auto& [before, after] : lines) {
@@ -183,7 +183,7 @@ std::string failure_text(const std::string& message, const std::string& part,
   if (auto place = script_place(message, variant)) {
     return to_string(*place) + ": " + with_toml_lines(without_serialized_code(message), variant);
   }
-  if (!part.empty()) return prefix_of(suspects_of(part, variant)) + message;
+  if (!part.empty()) return format_suspects(list_suspects(part, variant)) + message;
   return message;
 }
 

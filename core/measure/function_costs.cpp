@@ -91,7 +91,7 @@ void subtract_loop(std::vector<FunctionCost>& functions, double loop,
     if (!runs_loop(function.function)) continue;
     function.ir -= loop;
     for (auto& [name, count] : function.events) {
-      if (auto found = events.find(name); found != events.end()) count -= found->second;
+      if (auto event = events.find(name); event != events.end()) count -= event->second;
     }
     if (is_snippet_symbol(function.function)) function.calls = 0;
     return;

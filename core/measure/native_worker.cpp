@@ -9,7 +9,7 @@ namespace instr {
 
 namespace {
 
-constexpr int kLoadAttempts = 2;  // after so many losses the unit is to blame
+constexpr int kLoadAttempts = 2;  // the unit is the cause of further losses
 
 std::string lost_worker_message(const std::string& how) { return "the worker was lost: " + how; }
 

@@ -110,9 +110,9 @@ std::optional<Failure> check_profile(const Profile& profile, std::uint64_t ir,
   double counted = static_cast<double>(ir);
   double held = static_cast<double>(sum_self_costs(profile, "Ir"));
   for (const char* access : {"Dr", "Dw"}) {
-    auto found = totals.find(access);
-    if (found == totals.end()) continue;
-    counted += found->second;
+    const auto total = totals.find(access);
+    if (total == totals.end()) continue;
+    counted += total->second;
     held += static_cast<double>(sum_self_costs(profile, access));
   }
   bool is_simulated = totals.size() > 1;

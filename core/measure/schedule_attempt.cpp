@@ -8,7 +8,7 @@ namespace instr {
 
 namespace {
 
-constexpr int kLoadCrashes = 2;  // after so many the unit is the cause
+constexpr int kLoadCrashes = 2;  // the unit is the cause of so many
 
 // Adds advice, if there is any, to the output of a worker that ended while loading a unit.
 std::string with_advice(std::string log) {

@@ -110,11 +110,11 @@ std::optional<Link> connect_to(const std::string& address) {
   if (!socket || ::connect(socket.get(), reinterpret_cast<const sockaddr*>(&where), size) != 0) {
     return std::nullopt;
   }
-  if (user_of(socket.get()) != ::geteuid()) return std::nullopt;
+  if (peer_user(socket.get()) != ::geteuid()) return std::nullopt;
   return Link(std::move(socket));
 }
 
-std::optional<uid_t> user_of(int connection) {
+std::optional<uid_t> peer_user(int connection) {
   ucred other{};
   socklen_t size = sizeof other;
   if (::getsockopt(connection, SOL_SOCKET, SO_PEERCRED, &other, &size) != 0) return std::nullopt;

@@ -54,6 +54,6 @@ std::optional<Link> connect_to(const std::string& address);
 inline constexpr int kWarmListeningFd = 3;
 
 // Returns the user on the other side of a connection.
-std::optional<uid_t> user_of(int connection);
+std::optional<uid_t> peer_user(int connection);
 
 }  // namespace instr

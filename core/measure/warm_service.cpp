@@ -48,7 +48,7 @@ class WarmService {
       pollfd watch{listening_.get(), POLLIN, 0};
       if (::poll(&watch, 1, static_cast<int>(kIdleCheckInterval.count())) <= 0) continue;
       Fd connection(::accept4(listening_.get(), nullptr, nullptr, SOCK_CLOEXEC));
-      if (connection && user_of(connection.get()) == ::geteuid()) begin(std::move(connection));
+      if (connection && peer_user(connection.get()) == ::geteuid()) begin(std::move(connection));
     }
     std::unique_lock lock(mutex_);
     listening_.reset();  // the next run starts another

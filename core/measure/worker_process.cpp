@@ -66,7 +66,7 @@ std::string valgrind_messages(const fs::path& log) {
 
 using Use = CpuUse (*)(pid_t);  // of the process alone, or with its descendants
 
-// Waits until `limits` end it for a process.
+// Waits for a process until it reaches these limits.
 Link::Patience while_within(const CpuLimits& limits, pid_t pid, Use use) {
   CpuWatch watch(limits, now_ms(), use(pid));
   const std::chrono::milliseconds interval(watch.interval_ms());
@@ -102,7 +102,7 @@ struct WorkerProcess::Started {
     auto size = log_size();
     if (size <= begin) return {};
     if (size - begin <= kLogShown) return read(begin, size - begin);
-    // The reason may be at the beginning, with nothing but the frames of a stack at the end.
+    // The reason may be at the beginning, before the frames of a stack.
     constexpr std::uintmax_t kHalf = kLogShown / 2;
     return read(begin, kHalf) + "\n[...]\n" + read(size - kHalf, kHalf);
   }
@@ -114,7 +114,7 @@ WorkerProcess::WorkerProcess(std::shared_ptr<Started> started, Link link, pid_t 
 
 WorkerProcess::~WorkerProcess() {
   link_.abort();
-  // Only one that was alive a moment ago: its number may have been reused by now.
+  // Only a process that was just alive: the number of another one may have been reused.
   if (loss_ && *loss_ != Loss::kClosed) kill_tree(pid_);
 }
 
@@ -175,7 +175,7 @@ std::shared_ptr<WorkerProcess> WorkerProcess::borrow(Link link, Loan loan) {
 
 std::uintmax_t WorkerProcess::log_size() const { return started_->log_size(); }
 
-// With Valgrind's messages about this process: each has a log of its own.
+// Each process has another log of Valgrind's.
 std::string WorkerProcess::log_since(std::uintmax_t begin) const {
   std::string own = wire::kProfilePrefix + std::to_string(pid_) + ".log";
   std::string text = started_->written_since(begin) + valgrind_messages(work_dir() / own);
@@ -232,9 +232,9 @@ std::optional<int> Root::await_end(std::chrono::milliseconds limit) {
   return std::nullopt;
 }
 
-// Through the worker's own folder, so that the cache's path shows nowhere in its memory; absolute,
-// since the loader expands a relative name to the full path, and by a descriptor, since the worker
-// is in another folder by the time it loads a unit.
+// The path goes through the descriptor of the worker's folder, so that the cache's path is not in its
+// memory: the loader expands a relative path to the full one, and the worker is in another folder
+// when it loads a unit.
 wire::Message load_request(const fs::path& worker, const fs::path& unit) {
   if (unit.empty()) return {"load", {{"path", ""}}};
   fs::path seen = fs::path("/proc/self/fd") / std::to_string(wire::kProgramFolderFd) /

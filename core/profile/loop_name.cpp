@@ -41,7 +41,7 @@ void name_loop(std::vector<ProfileFunction>& functions) {
     if (!is_root) {
       function.path.replace(function.path.size() - wrong.size(), wrong.size(), kInterpreterLoop);
     }
-    // One call of the function fewer is active, and one of the loop more.
+    // A call of the function fewer is active, and a call of the loop more.
     CallLevel call = call_level(function.function);
     if (is_root) {
       call = {kInterpreterLoop};

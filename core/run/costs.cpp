@@ -27,7 +27,7 @@ std::string make_name(const std::string& key, Work work) {
 
 }  // namespace
 
-Work work_of(const Measurement& measurement) {
+Work find_work(const Measurement& measurement) {
   const auto* counted = std::get_if<Counted>(&measurement.outcome);
   if (counted != nullptr && counted->timing) return Work::kTime;
   return measurement.verification ? Work::kVerify : Work::kCount;
@@ -54,7 +54,7 @@ Costs Costs::read(const std::filesystem::path& file) {
 
 void Costs::note(const Measurement& measurement) {
   if (std::holds_alternative<Skipped>(measurement.outcome)) return;
-  double& seconds = seconds_[make_name(measurement.variant.key, work_of(measurement))];
+  double& seconds = seconds_[make_name(measurement.variant.key, find_work(measurement))];
   sum_ += measurement.seconds - seconds;
   seconds = measurement.seconds;
 }

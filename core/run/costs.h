@@ -13,7 +13,7 @@ namespace instr {
 enum class Work { kCount, kTime, kVerify };
 
 // Returns the kind of a measurement that has just ended.
-Work work_of(const Measurement& measurement);
+Work find_work(const Measurement& measurement);
 
 class Costs {
  public:

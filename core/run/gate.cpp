@@ -48,8 +48,8 @@ tl::expected<std::optional<Reference>, Errors> find_reference(
   std::set<std::string> keys;
   for (const Variant& variant : variants) keys.insert(variant.key);
   reference.set =
-      keep_selected(std::move(reference.set), [&, selected = make_selector(selection)](auto& one) {
-        return keys.contains(one.key) || selected(one);
+      keep_selected(std::move(reference.set), [&, selected = make_selector(selection)](auto& variant) {
+        return keys.contains(variant.key) || selected(variant);
       });
   return std::optional(std::move(reference));
 }

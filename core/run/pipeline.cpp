@@ -19,9 +19,9 @@ namespace {
 
 SessionEvents recording_events(Progress& progress, Recorder& recorder) {
   SessionEvents events = progress_events(progress);
-  events.on_done = [&](const Measurement& one) {
-    progress.finished(one);
-    recorder.take(one);
+  events.on_done = [&](const Measurement& measurement) {
+    progress.finished(measurement);
+    recorder.take(measurement);
   };
   return events;
 }

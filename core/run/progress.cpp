@@ -256,7 +256,7 @@ void Progress::finished(const Measurement& measurement) {
   } else {
     ++view.done;
   }
-  state_->cost_of_done += state_->costs.of(measurement.variant.key, work_of(measurement));
+  state_->cost_of_done += state_->costs.of(measurement.variant.key, find_work(measurement));
   const auto* failure = std::get_if<Failure>(&measurement.outcome);
   if (failure != nullptr && failure->kind != FailureKind::kUnsupported) ++view.failed;
   if (state_->options.verbosity != Verbosity::kVerbose || state_->over) return;

@@ -58,7 +58,7 @@ TEST(CallGraph, AgreesWithCallgrindAnnotate) {
   EXPECT_GE(compared, 12);
 }
 
-// All that a function costs is somebody's who called it.
+// The costs of callers add up to the cost of the function.
 TEST(CallGraph, CallersSharesAddUp) {
   auto profile = value_of(read_profile(fixture("profile/part.callgrind.out")));
   std::size_t called = 0;
@@ -149,7 +149,7 @@ TEST(CallGraph, CodeWithoutSymbolsHasCallersButNoInclusiveCost) {
 }
 
 // Functions of a global set-up and lambdas of the snippet, which LibTorch calls back, are not what
-// the snippet was called by; another thread's first function was called by nobody.
+// the snippet was called by; another thread's first function has no caller.
 TEST(CallGraph, LeavesOutWhatCalledTheSnippet) {
   const auto costs = inclusive_costs(
       profile_of(

@@ -1,4 +1,4 @@
-// What torch.compile() said: from the worker's JSON to the line of an experiment, and back.
+// The report of torch.compile(), from the worker's JSON to the line of an experiment, and back.
 #include "core/measure/compiler_report.h"
 
 #include <gtest/gtest.h>

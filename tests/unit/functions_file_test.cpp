@@ -125,7 +125,7 @@ TEST(FunctionsFile, ChecksThatACountIsTheSumOfItsFunctions) {
   EXPECT_FALSE(sum.is_empty());
   EXPECT_TRUE(sum.is(1000));
   EXPECT_FALSE(sum.is(1000.5));
-  // One instruction in a billion.
+  // An instruction in a billion.
   FunctionsSum billion;
   billion.add(1e9);
   EXPECT_FALSE(billion.is(1e9 + 1));

@@ -26,7 +26,7 @@ const LineCost& line_in(const LineCosts& costs, const std::string& file, int lin
   throw std::runtime_error("no line " + std::to_string(line) + " of " + file);
 }
 
-// What callgrind_annotate says of each line of the two sources.
+// The costs of each line of the two sources, as callgrind_annotate shows them.
 std::map<std::pair<std::string, int>, std::int64_t> annotated() {
   std::ifstream stream(fixture("profile/lines.annotated.txt"));
   std::map<std::pair<std::string, int>, std::int64_t> costs;

@@ -26,7 +26,7 @@ using namespace testing;
 using Code = VerificationCode;
 using Fields = std::map<std::string, std::string>;
 
-// One tensor in the worker's reply: correct, except for `changed`.
+// A tensor in the worker's reply: correct, except for `changed`.
 wire::Message item(const Fields& changed = {}) {
   wire::Message message{"item",
                         {{"name", ""},
@@ -94,7 +94,7 @@ TEST(Verdict, IsOnAllTensors) {
   gradient["shape"] = "[]";
   EXPECT_EQ(verdict(std::vector{item(), item(gradient)}),
             wrong("gradient of x: shape [], eager's is [3, 2]"));
-  // One that neither has.
+  // A gradient that both lack.
   wire::Message absent{"item", {{"name", "gradient of w"}}};
   EXPECT_EQ(verdict(std::vector{item(), absent}), pass("equal"));
 }
