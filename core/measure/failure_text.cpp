@@ -56,7 +56,7 @@ std::vector<Frame> frames_in(std::string_view message) {
 // The generated line after the text's last one returns the output, which the signature names. The
 // parser reports an unclosed bracket of the text there.
 std::optional<SourceLocation> find_place(const Frame& frame, std::string_view message,
-                                       const Variant& variant) {
+                                         const Variant& variant) {
   if (!variant.torchscript || !variant.signature || frame.line < 1) return std::nullopt;
   if (frame.line == 1) return variant.signature->where;
   const int line = frame.line - 1;

@@ -232,9 +232,9 @@ std::optional<int> Root::await_end(std::chrono::milliseconds limit) {
   return std::nullopt;
 }
 
-// The path goes through the descriptor of the worker's folder, so that the cache's path is not in its
-// memory: the loader expands a relative path to the full one, and the worker is in another folder
-// when it loads a unit.
+// The path goes through the descriptor of the worker's folder, so that the cache's path is not in
+// its memory: the loader expands a relative path to the full one, and the worker is in another
+// folder when it loads a unit.
 wire::Message load_request(const fs::path& worker, const fs::path& unit) {
   if (unit.empty()) return {"load", {{"path", ""}}};
   fs::path seen = fs::path("/proc/self/fd") / std::to_string(wire::kProgramFolderFd) /

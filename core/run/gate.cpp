@@ -47,10 +47,10 @@ tl::expected<std::optional<Reference>, Errors> find_reference(
   }
   std::set<std::string> keys;
   for (const Variant& variant : variants) keys.insert(variant.key);
-  reference.set =
-      keep_selected(std::move(reference.set), [&, selected = make_selector(selection)](auto& variant) {
-        return keys.contains(variant.key) || selected(variant);
-      });
+  reference.set = keep_selected(std::move(reference.set),
+                                [&, selected = make_selector(selection)](auto& variant) {
+                                  return keys.contains(variant.key) || selected(variant);
+                                });
   return std::optional(std::move(reference));
 }
 
