@@ -7,7 +7,7 @@ namespace instr {
 
 namespace {
 
-// LibTorch's and its math libraries' choice of code paths by CPU.
+// Returns the variables that choose code paths of LibTorch and its math libraries by CPU.
 std::vector<std::string> code_paths(CpuClass cpu) {
   switch (cpu) {
     case CpuClass::kAvx2:
@@ -34,14 +34,14 @@ std::vector<std::string> pinned_environment(CpuClass cpu) {
       "PATH=/usr/bin:/bin",
       "LC_ALL=C",
       "TZ=UTC0",
-      // The working folder under a name of fixed length. If `valgrind` is a shell script (Debian),
+      // The working folder by a name of fixed length. If `valgrind` is a shell script (Debian),
       // the shell sets it to the full path, unless it already names the folder.
       "PWD=/proc/self/cwd",
-      // No CUDA device: once autograd or the generators have looked for one, no forked process
-      // could use CUDA, and LibTorch fails where it only asks how many there are.
+      // No CUDA device: once autograd or the generators have searched for devices, no forked
+      // process can use CUDA, and LibTorch fails even when it only counts them.
       "CUDA_VISIBLE_DEVICES=",
   };
-  for (auto& one : code_paths(cpu)) environment.push_back(std::move(one));
+  for (auto& path : code_paths(cpu)) environment.push_back(std::move(path));
   environment.insert(environment.end(),
                      {
                          // Only the variant determines the threads; waiting ones do not spin.
@@ -53,8 +53,8 @@ std::vector<std::string> pinned_environment(CpuClass cpu) {
                          "OMP_WAIT_POLICY=passive",
                          "GOMP_SPINCOUNT=0",
                          "KMP_BLOCKTIME=0",
-                         // The sizes at which memcpy and memset change their method: else they
-                         // depend on the machine's caches.
+                         // The sizes at which memcpy and memset change their method, which
+                         // otherwise depend on the machine's caches.
                          "GLIBC_TUNABLES=glibc.cpu.x86_data_cache_size=32768"
                          ":glibc.cpu.x86_shared_cache_size=1048576"
                          ":glibc.cpu.x86_non_temporal_threshold=786432"

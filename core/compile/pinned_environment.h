@@ -1,4 +1,4 @@
-// The environment that every worker runs in, whatever the caller's: a count must not depend on it.
+// The environment of every counting worker: a count must not depend on the caller's environment.
 #pragma once
 
 #include <string>
@@ -6,13 +6,13 @@
 
 namespace instr {
 
-// Which code of LibTorch and its math libraries is counted: that for AVX2, on all processors that
-// have it, however much more they can do; on others the plain code, which all have.
+// The code paths of LibTorch and its math libraries that are counted: those for AVX2 on processors
+// that have it, even if they have more; on others the plain code.
 enum class CpuClass { kAvx2, kPlain };
 
 CpuClass cpu_class();  // of this machine
 
-// "NAME=value", in a fixed order. Part of the fingerprint: a change here may change counts.
+// Returns "NAME=value", in a fixed order. Part of the fingerprint: a change here may change counts.
 std::vector<std::string> pinned_environment(CpuClass cpu);
 
 }  // namespace instr

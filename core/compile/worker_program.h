@@ -1,4 +1,4 @@
-// How a worker is run, as its language says.
+// The command that starts a worker, which depends on its language.
 #pragma once
 
 #include <filesystem>
@@ -8,7 +8,7 @@
 namespace instr {
 
 struct WorkerProgram {
-  std::filesystem::path file = {};  // the worker, in the folder of the cache where its units are
+  std::filesystem::path file = {};  // the worker, in its folder of the cache
   // The program, its arguments and its environment ("NAME=value"). Names of files are relative to
   // the working directory or to kProgramFolderFd (worker/wire.h), so that no path of the cache is
   // in the worker's memory.

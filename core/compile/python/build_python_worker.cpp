@@ -27,7 +27,7 @@ std::string folder_name() { return "/proc/self/fd/" + std::to_string(wire::kProg
 // Returns the command that starts the interpreter for a task of serve.py.
 std::vector<std::string> python_command(const std::string& task) {
   // Not a script argument: its resolved path would be on the heap. And not named as a file: to show
-  // a line of it, Python would search for that file.
+  // a line of it, Python would look up that file.
   const std::string folder = folder_name();
   const std::string start = fmt::format(
       "import sys; sys.path.pop(0); exec(compile(open('{0}/{1}').read(), '<{1}>', 'exec'))", folder,
@@ -129,7 +129,7 @@ WorkerProgram program_for(WorkerKind kind, const fs::path& worker,
     return program;
   }
   set(python_code_cache());
-  // The worker's allocator is that of the whole process, the interpreter's own ones switched off.
+  // The worker's allocator serves the whole process; the interpreter's allocators are off.
   set("LD_PRELOAD=" + folder_name() + "/" + worker.filename().string());
   set("PYTHONMALLOC=malloc");
   // Inductor compiles for a processor that Valgrind knows, in this process.
