@@ -50,8 +50,18 @@ PlannedBlock BlockPlan::next(const Block& ended) {
 
 PlannedBlock BlockPlan::decide(const Block& ended) {
   switch (current_.kind) {
-    case BlockKind::kNotStarted: return first_block();
-    case BlockKind::kFirst: return note_or_probe();
+    case BlockKind::kNotStarted:
+      if (options_.warmup == 0U) {  // the first iteration is to be counted: nothing may probe it
+        block_length_ = std::max<uint64_t>(options_.iterations, 1);
+        return begin_counting();
+      }
+      warmup_ = 1;
+      return {BlockKind::kFirst, 1};
+    case BlockKind::kFirst:
+      if (options_.warmup.value_or(UINT64_MAX) <= 2 + kSettlingIterations)
+        return probe_or_warm_up();
+      // The iteration after the first runs the same code as all later ones.
+      return {BlockKind::kNoting, 1};
     case BlockKind::kNoting:
       is_code_noted_ = true;
       warmup_ += 1;
@@ -72,24 +82,6 @@ PlannedBlock BlockPlan::decide(const Block& ended) {
   }
   return {BlockKind::kDone};
 }
-
-PlannedBlock BlockPlan::first_block() {
-  if (options_.warmup == 0U) {  // the first iteration is to be counted: nothing may probe it
-    block_length_ = std::max<uint64_t>(options_.iterations, 1);
-    return begin_counting();
-  }
-  warmup_ = 1;
-  return {BlockKind::kFirst, 1};
-}
-
-// Notes the code of the iteration after the first, which runs the same code as all later ones.
-PlannedBlock BlockPlan::note_or_probe() {
-  const bool has_room = !options_.warmup || *options_.warmup > 2 + kSettlingIterations;
-  if (!has_room) return probe_or_warm_up();
-  return {BlockKind::kNoting, 1};
-}
-
-PlannedBlock BlockPlan::skip_noting() { return current_ = probe_or_warm_up(); }
 
 PlannedBlock BlockPlan::probe_or_warm_up() {
   block_length_ = options_.iterations;

@@ -10,7 +10,7 @@
 
 namespace instr {
 
-// Blocks in the order in which a run has them. Most runs end after kLong.
+// Blocks in the order of a run. Most runs end after kLong.
 enum class BlockKind {
   kNotStarted,
   kFirst,     // the first iteration
@@ -63,7 +63,7 @@ class BlockPlan {
   PlannedBlock next(const Block& ended);
 
   // Returns the block that comes instead of kNoting, if the code cannot be noted.
-  PlannedBlock skip_noting();
+  PlannedBlock skip_noting() { return current_ = probe_or_warm_up(); }
 
   // Iterations before the first counted block.
   uint64_t warmup() const { return warmup_; }
@@ -74,8 +74,6 @@ class BlockPlan {
  private:
   PlannedBlock decide(const Block& ended);
   PlannedBlock begin_counting() const;
-  PlannedBlock first_block();
-  PlannedBlock note_or_probe();
   PlannedBlock probe_or_warm_up();
   PlannedBlock after_probe(const Block& probe);
   PlannedBlock warm_up_or_count();

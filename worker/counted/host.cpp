@@ -205,14 +205,15 @@ RunResult* Host::result() {
 RunRequest Host::read_request(const wire::Message& request) {
   RunRequest run;
   run.threads = std::max(1, static_cast<int>(number(request, "threads")));
-  if (request.fields.contains("warmup")) run.warmup = number(request, "warmup");
-  run.iterations = number(request, "iterations");
+  if (request.fields.contains("warmup")) run.plan.warmup = number(request, "warmup");
+  run.plan.iterations = number(request, "iterations");
+  run.plan.is_judged = request.get("judged", "1") == "1" && run.threads == 1;
+  run.plan.follow_calls = request.get("follow_calls", "0") == "1";
   run.memory_limit = number(request, "memory_limit");
-  run.is_judged = request.get("judged", "1") == "1" && run.threads == 1;
   run.want_profile = request.get("want_profile", "1") == "1";
-  run.follow_calls = request.get("follow_calls", "0") == "1";
   run.cache_sim = request.get("cache_sim", "0") == "1";
   run.branch_sim = request.get("branch_sim", "0") == "1";
+  run.plan.is_simulated = run.cache_sim || run.branch_sim;
   run.instrument_late = request.get("instrument_late", "0") == "1";
   run.has_host = request.get("fork", "1") != "0";
   run.result = result();
@@ -264,7 +265,7 @@ void Host::count_again(const RunRequest& run, int64_t limit_ms, const RunResult&
                        wire::Message& reply) {
   RunRequest again = run;
   again.want_profile = false;
-  again.follow_calls = false;
+  again.plan.follow_calls = false;
   // If the statement's cost depends on a clock, it changes in this time.
   if (first.repeats > 1) usleep(400'000);
   RunResult& second = *run.result;

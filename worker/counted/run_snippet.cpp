@@ -31,8 +31,8 @@ constexpr uint64_t kOwnSystemCalls = 4;
 
 // The measurement that this process makes.
 struct Run {
-  RunRequest request;
   instr_context context{};
+  RunRequest request;
   pid_t pid = 0;
   char log[PATH_MAX + 32] = "";
   char profile[PATH_MAX + 32] = "";  // without its number
@@ -268,16 +268,12 @@ void name_files() {
 
 // Forgets the blocks of an earlier run.
 void restart_plan() {
-  const RunRequest& request = run->request;
+  PlanOptions& options = run->request.plan;
+  options.warm_up_for = torch_side::warm_up_for;
+  options.max_block = torch_side::max_block();
+  options.entry = torch_side::block_entry();
   run->block = {};
-  plan = BlockPlan(PlanOptions{.warmup = request.warmup,
-                               .iterations = request.iterations,
-                               .is_judged = request.is_judged,
-                               .is_simulated = request.cache_sim || request.branch_sim,
-                               .follow_calls = request.follow_calls,
-                               .warm_up_for = torch_side::warm_up_for,
-                               .max_block = torch_side::max_block(),
-                               .entry = torch_side::block_entry()});
+  plan = BlockPlan(options);
 }
 
 void begin_run(const RunRequest& request) {
@@ -323,10 +319,10 @@ RunRequest empty_loop_request(const RunRequest& like, instr_snippet empty) {
   RunRequest request = like;
   request.snippet = empty;
   request.threads = 1;
-  request.warmup = 1;
-  request.iterations = kEmptyLoopIterations;
+  request.plan.warmup = 1;
+  request.plan.iterations = kEmptyLoopIterations;
+  request.plan.follow_calls = false;
   request.want_profile = false;
-  request.follow_calls = false;
   return request;
 }
 

@@ -4,11 +4,10 @@
 
 #include <stdint.h>
 
-#include <optional>
 #include <string>
 
 #include "worker/abi.h"
-#include "worker/counted/evidence.h"
+#include "worker/counted/block_plan.h"
 
 namespace instr {
 
@@ -56,18 +55,15 @@ struct RunResult {
 struct RunRequest {
   instr_snippet snippet = nullptr;
   int threads = 1;
-  std::optional<uint64_t> warmup;  // iterations; absent: adapt
-  uint64_t iterations = 0;         // of each block; 0: adapt
-  uint64_t memory_limit = 0;       // bytes; 0: no limit
-  bool is_judged = true;           // checks that the count comes out again
-  bool is_rehearsal = false;       // nothing is collected or written
-  bool want_profile = true;        // of the last counted block
-  bool follow_calls = false;       // notes the interpreter's calls in an additional block
-  bool cache_sim = false;          // Callgrind simulates caches
-  bool branch_sim = false;         // Callgrind simulates a branch predictor
-  bool instrument_late = false;    // instrumentation is off until the first counted block
-  bool has_host = true;            // this process is its child
-  RunResult* result = nullptr;     // shared with the host
+  PlanOptions plan;
+  uint64_t memory_limit = 0;     // bytes; 0: no limit
+  bool is_rehearsal = false;     // nothing is collected or written
+  bool want_profile = true;      // of the last counted block
+  bool cache_sim = false;        // Callgrind simulates caches
+  bool branch_sim = false;       // Callgrind simulates a branch predictor
+  bool instrument_late = false;  // instrumentation is off until the first counted block
+  bool has_host = true;          // this process is its child
+  RunResult* result = nullptr;   // shared with the host
 };
 
 // The folder of Callgrind's files, by a name of fixed length.
