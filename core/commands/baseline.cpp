@@ -47,9 +47,8 @@ ExpectedStatus list_baselines() {
 }
 
 ExpectedStatus show_baseline(const BaselineArguments& options, const std::string& name) {
-  TRY_ASSIGN(auto results, find_baseline(name).and_then([&options](const fs::path& file) {
-    return read_results(file, options.incomplete);
-  }));
+  TRY_ASSIGN(const auto file, find_baseline(name));
+  TRY_ASSIGN(auto results, read_results(file, options.incomplete));
   TRY_ASSIGN(auto shown, select(std::move(results.measurements), options.selection));
   ReportOptions report_as = report_options(options.showing, options.metrics);
   report_as.header = results.header;

@@ -40,9 +40,9 @@ Expected<Comparison> measure_and_compare(const BisectArguments& options,
                                          std::vector<FieldDifference>& differences) {
   Progress progress(progress_options(options.how.showing));
   Recorder recorder(std::nullopt, [](const Error&) {});
-  auto check = [&](const ResultsHeader& header) -> Expected<void> {
-    return check_comparable(baseline, header, options.gate.vary)
-        .map([&](std::vector<FieldDifference>&& fields) { differences = std::move(fields); });
+  const auto check = [&](const ResultsHeader& header) -> Expected<void> {
+    TRY_ASSIGN(differences, check_comparable(baseline, header, options.gate.vary));
+    return {};
   };
   auto finished =
       measure_all({options.measure, {}, command}, variants, progress, recorder, stop, check);

@@ -122,9 +122,8 @@ struct Flame {
 Expected<std::optional<Flame>> open_flame(const ExplainArguments& options) {
   if (!options.flame) return std::nullopt;
   TRY_ASSIGN(auto format, find_flame_format(*options.flame));
-  return OutputFile::open(*options.flame, format->kind).map([&](OutputFile&& file) {
-    return std::optional(Flame{format, std::move(file)});
-  });
+  TRY_ASSIGN(auto file, OutputFile::open(*options.flame, format->kind));
+  return Flame{format, std::move(file)};
 }
 
 Expected<void> write_flame(std::optional<Flame> flame, const Measurement& measurement) {
@@ -146,9 +145,8 @@ Expected<std::string> format_report(const ExplainArguments& options, const std::
   shown.width = terminal.width;
   shown.color = terminal.color;
   if (!options.measure.wants_lines) {
-    return explain_count(options, key, counted).map([&](const Explanation& explanation) {
-      return explain_report(options.format, explanation, shown);
-    });
+    TRY_ASSIGN(const auto explanation, explain_count(options, key, counted));
+    return explain_report(options.format, explanation, shown);
   }
   if (!counted.lines) {
     return fail("these results have no costs of lines", "measure them with --lines");

@@ -27,13 +27,10 @@ Expected<SqlDatabase> open_other(const fs::path& file, const std::string& other)
 Expected<std::string> merge_into(const SqlDatabase& database, const SqlDatabase& other,
                                  OnContradiction how) {
   TRY_ASSIGN(auto runs, read_runs(other));
-  return resolve_vary(other, {})
-      .and_then(
-          [&](const std::vector<std::string>& vary) { return record(database, runs, how, vary); })
-      .map([&](const Recorded& recorded) {
-        return fmt::format("{}: {} of {}\n", database.file().string(), to_string(recorded),
-                           printable(other.file().string()));
-      });
+  TRY_ASSIGN(const auto vary, resolve_vary(other, {}));
+  TRY_ASSIGN(const auto recorded, record(database, runs, how, vary));
+  return fmt::format("{}: {} of {}\n", database.file().string(), to_string(recorded),
+                     printable(other.file().string()));
 }
 
 }  // namespace

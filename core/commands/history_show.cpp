@@ -94,8 +94,8 @@ SeriesChoice HistoryOptions::choice() const {
 
 Expected<std::optional<Place>> HistoryOptions::place_since() const {
   if (!since) return std::nullopt;
-  return Repository().find(*since).map(
-      [](const Commit& commit) { return std::optional(commit.place()); });
+  TRY_ASSIGN(const auto commit, Repository().find(*since));
+  return commit.place();
 }
 
 ExpectedStatus history_list(const HistoryOptions& options) { return print(options, list); }

@@ -20,10 +20,8 @@ struct MergeArguments {
 Expected<void> write_merged(const ResultSet& whole, ResultsTarget target) {
   TRY_ASSIGN(auto writer, ResultsWriter::create(std::move(target), whole.results.header));
   for (const Measurement& measurement : whole.results.measurements) {
-    auto written = add_profile(whole, measurement).and_then([&writer](const Measurement& all) {
-      return writer.append(all);
-    });
-    if (!written) return written;
+    TRY_ASSIGN(const auto with_profile, add_profile(whole, measurement));
+    TRY(writer.append(with_profile));
   }
   return writer.finish(whole.results.is_complete);
 }

@@ -47,13 +47,10 @@ Expected<std::vector<Measurement>> read_measurements(const fs::path& file, Incom
 }
 
 Expected<Chart> read_chart(const PlotArguments& options) {
-  TRY_ASSIGN(auto measurements,
-             find_baseline(options.operands[0]).and_then([&](const fs::path& file) {
-               return read_measurements(file, options.incomplete);
-             }));
-  return select(std::move(measurements), options.selection).and_then([&options](const auto& drawn) {
-    return make_chart(drawn, options.plot);
-  });
+  TRY_ASSIGN(const auto file, find_baseline(options.operands[0]));
+  TRY_ASSIGN(auto measurements, read_measurements(file, options.incomplete));
+  TRY_ASSIGN(const auto drawn, select(std::move(measurements), options.selection));
+  return make_chart(drawn, options.plot);
 }
 
 Expected<void> check_output(const PlotArguments& options) {

@@ -43,16 +43,14 @@ Expected<ReportData> read_files(const ReportArguments& options, const Acceptance
   std::vector<ResultSet> files;
   const auto selected = make_selector(options.selection);
   for (const std::string& name : options.files) {
-    TRY_ASSIGN(auto set, find_baseline(name).and_then([&](const fs::path& file) {
-      return read_any_result_set(file, name, options.incomplete);
-    }));
+    TRY_ASSIGN(const auto file, find_baseline(name));
+    TRY_ASSIGN(auto set, read_any_result_set(file, name, options.incomplete));
     files.push_back(keep_selected(std::move(set), selected));
   }
   const SeriesChoice of_metrics{{}, options.metrics, {}};
-  return report_of_files(files, options.vary, accepted).map([&](ReportData&& data) {
-    std::erase_if(data.series, [&](const ReportSeries& series) { return !of_metrics.has(series); });
-    return std::move(data);
-  });
+  TRY_ASSIGN(auto data, report_of_files(files, options.vary, accepted));
+  std::erase_if(data.series, [&](const ReportSeries& series) { return !of_metrics.has(series); });
+  return data;
 }
 
 // Finds the column of each branch at that commit.

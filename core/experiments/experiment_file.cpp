@@ -224,14 +224,10 @@ ResultSet make_result_set(std::string name, const std::vector<ExperimentRecord>&
 Expected<ResultSet> read_any_result_set(const fs::path& file, std::string name,
                                         Incomplete incomplete) {
   const auto held = hold_baselines(file);
-  return read_file(file, kMaxResultsBytes, ReadFrom::kFilesAndPipes)
-      .and_then([&](const std::string& bytes) {
-        if (!are_experiments(bytes))
-          return parse_result_set(bytes, file, std::move(name), incomplete);
-        return whole_experiments(bytes, name, incomplete).map([&name](const auto& experiments) {
-          return make_result_set(std::move(name), experiments);
-        });
-      });
+  TRY_ASSIGN(const auto bytes, read_file(file, kMaxResultsBytes, ReadFrom::kFilesAndPipes));
+  if (!are_experiments(bytes)) return parse_result_set(bytes, file, std::move(name), incomplete);
+  TRY_ASSIGN(const auto experiments, whole_experiments(bytes, name, incomplete));
+  return make_result_set(std::move(name), experiments);
 }
 
 }  // namespace instr

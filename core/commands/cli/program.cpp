@@ -101,7 +101,8 @@ Expected<ParsedCommand> parse_command(const Words& all) {
   if (operand != words.end()) words.erase(operand);
   CommandLine line(command->name);
   Action action = command->declare(line);
-  TRY(check_belonging(words, line).and_then([&] { return line.parse(words); }));
+  TRY(check_belonging(words, line));
+  TRY(line.parse(words));
   return ParsedCommand{command, std::move(action)};
 }
 
