@@ -225,25 +225,13 @@ std::optional<double> MetricChange::relative() const {
 }
 
 const MetricChange* ComparedRow::metric(const std::string& name) const {
-  for (const MetricChange& change : metrics) {
-    if (change.metric == name) return &change;
-  }
-  return nullptr;
+  const auto change = std::ranges::find(metrics, name, &MetricChange::metric);
+  return change == metrics.end() ? nullptr : &*change;
 }
 
 double ComparedRow::ir_change() const {
   const MetricChange* ir = metric(kInstructions);
   return ir == nullptr ? 0 : ir->change().value_or(0);
-}
-
-std::size_t ComparisonSummary::count(RowState state) const {
-  const auto entry = rows.find(state);
-  return entry == rows.end() ? 0 : entry->second;
-}
-
-std::size_t ComparisonSummary::count(Verdict verdict) const {
-  const auto entry = verdicts.find(verdict);
-  return entry == verdicts.end() ? 0 : entry->second;
 }
 
 Expected<Comparison> compare(const ResultSet& before, const ResultSet& after,

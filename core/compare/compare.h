@@ -130,8 +130,10 @@ struct ComparisonSummary {
   std::optional<double> ratio;
   std::size_t ratio_rows = 0;
 
-  std::size_t count(RowState state) const;
-  std::size_t count(Verdict verdict) const;
+  std::size_t count(RowState state) const { return rows.contains(state) ? rows.at(state) : 0; }
+  std::size_t count(Verdict verdict) const {
+    return verdicts.contains(verdict) ? verdicts.at(verdict) : 0;
+  }
 };
 
 struct Comparison {
