@@ -34,9 +34,7 @@ TEST(Load, AMisspelledStatementIsOneError) {
   EXPECT_EQ(loaded.error()[0].what, "unknown key `stmnt` in [[benchmark]]");
 }
 
-TEST(Load, ReadsEveryKeyOfABenchmark) {
-  const TemporaryFolder folder;
-  const fs::path file = folder.write("a.toml", R"(schema = 1
+constexpr const char* kEveryKey = R"(schema = 1
 global_setup = "#include <vector>"
 [setups.one]
 cpp = "auto x = 1;"
@@ -67,7 +65,11 @@ timeout = 1.5
 [benchmark.matrix]
 n = [4, 64]
 a = [1.0, 0.25, 1e30, true, "torch::kFloat"]
-)");
+)";
+
+TEST(Load, ReadsEveryTextOfABenchmark) {
+  const TemporaryFolder folder;
+  const fs::path file = folder.write("a.toml", kEveryKey);
   const auto definitions = value_of(load_definitions({file}));
   ASSERT_EQ(definitions.size(), 1u);
   const Definition& all = definitions.front();
@@ -89,6 +91,10 @@ a = [1.0, 0.25, 1e30, true, "torch::kFloat"]
   EXPECT_EQ(all.torchscript->where, at(16, 16));
   EXPECT_EQ(all.signature->arguments, (std::vector<std::string>{"x", "w"}));
   EXPECT_EQ(all.signature->output, "y");
+}
+
+TEST(Load, ReadsEveryOptionOfABenchmark) {
+  const Definition all = definitions_of(kEveryKey).at(0);
   EXPECT_TRUE(all.autograd);
   EXPECT_EQ(all.reduce, "mean");
   EXPECT_FALSE(all.is_explicit);
