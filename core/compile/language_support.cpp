@@ -1,8 +1,5 @@
 #include "core/compile/language_support.h"
 
-#include "core/compile/cpp/cpp_language.h"
-#include "core/compile/python/python_language.h"
-
 namespace instr {
 
 Expected<CompiledVariants> LanguageSupport::compile_all(const std::vector<Variant>& variants,

@@ -59,8 +59,13 @@ class LanguageSupport {
 
 using Languages = std::array<std::unique_ptr<LanguageSupport>, kLanguages.size()>;
 
-// Returns an implementation for each language, in the order of kLanguages. `python`: the
-// interpreter that the user named. `options` and `cache` must outlive them.
+// Make the implementation of a language. `options` and `cache` must outlive it. `python`: the
+// interpreter that the user named (--python); nothing: the default (find_python).
+std::unique_ptr<LanguageSupport> make_cpp_language(const CompileOptions& options, Cache& cache);
+std::unique_ptr<LanguageSupport> make_python_language(const std::optional<std::string>& python,
+                                                      const CompileOptions& options, Cache& cache);
+
+// Makes an implementation for each language, in the order of kLanguages.
 Languages make_languages(const std::optional<std::string>& python, const CompileOptions& options,
                          Cache& cache);
 

@@ -1,9 +1,8 @@
-#include "core/compile/cpp/cpp_language.h"
-
 #include <algorithm>
 
 #include "core/base/environment.h"
 #include "core/compile/cpp/compile_cpp.h"
+#include "core/compile/language_support.h"
 #include "core/compile/pinned_environment.h"
 
 namespace instr {

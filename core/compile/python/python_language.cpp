@@ -1,9 +1,8 @@
-#include "core/compile/python/python_language.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 
+#include "core/compile/language_support.h"
 #include "core/compile/python/compile_python.h"
 #include "core/compile/python/python.h"
 #include "core/definitions/requirement.h"
