@@ -26,7 +26,6 @@ class Channel {
   // Returns the descriptor sent with the last message, or -1; the caller closes it.
   int take_descriptor();
 
-  // True if the other end was closed.
   bool hung_up() const;
 
   int fd() const { return fd_; }

@@ -118,7 +118,6 @@ torch::jit::Module script_with(const torch::nn::Module* from, const char* proble
   }
 }
 
-// Makes a script with `body` as its forward().
 inline torch::jit::Module make_script(const std::string& body, const torch::nn::Module* from) {
   return script_with(from, "the TorchScript text cannot be used: ",
                      [&body](torch::jit::Module& script, torch::jit::CompilationUnit&) {

@@ -194,7 +194,6 @@ inline void check_script_output(const c10::IValue& value, const char* output) {
                                value.tagKind() + ", not a tensor: let the body convert it to one");
 }
 
-// Checks that backward() can be called on `output`.
 inline void check_differentiable(const torch::Tensor& output, const char* name) {
   if (!output.defined()) {
     throw instr_definition_error(std::string("the output '") + name + "' is an undefined tensor");

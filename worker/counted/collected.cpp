@@ -102,8 +102,8 @@ Events operator-(const Events& left, const Events& right) {
 
 const char* event_names() { return names; }
 
-const char* disturbance(const Collected& begin, const Collected& end, uint64_t iterations,
-                        bool is_alone) {
+const char* find_disturbance(const Collected& begin, const Collected& end, uint64_t iterations,
+                             bool is_alone) {
   static const char kRequested[] =
       "the snippet itself tells Callgrind what to count (CALLGRIND_TOGGLE_COLLECT, "
       "CALLGRIND_ZERO_STATS and the like): remove these requests";
@@ -126,7 +126,7 @@ const char* disturbance(const Collected& begin, const Collected& end, uint64_t i
   return is_counted ? (own < iterations ? kPartial : nullptr) : (own != 0 ? kPartial : nullptr);
 }
 
-Collected collected(const char* log) {
+Collected read_collected(const char* log) {
   VALGRIND_MONITOR_COMMAND("status internal");
   int fd = open(log, O_RDONLY | O_CLOEXEC);
   if (fd < 0) return {};

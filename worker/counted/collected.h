@@ -28,17 +28,17 @@ struct Collected {
 
 // Describes what else was counted between these two than `iterations` of a statement (0: nothing
 // was to be counted), or null. `is_alone`: no thread that existed before may have run.
-const char* disturbance(const Collected& begin, const Collected& end, uint64_t iterations,
-                        bool is_alone);
+const char* find_disturbance(const Collected& begin, const Collected& end, uint64_t iterations,
+                             bool is_alone);
 
 // Returns the events of all threads since collection was first switched on, or since the last dump;
 // only differences are meaningful. Callgrind writes its sums to the log on request, within
 // microseconds, whereas a dump takes milliseconds. `log`: the path of this process's log. Not to be
 // called in a process that forks later: Valgrind would write the output of all forks to this log.
-Collected collected(const char* log);
+Collected read_collected(const char* log);
 
-// The names of the last collected() events, without those of system calls: "Ir Dr Dw". Empty if
-// they could not be read.
+// The names of the last read_collected() events, without those of system calls: "Ir Dr Dw". Empty
+// if they could not be read.
 const char* event_names();
 
 }  // namespace instr

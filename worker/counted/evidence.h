@@ -48,7 +48,6 @@ class Evidence {
   void add_counted(const Block& block);
   // Adds the block of twice that length that follows the last counted one.
   void add_doubled(const Block& block);
-  // Adds a much longer block.
   void add_long(const Block& block);
   // Adds a block of one iteration that directly follows the previous single block.
   void add_single(const Block& block);
@@ -65,7 +64,6 @@ class Evidence {
   bool is_uneven() const;
   // The statement can read a clock or a random device, or ask another process.
   bool has_system_calls() const { return has_system_calls_; }
-  // The last two counted blocks are equal.
   bool has_equal_pair() const;
   // Enough counted blocks are equal to the last one, and outnumber the others.
   bool has_majority() const;

@@ -16,7 +16,7 @@
 
 #include "worker/abi.h"
 #include "worker/counted/collected.h"
-#include "worker/counted/outcome.h"
+#include "worker/counted/reply.h"
 #include "worker/counted/pages.h"
 #include "worker/counted/process_memory.h"
 #include "worker/ended.h"
@@ -189,7 +189,7 @@ void Host::rehearse() {
   rehearse_run(run);
   int output = make_output();
   Ended ended = in_child(run, 1000, output);
-  outcome(run, *run.result, ended, read_output(output), "");
+  make_reply(run, *run.result, ended, read_output(output), "");
   close(output);
 }
 
@@ -241,7 +241,8 @@ wire::Message Host::measure(const wire::Message& request) {
   const auto limit_ms = static_cast<int64_t>(number(request, "timeout_ms"));
   Ended ended = in_child(run, limit_ms, output);
   const RunResult got = *run.result;
-  wire::Message reply = outcome(run, got, ended, read_output(output), kept_profile(ended.pid, got));
+  wire::Message reply =
+      make_reply(run, got, ended, read_output(output), kept_profile(ended.pid, got));
   close(output);
   if (ended.pid < 0) return failed("worker_lost", std::string("fork: ") + strerror(errno));
   if (got.followed != 0) {
@@ -329,7 +330,7 @@ void Host::measure_here(const RunRequest& run, instr_snippet empty) {
   *run.result = RunResult{};
   run_snippet(run);
   const RunResult got = *run.result;
-  wire::Message reply = outcome(run, got, {}, read_output(output), kept_profile(getpid(), got));
+  wire::Message reply = make_reply(run, got, {}, read_output(output), kept_profile(getpid(), got));
   if (reply.verb == "measured") {
     reply = with_loop(std::move(reply), count_empty_loop(run, empty));
   }

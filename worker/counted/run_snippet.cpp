@@ -81,7 +81,7 @@ void begin_block() {
   if (run->collecting && run->request.instrument_late) CALLGRIND_START_INSTRUMENTATION;
   run->has_company = threads != 0 && has_other_threads();
   // Other threads are always collected: their events since the last block are not this block's.
-  if (!run->request.is_rehearsal) run->at_begin = collected(run->log);
+  if (!run->request.is_rehearsal) run->at_begin = read_collected(run->log);
   reset_arena_peak();
   run->at_start = arena_counters();
 }
@@ -108,7 +108,7 @@ uint64_t finish(RunState state) {
   return 0;
 }
 
-uint64_t highest_live(const ArenaCounters& end, uint64_t iterations) {
+uint64_t max_live_bytes(const ArenaCounters& end, uint64_t iterations) {
   int64_t peak = end.peak_bytes - run->at_start.live_bytes;
   int64_t growth = end.live_bytes - run->at_start.live_bytes;
   // The memory that an iteration leaves behind is there when the next one starts.
@@ -120,7 +120,7 @@ uint64_t highest_live(const ArenaCounters& end, uint64_t iterations) {
 void keep_result(const Block& block, const ArenaCounters& end) {
   RunResult& result = *run->request.result;
   result.iterations = block.iterations;
-  result.peak_bytes = highest_live(end, block.iterations);
+  result.peak_bytes = max_live_bytes(end, block.iterations);
   result.last[0] = result.last[1];
   result.last[1] = block.totals;
 }
@@ -156,11 +156,12 @@ void write_followed() {
   block.iterations = run->block.iterations;
   const bool is_nothing = run->block.kind == BlockKind::kNotStarted || run->request.is_rehearsal;
   if (is_nothing) return RunState::kStarted;
-  Collected now = collected(run->log);
+  Collected now = read_collected(run->log);
   if (!now.is_known || !run->at_begin.is_known) return RunState::kNoProfile;
   bool was_counted = run->collecting;
   bool is_alone = was_counted && run->has_company && run->request.threads == 1;
-  const char* wrong = disturbance(run->at_begin, now, was_counted ? block.iterations : 0, is_alone);
+  const char* wrong =
+      find_disturbance(run->at_begin, now, was_counted ? block.iterations : 0, is_alone);
   block = {block.iterations,
            {now.events - run->at_begin.events, end.allocs - run->at_start.allocs,
             end.alloc_bytes - run->at_start.alloc_bytes},
@@ -179,7 +180,7 @@ bool prepare(const PlannedBlock& next, const Block& ended, const ArenaCounters& 
   if (ended_kind == BlockKind::kFollowed) write_followed();
   dump_or_drop(ended_kind, next.kind);
   if (next.settling_left) torch_side::settle_code(*next.settling_left);
-  const auto total = [] { return collected(run->log).events.ir(); };
+  const auto total = [] { return read_collected(run->log).events.ir(); };
   return next.kind != BlockKind::kFollowed || torch_side::follow_calls(total);
 }
 

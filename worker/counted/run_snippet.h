@@ -88,7 +88,6 @@ struct EmptyLoop {
   uint64_t peak_bytes = 0;
 };
 
-// Reads the result of a run of the empty snippet.
 EmptyLoop read_empty_loop(const RunResult& result);
 
 // Counts the empty loop in a process in which run_snippet() has returned.

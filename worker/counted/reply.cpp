@@ -1,4 +1,4 @@
-#include "worker/counted/outcome.h"
+#include "worker/counted/reply.h"
 
 #include <signal.h>
 
@@ -60,8 +60,8 @@ std::string counts_text(const Events& events) {
   return text;
 }
 
-wire::Message outcome(const RunRequest& request, const RunResult& result, const Ended& ended,
-                      const std::string& output, const std::string& profile) {
+wire::Message make_reply(const RunRequest& request, const RunResult& result, const Ended& ended,
+                         const std::string& output, const std::string& profile) {
   const std::string limit = "its limit of " + std::to_string(request.memory_limit >> 20) + " MiB";
   wire::Message reply;
   if (ended.too_large) {

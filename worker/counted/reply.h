@@ -14,7 +14,7 @@ std::string counts_text(const Events& events);
 
 // `output`: the snippet's. `profile`: the name of the last profile. The caller adds the fields of
 // the empty loop.
-wire::Message outcome(const RunRequest& request, const RunResult& result, const Ended& ended,
-                      const std::string& output, const std::string& profile);
+wire::Message make_reply(const RunRequest& request, const RunResult& result, const Ended& ended,
+                         const std::string& output, const std::string& profile);
 
 }  // namespace instr
