@@ -16,9 +16,9 @@
 
 #include "worker/abi.h"
 #include "worker/counted/collected.h"
-#include "worker/counted/reply.h"
 #include "worker/counted/pages.h"
 #include "worker/counted/process_memory.h"
+#include "worker/counted/reply.h"
 #include "worker/ended.h"
 #include "worker/snippet_folder.h"
 #include "worker/torch_side.h"
