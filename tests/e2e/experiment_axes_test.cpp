@@ -126,7 +126,7 @@ TEST_F(ExperimentAxes, PrintedCommandsRunOneExperimentEachForALaterRunOfAll) {
 
 // The program is killed, and cannot stop its workers.
 TEST_F(ExperimentAxes, AKillOrCtrlCLosesOnlyTheRunningExperiment) {
-  write(file("d.toml"), R"toml(schema = 1
+  write_definitions_with_marker(R"toml(schema = 1
 global_setup = "#include <fcntl.h>\n#include <unistd.h>"
 [[benchmark]]
 label = "first"
@@ -135,14 +135,8 @@ stmt = "auto x = torch::rand({4});"
 label = "waits"
 stmt = "if (open(\"FILE\", O_CREAT | O_EXCL | O_WRONLY, 0600) >= 0) pause();"
 )toml");
-  const std::string marker = file("is there");
-  std::string text = text_of(file("d.toml"));
-  write(file("d.toml"), text.replace(text.find("FILE"), 4, marker));
   for (int signal : {SIGKILL, SIGINT}) {
-    fs::remove(marker);
-    auto process = value_of(Process::spawn(command(with({}))));
-    while (!fs::exists(marker) && !process.wait_for(std::chrono::milliseconds(20))) {
-    }
+    auto process = start_until_marker();
     ::kill(process.pid(), signal);
     EXPECT_EQ(to_exit_code(process.wait()), signal == SIGINT ? 130 : 128 + SIGKILL);
     EXPECT_TRUE(stray_processes().empty());
@@ -208,8 +202,7 @@ reduce = "mean"
   EXPECT_TRUE(lines.contains("linear/dtype=amp/shapes=dynamic/py/eager/forward/t1/cpu"));
 }
 
-TEST_F(ExperimentInPython, MemoryAndTimeThatRunOutAreResults) {
-  write(file("d.toml"), R"toml(schema = 1
+constexpr const char* kExhausting = R"toml(schema = 1
 [[benchmark]]
 label = "too large"
 py_setup = "x = torch.ones(4)"
@@ -238,7 +231,10 @@ label = "last"
 py_setup = "x = torch.ones(4)"
 py_stmt = "y = x + 1"
 signature = "f(x) -> y"
-)toml");
+)toml";
+
+TEST_F(ExperimentInPython, MemoryAndTimeThatRunOutAreResults) {
+  write(file("d.toml"), kExhausting);
   auto ended = run(words({"--output=" + file("r.jsonl"), "--backend=aot_eager", "--timeout=15"}));
   EXPECT_EQ(ended.exit_code, 1) << ended.errors;
   const auto lines = records();

@@ -32,6 +32,21 @@ class ExperimentFixture : public ::testing::Test {
     return records;
   }
 
+  // Writes definitions in which FILE is the path of marker().
+  void write_definitions_with_marker(std::string text) const {
+    write(file("d.toml"), text.replace(text.find("FILE"), 4, marker()));
+  }
+  std::string marker() const { return file("is there"); }
+
+  // Starts experiments, and waits until a snippet has made the marker.
+  Process start_until_marker() const {
+    fs::remove(marker());
+    auto process = value_of(Process::spawn(command(with({}))));
+    while (!fs::exists(marker()) && !process.wait_for(std::chrono::milliseconds(20))) {
+    }
+    return process;
+  }
+
   TemporaryFolder folder_;
 };
 

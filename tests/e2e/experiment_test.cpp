@@ -114,7 +114,7 @@ TEST_F(Experiment, MeasuresTheProductAndSummarizesIt) {
 // The current experiment fails, the next ones have a new worker, and the same command measures it
 // again. The failure of a snippet itself is final.
 TEST_F(Experiment, AWorkerKilledFromOutsideIsReplaced) {
-  write(file("d.toml"), R"toml(schema = 1
+  write_definitions_with_marker(R"toml(schema = 1
 global_setup = "#include <csignal>\n#include <fcntl.h>\n#include <unistd.h>"
 [[benchmark]]
 label = "first"
@@ -132,13 +132,7 @@ stmt = "auto x = torch::zeros({1l << 46});"
 label = "last"
 stmt = "auto x = torch::rand({4});"
 )toml");
-  const std::string marker = file("is there");
-  std::string text = text_of(file("d.toml"));
-  write(file("d.toml"), text.replace(text.find("FILE"), 4, marker));
-  SpawnOptions options = command(with({}));
-  auto process = value_of(Process::spawn(options));
-  while (!fs::exists(marker) && !process.wait_for(std::chrono::milliseconds(20))) {
-  }
+  auto process = start_until_marker();
   for (const std::string& worker : children_of(process.pid())) ::kill(std::stoi(worker), SIGKILL);
   EXPECT_EQ(to_exit_code(process.wait()), 1);
   auto reason = [this](const std::string& label) {

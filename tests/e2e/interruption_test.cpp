@@ -35,64 +35,58 @@ stmt = "int x = {n}; (void)x;"
 timeout = 60.0
 )";
 
-TEST(Interruption, CtrlCKeepsFinishedResultsAndLeavesNoProcess) {
-  TemporaryFolder folder;
-  fs::path definitions = folder.path() / "d.toml", results = folder.path() / "r.jsonl";
-  write(definitions, kSlowTail);
-  auto program = Process::spawn(
-      command({"--definitions=" + definitions.string(), "--output=" + results.string()}));
-  ASSERT_TRUE(program.has_value());
-  ASSERT_TRUE(wait_for_lines(*program, results, 1 + 4));
-  kill(program->pid(), SIGINT);
-  int status = program->wait();
-  ASSERT_TRUE(WIFEXITED(status));
-  EXPECT_EQ(WEXITSTATUS(status), 130);
-  auto records = read_results(results, false);
+class Interruption : public ::testing::Test {
+ protected:
+  // Starts a run of these definitions, and waits until that many measurements are written.
+  Process start(const std::string& definitions, std::size_t measurements, const char* option) {
+    const fs::path file = folder_.write("d.toml", definitions);
+    auto program = value_of(Process::spawn(
+        command({"--definitions=" + file.string(), "--output=" + results_.string(), option})));
+    EXPECT_TRUE(wait_for_lines(program, results_, 1 + measurements));
+    return program;
+  }
+
+  TemporaryFolder folder_;
+  const fs::path results_ = folder_.path() / "r.jsonl";
+};
+
+TEST_F(Interruption, CtrlCKeepsFinishedResultsAndLeavesNoProcess) {
+  auto program = start(kSlowTail, 4, "--quiet");
+  kill(program.pid(), SIGINT);
+  EXPECT_EQ(to_exit_code(program.wait()), 130);
+  auto records = read_results(results_, false);
   for (int n : {1, 2, 3, 4}) {
     auto& record = records.at("quick/n=" + std::to_string(n) + "/eager/forward/t1/cpu");
     EXPECT_EQ(record.at("metrics").at("instructions"), n);
   }
   EXPECT_TRUE(stray_processes().empty());
   // Finished results are kept, and marked as incomplete.
-  EXPECT_EQ(run({"compare", results.string(), results.string()}).exit_code, 2);
-  EXPECT_EQ(run({"compare", results.string(), results.string(), "--allow-incomplete"}).exit_code,
-            0);
+  const std::string name = results_.string();
+  EXPECT_EQ(run({"compare", name, name}).exit_code, 2);
+  EXPECT_EQ(run({"compare", name, name, "--allow-incomplete"}).exit_code, 0);
 }
 
-TEST(Interruption, KillingTheProgramLeavesNoProcess) {
-  TemporaryFolder folder;
-  fs::path definitions = folder.path() / "d.toml", results = folder.path() / "r.jsonl";
-  write(definitions, kSlowTail);
-  auto program = Process::spawn(
-      command({"--definitions=" + definitions.string(), "--output=" + results.string()}));
-  ASSERT_TRUE(program.has_value());
-  ASSERT_TRUE(wait_for_lines(*program, results, 1 + 4));
-  kill(program->pid(), SIGKILL);
-  program->wait();
+TEST_F(Interruption, KillingTheProgramLeavesNoProcess) {
+  auto program = start(kSlowTail, 4, "--quiet");
+  kill(program.pid(), SIGKILL);
+  program.wait();
   EXPECT_TRUE(stray_processes().empty());
-  EXPECT_EQ(read_results(results, false).size(), 4u);
+  EXPECT_EQ(read_results(results_, false).size(), 4u);
 }
 
-TEST(Interruption, KilledWorkersAreReplaced) {
-  TemporaryFolder folder;
-  fs::path definitions = folder.path() / "d.toml", results = folder.path() / "r.jsonl";
-  write(definitions, R"(schema = 1
+TEST_F(Interruption, KilledWorkersAreReplaced) {
+  auto program = start(R"(schema = 1
 [[benchmark]]
 label = "n"
 matrix = { n = [1, 2, 3, 4, 5, 6, 7, 8] }
 setup = "usleep(300000);"
 stmt = 'asm volatile(".rept {n}\n nop\n .endr");'
-)");
-  auto program = Process::spawn(command(
-      {"--definitions=" + definitions.string(), "--jobs=1", "--output=" + results.string()}));
-  ASSERT_TRUE(program.has_value());
-  ASSERT_TRUE(wait_for_lines(*program, results, 1 + 2));
+)",
+                       2, "--jobs=1");
   for (const auto& pid : running_in(cache_folder())) kill(std::stoi(pid), SIGKILL);
-  int status = program->wait();
-  ASSERT_TRUE(WIFEXITED(status));
-  auto records = read_results(results);
+  EXPECT_EQ(to_exit_code(program.wait()), 0);
+  auto records = read_results(results_);
   ASSERT_EQ(records.size(), 8u);
-  EXPECT_EQ(WEXITSTATUS(status), 0);
   for (int n = 1; n <= 8; ++n) {
     auto& record = records.at("n/n=" + std::to_string(n) + "/eager/forward/t1/cpu");
     ASSERT_EQ(record.at("outcome"), "counted") << record.dump(2);
@@ -124,7 +118,7 @@ int run_on_terminal(std::vector<std::string> arguments, const std::string& typed
   return to_exit_code(status);
 }
 
-TEST(Interruption, TheCommandOfBisectMayPromptOnTheTerminal) {
+TEST_F(Interruption, TheCommandOfBisectMayPromptOnTheTerminal) {
   TemporaryFolder folder;
   const fs::path good = testing::fixture("formats/before.jsonl");
   const fs::path answer = folder.path() / "answer";
