@@ -24,8 +24,8 @@ const InclusiveCost* find(const std::map<CodeName, InclusiveCost>& costs, const 
   return nullptr;
 }
 
-// callgrind_annotate --inclusive=yes: "1,465  file:function [object]", by function and object; the
-// lines of inlined code, which it has apart, name no object.
+// Parses callgrind_annotate --inclusive=yes, "1,465  file:function [object]", by function and object;
+// its separate lines of inlined code have no object.
 std::map<CodeName, double> annotated() {
   std::map<CodeName, double> result;
   std::ifstream file(fixture("profile/part.inclusive.txt"));
@@ -114,7 +114,7 @@ TEST(CallGraph, MutualRecursionCountsOnce) {
   EXPECT_EQ(b.callers[0].ir, 35);
 }
 
-TEST(CallGraph, PartsOfAFunctionAreOne) {
+TEST(CallGraph, PartsOfAFunctionAreJoined) {
   const auto costs = inclusive_costs(
       profile_of("events: Ir\nob=u.so\nfn=f()\n1 10\ncfn=f() [clone .cold]\ncalls=1 1\n1 7\n"
                  "fn=f() [clone .cold]\n1 5\ncfn=g()\ncalls=1 1\n1 2\nfn=g()\n1 2\n"
@@ -125,7 +125,7 @@ TEST(CallGraph, PartsOfAFunctionAreOne) {
   EXPECT_EQ(find(costs, "g()")->callers[0].code.function, "f()");
 }
 
-// f calls 0x10 of u.so; that calls g, and g 0x20: what is below g is in both calls.
+// f calls 0x10 of u.so, which calls g, which calls 0x20: both calls contain the cost below g.
 TEST(CallGraph, CodeWithoutSymbolsHasCallersButNoInclusiveCost) {
   const auto costs = inclusive_costs(
       profile_of("events: Ir\nob=u.so\nfn=f()\n1 5\ncfn=0x00000010\ncalls=3 1\n1 18\n"
@@ -148,9 +148,9 @@ TEST(CallGraph, CodeWithoutSymbolsHasCallersButNoInclusiveCost) {
   EXPECT_EQ(unknown.callers[1].ir, 2);
 }
 
-// Functions of a global set-up and lambdas of the snippet, which LibTorch calls back, are not what
-// the snippet was called by; another thread's first function has no caller.
-TEST(CallGraph, LeavesOutWhatCalledTheSnippet) {
+// Functions of a global set-up and lambdas of the snippet, which LibTorch calls back, are not callers
+// of the snippet; another thread's first function has no caller.
+TEST(CallGraph, LeavesOutCallersOfTheSnippet) {
   const auto costs = inclusive_costs(
       profile_of(
           "events: Ir\nob=u.so\nfn=main\n1 1\ncfn=instr_snippet_x\ncalls=1 1\n1 100\n"
@@ -167,7 +167,7 @@ TEST(CallGraph, LeavesOutWhatCalledTheSnippet) {
   EXPECT_TRUE(find(costs, kSnippetName)->callers.empty());
 }
 
-TEST(CallGraph, OfNothingIsNothing) {
+TEST(CallGraph, IsEmptyWithoutAProfile) {
   EXPECT_TRUE(inclusive_costs({}, 1).empty());
   EXPECT_TRUE(inclusive_costs(profile_of("events: Dr\nfn=f\n1 1\ntotals: 1\n"), 1).empty());
   EXPECT_TRUE(inclusive_costs(profile_of(kMutual), 0).empty());

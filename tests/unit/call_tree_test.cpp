@@ -67,7 +67,7 @@ TEST(CallTree, HasTheCostOfEachPath) {
   EXPECT_EQ(tree.per_iteration(tree.nodes[0].total), 98);
 }
 
-TEST(CallTree, TakesCodeWithoutSymbolsThatCallsItselfForOneFunction) {
+TEST(CallTree, JoinsRecursiveCodeWithoutSymbols) {
   const CallTree tree = tree_of(
       "events: Ir\nob=/lib/liba.so\nfn=instr_snippet_0\n1 2\n"
       "fn=0x0000000000001000'instr_snippet_0\n1 10\n"
@@ -80,8 +80,8 @@ TEST(CallTree, TakesCodeWithoutSymbolsThatCallsItselfForOneFunction) {
   EXPECT_EQ(tree.nodes[2].parent, 1u);
 }
 
-// In Python the loop is the interpreter's, which Callgrind may take for the function that returns
-// into it first; that one is called, too, and so is the interpreter.
+// In Python the loop is the interpreter's, to which Callgrind may give the name of the function that
+// first returns to it; both functions are also called.
 TEST(CallTree, NamesTheLoopOfPython) {
   const std::string text =
       "events: Ir\nob=/bin/python\nfn=PyObject_Vectorcall\n1 20\n"
@@ -126,7 +126,7 @@ TEST(CallTree, HasThePlacesWhereFunctionsBegin) {
   EXPECT_EQ(place_of(before, "f()"), "lib/a.h:3");
   EXPECT_EQ(place_of(before, "g()"), "");
   EXPECT_EQ(place_of(before, kSnippetName), "");
-  // Relative to the cost before, and where it is now.
+  // Relative to the cost before, at the present place.
   const AlignedTrees both = aligned(before, tree_with("-2"));
   EXPECT_EQ(place_of(both.after, "f()"), "lib/a.h:5");
   EXPECT_HAS(flame_page(both, "k"), R"("place":"lib/a.h:5")");
@@ -147,7 +147,7 @@ fn=g'h'instr_snippet_9
 totals: 258
 )";
 
-TEST(CallTree, OfTwoAreAlignedByPaths) {
+TEST(CallTree, TwoTreesAreAlignedByPaths) {
   const CallTree before = tree_of(kPaths, 98);
   auto profile = value_of(parse_profile(kOtherPaths, "x", ProfilePaths::kSeparate));
   const CallTree after = call_tree(profile, 3, 85);

@@ -72,7 +72,7 @@ TEST(FailureText, TheLinesAroundTheTextAreTheSignatures) {
   EXPECT_EQ(place("undefined value y:\n  File \"<string>\", line 5\n    return y\n"
                   "           ~ <--- HERE\n"),
             signature);
-  // An unclosed bracket is noticed after the text.
+  // An unclosed bracket is reported after the text.
   EXPECT_EQ(place("expected ) but found 'return' here:\n  File \"<string>\", line 5\n"
                   "    return y\n    ~~~~~~ <--- HERE\n"),
             (SourceLocation{"bench.toml", 24, 23}));
@@ -114,7 +114,7 @@ TEST(FailureText, AModuleIsMadeBeforeAndRunAsTheStatement) {
   }
 }
 
-TEST(FailureText, ATimeoutSaysHowToRaiseIt) {
+TEST(FailureText, ATimeoutHasAdviceToRaiseIt) {
   Variant usual = variant(Backend::kEager);
   EXPECT_EQ(timeout_advice(usual), ": raise --timeout=SECONDS");
   usual.timeout = 0.5;
@@ -136,8 +136,8 @@ TEST(FailureText, ErrorsOfADefinitionAreTheSignatures) {
   EXPECT_EQ(text_for("worker_lost", "gone"), "gone");
 }
 
-// Every place in a body is that of the same character in the text that it was made of.
-TEST(ScriptBody, KnowsWhereItComesFrom) {
+// Each place in a body has the same character as its place in the text.
+TEST(ScriptBody, HasPlacesInTheDefinition) {
   const Text script{"a = 1\n\n   # c\n  b = (a)", {"b.toml", 3, 16}};
   const auto lines = to_lines(format_script_body(script.code));
   EXPECT_EQ(lines[0].substr(4), "a = 1");

@@ -54,7 +54,7 @@ TEST(FingerprintCheck, AGroupFreesItsFieldsAndNoOthers) {
       {"cpu", {"cpu_capability"}},
       {"worker", {"worker_version"}},
       {"machine", {}},     // only of times
-      {"libraries", {}}};  // these do not mention them
+      {"libraries", {}}};  // missing here
   EXPECT_EQ(vary_groups().size(), groups.size());
   for (const auto& [group, fields] : groups) {
     for (const auto& [name, value] : fingerprint().entries) {
@@ -90,7 +90,7 @@ TEST(FingerprintCheck, TheMachineInformsAndComesLast) {
   EXPECT_TRUE(is_comparable(differences));
 }
 
-TEST(FingerprintCheck, AFieldOfOnlyOneSideDiffersEvenIfEmpty) {
+TEST(FingerprintCheck, AFieldOfASingleSideDiffersEvenIfEmpty) {
   Fingerprint more = fingerprint();
   more.entries.emplace_back("openmp", "");
   auto differences = value_of(check_fingerprints(fingerprint(), more, {}));
@@ -126,7 +126,7 @@ Fingerprint with_libraries(Fingerprint::Entries libraries) {
   return made;
 }
 
-TEST(FingerprintCheck, OnlyTheLibraryThatDiffersIsNamed) {
+TEST(FingerprintCheck, OnlyDifferingLibrariesAreNamed) {
   const auto before = with_libraries({{"library libblas.so.3", "aa"}, {"library libc.so.6", "cc"}});
   const auto after = with_libraries({{"library libblas.so.3", "bb"}, {"library libc.so.6", "cc"}});
   auto differences =
@@ -139,7 +139,7 @@ TEST(FingerprintCheck, OnlyTheLibraryThatDiffersIsNamed) {
   EXPECT_TRUE(is_comparable(*check_fingerprints(before, after, {"library libblas.so.3"})));
 }
 
-TEST(FingerprintCheck, AnotherLibTorchBringsLibraries) {
+TEST(FingerprintCheck, ADifferentLibTorchExplainsItsLibraries) {
   const auto before = with_libraries({{"library libblas.so.3", "aa"},
                                       {"library libc.so.6", "cc"},
                                       {"libtorch_library libc10.so", "dd"}});

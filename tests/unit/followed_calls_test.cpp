@@ -53,7 +53,7 @@ TEST(FollowedCalls, ARecursiveFunctionIsNotItsOwnCaller) {
   EXPECT_EQ(factorial.cost.callers[0].calls, 1);
 }
 
-TEST(FollowedCalls, AreNoneOfAMalformedText) {
+TEST(FollowedCalls, AreEmptyForAMalformedText) {
   const std::string text = kText;
   for (std::size_t length = 0; length < text.size(); length += 7) {
     EXPECT_TRUE(followed(text.substr(0, length)).empty()) << length;
@@ -63,7 +63,7 @@ TEST(FollowedCalls, AreNoneOfAMalformedText) {
   EXPECT_TRUE(followed(R"({"functions": [{"code": 3}], "calls": []})").empty());
 }
 
-TEST(FollowedCalls, ADifferenceFromTheCountIsALineOfItsOwn) {
+TEST(FollowedCalls, ADifferenceFromTheCountIsASeparateLine) {
   Counted counted;
   counted.metrics = {{"instructions", 97145}};
   counted.iterations = 6;

@@ -27,7 +27,7 @@ ResultsHeader measured_with(Fingerprint::Entries entries) {
   return header;
 }
 
-TEST(Gate, DifferencesAreNamedWithTheFewestOptionsThatAllowThem) {
+TEST(Gate, DifferencesAreNamedWithTheOptionsThatAllowThem) {
   auto before = measured_with({{"libtorch_version", "1.13.1"},
                                {"libtorch_build_id", "aa"},
                                {"flags", "-std=c++17"},
@@ -70,7 +70,7 @@ TEST(Gate, OnlyExpectedMetricsAreCompared) {
   EXPECT_EQ(comparison->summary.count(RowState::kSame), 1u);
   comparison = compare_with(expected, testing::after({counted("a", 110), counted("b", 100)}), {});
   EXPECT_NE(comparison->verdict, Verdict::kFails);
-  // They do not come from a run.
+  // Expected counts have no fingerprint.
   EXPECT_TRUE(check_comparable(expected, measured_with({{"compiler", "any"}}), {}));
 }
 
@@ -92,7 +92,7 @@ LimitsFile limits_of_a(double percent) {
   return {entry};
 }
 
-TEST(Gate, TheFileOfLimitsIsThatOfTheBase) {
+TEST(Gate, LimitsOfTheBaseApply) {
   Gate gate;
   gate.limits_file = limits_of_a(90);
   gate.base_limits_file = limits_of_a(20);
@@ -143,7 +143,7 @@ TEST(Gate, ACountThatIsNotTheSumOfItsCallPathsWasEdited) {
   }
 }
 
-TEST(Gate, LimitsByPatternHoldAndThoseThatMatchNothingWarn) {
+TEST(Gate, LimitsByPatternApplyAndUnusedPatternsWarn) {
   Gate gate;
   LimitsEntry loose{{Text{"^a", {}}}, {}};
   loose.limits.hard["instructions"] = Limit{50, std::nullopt};

@@ -14,7 +14,7 @@ namespace {
 using namespace testing;
 
 // outer [0, 100] calls inner [10, 40] and itself [50, 90], which calls inner [60, 70]; a kernel
-// runs beside them, and another thread has its own.
+// runs simultaneously, and another thread has other calls.
 constexpr const char* kEvents =
     "10 30 1 0 inner\n"
     "0 100 1 0 outer\n"
@@ -67,7 +67,7 @@ TEST(Inspection, TheTraceHasTheFieldsThatPerfettoNeeds) {
   EXPECT_EQ(kernel["ph"], "X");
 }
 
-TEST(Inspection, WritesWhatACompilerSaid) {
+TEST(Inspection, WritesTheLogsOfACompiler) {
   TemporaryFolder scratch;
   const DumpParts parts{DumpPart::kGraph, DumpPart::kCode, DumpPart::kBreaks};
   EXPECT_EQ(compiler_logs(parts),

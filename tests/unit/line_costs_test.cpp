@@ -60,20 +60,20 @@ TEST(LineCosts, AreThoseOfCallgrindAnnotate) {
   EXPECT_EQ(sum, 212);
 }
 
-TEST(LineCosts, AreInclusiveWhereThatIsKnown) {
+TEST(LineCosts, AreInclusiveIfThatIsKnown) {
   const LineCosts costs = costs_of("lines.callgrind.out");
   // Inlined into two functions, and calls nothing.
   EXPECT_EQ(line_in(costs, "lines.h", 3).self, 8 * 7);
   EXPECT_EQ(line_in(costs, "lines.h", 3).inclusive, 8 * 7);
   EXPECT_EQ(line_in(costs, "lines.cpp", 12).self, 5 * 10);
-  // depth(4) costs 90: what its outermost call spends on this line, with those below.
+  // depth(4) costs 90: the inclusive cost of its outermost call on this line.
   EXPECT_EQ(line_in(costs, "lines.cpp", 13).self, 22);
   EXPECT_EQ(line_in(costs, "lines.cpp", 13).inclusive, 5 + 71);
   EXPECT_EQ(line_in(costs, "lines.cpp", 19).inclusive, 3 + 90);
   EXPECT_EQ(line_in(costs, "lines.cpp", 17).inclusive, 3 + 62);
 }
 
-TEST(LineCosts, OfOneLineWithCallsOfSeveralFunctionsAreNotInclusive) {
+TEST(LineCosts, OfALineWithCallsOfSeveralFunctionsAreNotInclusive) {
   const std::string text =
       "events: Ir\nfl=(1) a.h\nfn=(1) wrap<int>()\n3 5\ncfl=(2) b.h\ncfn=(2) wrap<long>()\n"
       "calls=1 3\n* 40\nfl=(1)\nfn=(2)\n3 8\ncfl=(3) c.h\ncfn=(3) leaf()\ncalls=1 9\n+0 32\n"
@@ -85,7 +85,7 @@ TEST(LineCosts, OfOneLineWithCallsOfSeveralFunctionsAreNotInclusive) {
   EXPECT_EQ(line_in(costs, "c.h", 9).inclusive, 32);
 }
 
-TEST(LineCosts, AreThoseOfTheSameProgramInEachFormOfProfile) {
+TEST(LineCosts, AreEqualInEachFormOfProfile) {
   const auto by_place = [](const LineCosts& costs) {
     std::map<std::pair<std::string, int>, std::int64_t> sums;
     for (const LineCost& line : costs.lines) sums[{line.file, line.line}] += line.self;
@@ -107,7 +107,7 @@ TEST(LineCosts, LeaveOutFilesWithoutAName) {
   EXPECT_EQ(costs.per_iteration(costs.lines[0].self), 14);
 }
 
-TEST(LineCosts, AreReadOnlyWhereTheyAreWanted) {
+TEST(LineCosts, AreReadOnlyOnRequest) {
   auto profile = value_of(read_profile(fixture("profile/lines.callgrind.out")));
   EXPECT_TRUE(profile.lines.empty());
   EXPECT_TRUE(profile.files.empty());

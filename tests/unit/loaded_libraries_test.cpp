@@ -50,7 +50,7 @@ TEST(LoadedLibraries, AreNamedWithoutTheirMinorVersion) {
 }
 
 // A file that is no longer readable differs from all others.
-TEST(LoadedLibraries, LibrariesBesideLibTorchAreItsOwn) {
+TEST(LoadedLibraries, LibrariesInLibTorchsFolderAreItsOwn) {
   auto fields = library_fields({{"/opt/torch/lib/libtorch_cpu.so", "1 1"},
                                 {"/opt/torch/lib/libgomp-a3.so.1", "1 2"},
                                 {"/nowhere/libc.so.6", "1 3"},

@@ -38,7 +38,7 @@ Profile profile() {
   return profile;
 }
 
-TEST(ParseReply, AProfileThatHoldsAnotherCountIsRefused) {
+TEST(ParseReply, AProfileThatDiffersFromTheCountIsRefused) {
   auto reply = measured();
   auto given = profile();
   reply.fields["ir_1"] = reply.fields["ir_2"] = "1150";
@@ -50,7 +50,7 @@ TEST(ParseReply, AProfileThatHoldsAnotherCountIsRefused) {
 }
 
 // Callgrind 3.19 on LibTorch 2.13's mm of 4x4 with MKL: 32 vmaskmov of 16 reads and 16 writes.
-TEST(ParseReply, AccessesCountedAsInstructionsHaveAPartOfTheirOwn) {
+TEST(ParseReply, AccessesCountedAsInstructionsAreListedSeparately) {
   auto reply = measured();
   reply.fields["iterations"] = "24";
   reply.fields["ir_1"] = reply.fields["ir_2"] = "137309";
@@ -162,7 +162,7 @@ TEST(ParseReply, ACountBelowTheEmptyLoopsIsRefused) {
   EXPECT_NE(std::get<Failure>(outcome).message.find("-1 instructions"), std::string::npos);
 }
 
-TEST(ParseReply, WhatIsNotPinnedIsNotGated) {
+TEST(ParseReply, CountsThatAreNotPinnedAreNotGated) {
   Variant variant;
   variant.threads = 2;
   EXPECT_FALSE(std::get<Counted>(parse_reply(measured(), variant)).gated);
@@ -173,7 +173,7 @@ TEST(ParseReply, WhatIsNotPinnedIsNotGated) {
   EXPECT_FALSE(std::get<Counted>(parse_reply(measured(), variant)).gated);
 }
 
-TEST(ParseReply, EachFailureKindComesThrough) {
+TEST(ParseReply, EachKindOfFailureIsParsed) {
   for (auto kind : {FailureKind::kCrashed, FailureKind::kAborted, FailureKind::kExited,
                     FailureKind::kException, FailureKind::kTimedOut, FailureKind::kOutOfMemory,
                     FailureKind::kNoProfile, FailureKind::kDefinitionError}) {

@@ -31,7 +31,7 @@ std::map<std::string, std::uint64_t> self_by_function(const Profile& profile) {
   return result;
 }
 
-// "1,234 5 .  file:function [object]": the function and its first number; else nothing.
+// Parses "1,234 5 .  file:function [object]" to the function and its first number.
 std::optional<std::pair<std::string, std::uint64_t>> annotated_row(const std::string& line) {
   auto begin = line.find_first_not_of(' ');
   if (begin == std::string::npos || !std::isdigit(static_cast<unsigned char>(line[begin])))
@@ -46,7 +46,7 @@ std::optional<std::pair<std::string, std::uint64_t>> annotated_row(const std::st
   return std::pair{function, std::stoull(digits)};
 }
 
-// First column of callgrind_annotate's table, added up by function name.
+// The first column of callgrind_annotate's table, summed by function name.
 std::map<std::string, std::uint64_t> annotated_self(const std::string& path) {
   std::map<std::string, std::uint64_t> result;
   std::ifstream file(path);
@@ -73,7 +73,7 @@ std::map<std::string, std::uint64_t> calls_by_function(const Profile& profile) {
   return result;
 }
 
-// How often each function is called, by the callers that callgrind_annotate --tree=caller lists
+// The calls of each function, by the callers that callgrind_annotate --tree=caller lists
 // above it: "586  < file:caller (91x) [object]", ..., "460  *  file:function [object]".
 std::map<std::string, std::uint64_t> annotated_calls(const std::string& path) {
   std::map<std::string, std::uint64_t> result;
@@ -158,7 +158,7 @@ TEST(Profile, AnInlinedFilesCostStaysWithItsFunctionAndObject) {
   FAIL() << "no function work";
 }
 
-TEST(Profile, OneNameInTwoObjectsIsTwoFunctions) {
+TEST(Profile, ANameInTwoObjectsIsTwoFunctions) {
   auto profile = value_of(parse_profile(
       "events: Ir\nob=(1) a.so\nfn=(1) f\n1 5\nob=(2) b.so\nfn=(1)\n1 7\nob=(1)\nfn=(1)\n1 1\n"
       "totals: 13\n",
@@ -181,7 +181,7 @@ TEST(Profile, InclusiveCostsOfCallsAreNotSelf) {
   EXPECT_EQ(profile.functions[1].object, "z.so");
 }
 
-TEST(Profile, CallsOfAPairAreOneWithWhatTheyCost) {
+TEST(Profile, CallsOfAPairAreSummed) {
   auto profile = value_of(parse_profile(
       "events: Ir Dr\nfn=(1) f\n1 5\ncfn=(2) g\ncalls=2 1\n1 30 4\n+1 3\ncfn=(2)\ncalls=1 1\n"
       "* 10\nfn=(2)\n1 40 4\ncfn=(1)\ncalls=1 1\n1 9\ntotals: 48 4\n",
@@ -195,7 +195,7 @@ TEST(Profile, CallsOfAPairAreOneWithWhatTheyCost) {
   EXPECT_EQ(profile.functions[profile.calls[1].callee].function, "f");
 }
 
-TEST(Profile, ACalleeIsInItsCallersObjectUnlessItIsSaid) {
+TEST(Profile, ACalleeIsInItsCallersObjectByDefault) {
   auto profile = value_of(parse_profile(
       "events: Ir\nob=a.so\nfn=f\n1 5\ncob=z.so\ncfn=g\ncalls=3 9\n1 30\ncfn=g\ncalls=4 9\n1 40\n"
       "fn=g\n1 40\ncfn=g\ncalls=1 9\n1 9\nob=z.so\nfn=g\n1 30\ntotals: 75\n",

@@ -37,7 +37,7 @@ ProgressView view() {
   return view;
 }
 
-TEST(ProgressLine, HasWhatIsKnown) {
+TEST(ProgressLine, ContainsTheKnownParts) {
   std::string text = progress_line(view(), 80, false) + "\n";
   ProgressView shown;
   shown.elapsed = 3;
@@ -53,7 +53,7 @@ TEST(ProgressLine, HasWhatIsKnown) {
   shown = view();
   shown.running = {"control\x1b[2J\ncharacters"};
   text += progress_line(shown, 80, false) + "\n";
-  for (const std::size_t width : {40U, 36U}) {  // seven columns of a key say nothing
+  for (const std::size_t width : {40U, 36U}) {  // seven columns of a key are too few
     text += progress_line(view(), width, false) + "\n";
   }
   EXPECT_GOLDEN("progress/lines.txt", text);
@@ -82,7 +82,7 @@ TEST(FinishedLine, HasTheOutcome) {
   EXPECT_GOLDEN("progress/finished_lines.txt", text);
 }
 
-// A pipe that captures what is written.
+// A pipe that captures the output.
 class Capture {
  public:
   Capture() {
@@ -123,7 +123,7 @@ void use(Progress& progress) {
   progress.finish();
 }
 
-TEST(Progress, DoesNotCountWhatIsSkipped) {
+TEST(Progress, DoesNotCountSkippedVariants) {
   Capture capture;
   Progress progress({capture.fd(), {}, Verbosity::kVerbose});
   progress.expect(2);
@@ -172,13 +172,13 @@ TEST(Progress, ReportsPhasesAndProgressInAPipe) {
   }
 }
 
-TEST(Progress, SumsUpWhereTheTimeWent) {
+TEST(Progress, SumsUpTheTimeByPhase) {
   EXPECT_EQ(time_spent_line(47.7, {{"starting", 12.14}, {"a moment", 0.4}, {"counting", 35}}),
             "took 47.7 s: 12.1 s starting; 35.0 s counting");
   EXPECT_EQ(time_spent_line(6, {}), "took 6.0 s");
 }
 
-TEST(Costs, AreThoseOfTheLastTime) {
+TEST(Costs, AreOfTheLastMeasurement) {
   TemporaryFolder folder;
   const auto file = folder.path() / "costs";
   Costs costs = Costs::read(file);
@@ -196,7 +196,7 @@ TEST(Costs, AreThoseOfTheLastTime) {
   EXPECT_EQ(Costs::read(file).of("a", Work::kCount), 0.5);
 }
 
-TEST(Progress, VerboseHasALineForEach) {
+TEST(Progress, VerboseWritesALineForEachMeasurement) {
   Capture capture;
   Progress progress({capture.fd(), {}, Verbosity::kVerbose});
   use(progress);

@@ -33,13 +33,13 @@ Candidate candidate(double seconds, std::uint64_t order) {
 
 constexpr double kMuch = 1000;  // left
 
-TEST(Choose, NothingWhereNothingWaits) { EXPECT_FALSE(choose({}, 0)); }
+TEST(Choose, NothingWithoutCandidates) { EXPECT_FALSE(choose({}, 0)); }
 
-TEST(Choose, InOrderWhereMuchIsLeft) {
+TEST(Choose, InOrderWhileMuchIsLeft) {
   EXPECT_EQ(choose({candidate(1, 5), candidate(2, 3), candidate(9, 4)}, kMuch), 1U);
 }
 
-TEST(Choose, WhatWouldRunAloneAtTheEndFirst) {
+TEST(Choose, AVariantThatWouldRunAloneAtTheEndGoesFirst) {
   EXPECT_EQ(choose({candidate(1, 0), candidate(2, 8), candidate(3, 9)}, 5), 2U);
   EXPECT_EQ(choose({candidate(1, 0), candidate(2, 8), candidate(3, 9)}, 7), 0U);
 }
@@ -64,7 +64,7 @@ TEST(Choose, SkipsVariantsWithoutAZygote) {
   EXPECT_FALSE(choose({early}, 10));
 }
 
-TEST(ShouldRetry, OnlyLostWorkersAndNotForEver) {
+TEST(ShouldRetry, OnlyLostWorkersAndNotForever) {
   EXPECT_TRUE(should_retry(FailureKind::kWorkerLost, 1, 2));
   EXPECT_TRUE(should_retry(FailureKind::kWorkerLost, 2, 2));
   EXPECT_FALSE(should_retry(FailureKind::kWorkerLost, 3, 2));
@@ -101,7 +101,7 @@ TEST(PinnedEnvironment, IsCompleteAndIndependentOfTheCaller) {
   for (const char* name : {"HOME", "USER", "LD_LIBRARY_PATH", "LD_PRELOAD"}) {
     EXPECT_FALSE(names.contains(name)) << name;
   }
-  // As many in each class: looking for one that is not there costs instructions for each.
+  // Equally many in each class: a lookup of a missing variable costs instructions for each.
   EXPECT_EQ(names_in(pinned_environment(CpuClass::kPlain)), names);
 }
 
@@ -148,7 +148,7 @@ class Unstartable : public ::testing::Test {
   std::vector<Measurement> done_;
 };
 
-TEST_F(Unstartable, SaysWhatItPrintedAndFailsEachVariantOnce) {
+TEST_F(Unstartable, ReportsItsOutputAndFailsEachVariantOnce) {
   for (bool fresh : {false, true}) {
     done_.clear();
     started_.clear();
@@ -183,7 +183,7 @@ TEST_F(Unstartable, AWorkerOfAnotherAbiIsRefused) {
   EXPECT_HAS(hello.error().what, "ABI");
 }
 
-TEST_F(Unstartable, OneThatDiesWheneverItIsAskedIsGivenUp) {
+TEST_F(Unstartable, AWorkerThatDiesAtEachRequestIsGivenUp) {
   auto scheduler = start(script("printf 'hello\\tabi=1\\n' >&3; read line <&3; exit"));
   scheduler->add(some(3));
   EXPECT_TRUE(scheduler->wait({}));
@@ -196,8 +196,8 @@ TEST_F(Unstartable, OneThatDiesWheneverItIsAskedIsGivenUp) {
 class Stopped : public Unstartable, public ::testing::WithParamInterface<bool> {};
 INSTANTIATE_TEST_SUITE_P(ForkedAndFresh, Stopped, ::testing::Bool());
 
-TEST_P(Stopped, AStopEndsAWaitAndAllProcesses) {
-  retries_ = 0;  // else a killed one would only wait to be tried again
+TEST_P(Stopped, AStopEndsTheWaitAndAllProcesses) {
+  retries_ = 0;  // else a killed attempt would wait for a retry
   auto pid_file = folder_.path() / "pid";
   auto scheduler =
       start(script("echo $$ >" + pid_file.string() + ".$$; exec sleep 1000"), GetParam());
@@ -210,14 +210,14 @@ TEST_P(Stopped, AStopEndsAWaitAndAllProcesses) {
     }
     return result;
   };
-  const std::size_t started = GetParam() ? 2 : 1;  // one for each attempt, or one for all
+  const std::size_t started = GetParam() ? 2 : 1;  // one for each attempt, or a shared one
   while (pids().size() < started) std::this_thread::sleep_for(5ms);
   std::stop_source source;
   std::jthread stopper([&] { source.request_stop(); });
   EXPECT_FALSE(scheduler->wait(source.get_token()));
   scheduler.reset();
   for (pid_t pid : pids()) EXPECT_NE(::kill(pid, 0), 0) << pid;
-  EXPECT_TRUE(done_.empty());  // what our own stop did is not a result
+  EXPECT_TRUE(done_.empty());  // ends caused by our own stop are no results
 }
 
 TEST_F(Unstartable, NothingToDoIsDoneAtOnce) {

@@ -30,7 +30,7 @@ TEST(Timing, MedianAndQuartiles) {
   EXPECT_FALSE(quartiles({1, 2, 3}));
 }
 
-TEST(Timing, MetricsAreMediansAndTheLeast) {
+TEST(Timing, MetricsAreMediansAndMinima) {
   std::map<std::string, double> metrics;
   Timing timing{{{kWall, {3, 1, 2}}, {kCpu, {1, 1, 7}}, {"hw_cycles", {30, 20, 25}}}, 1000};
   add_times(metrics, timing);
@@ -100,14 +100,14 @@ TEST(MeasurementList, TimesJoinTheCountsOfTheirVariant) {
   EXPECT_EQ(b.timing->of(kWall), (Values{5, 6, 7}));
 }
 
-TEST(MeasurementList, TwoOfAKindStayTwo) {
+TEST(MeasurementList, TwoCountsOfAVariantAreKept) {
   MeasurementList list;
   list.add(counted("a", 100));
   list.add(counted("a", 100));
   EXPECT_EQ(list.all().size(), 2u);
 }
 
-TEST(MeasurementList, AFailureIsTheVariants) {
+TEST(MeasurementList, AFailureReplacesTheCounts) {
   MeasurementList list;
   list.add(counted("a", 100));
   list.add(failed("a"));
@@ -150,7 +150,7 @@ TEST(Timing, AreComparedBySignificance) {
   EXPECT_EQ(compare_lines(comparison.rows[1])[0].change, "same");
 }
 
-TEST(Timing, ALimitThatNothingCouldExceedIsAnError) {
+TEST(Timing, ALimitThatCannotBeExceededIsAnError) {
   CompareOptions options;
   options.limits.hard["wall"] = Limit{1, std::nullopt};
   const auto compared = compare(testing::before({timed("a", {1, 1.1})}),
@@ -177,7 +177,7 @@ TEST(Timing, ALimitAppliesToSignificantDifferences) {
   EXPECT_EQ(verdict(kBefore, kFaster), Verdict::kGain);
 }
 
-TEST(Timing, ABusyMachineIsSaidBesideThem) {
+TEST(Timing, ABusyMachineIsReported) {
   Measurement quiet = timed("a/eager/forward/t1/cpu", kBefore);
   Measurement busy = timed("b/eager/forward/t1/cpu", kBefore);
   for (Measurement* one : {&quiet, &busy}) one->variant = parse_key(one->variant.key);

@@ -25,7 +25,7 @@ class UsedFilesTest : public ::testing::Test {
  protected:
   void SetUp() override {
     fs::copy_file(*find_program("cat"), program_);
-    std::this_thread::sleep_for(50ms);  // further than the clocks are apart
+    std::this_thread::sleep_for(50ms);  // more than the difference of the clocks
     started_ = now();
     ASSERT_EQ(pipe(pipe_), 0);
     SpawnOptions spawn;

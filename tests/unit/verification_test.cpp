@@ -1,5 +1,5 @@
 // Verification through all the pure stages: from a worker's reply to a verdict, results and
-// reports; and what is generated for it.
+// reports; and the code generated for it.
 #include "core/results/verification.h"
 
 #include <gtest/gtest.h>
@@ -52,7 +52,7 @@ Verification verdict(const std::vector<wire::Message>& items, const Tolerance& t
   for (std::size_t i = 0; i < items.size(); ++i) {
     reply.fields[std::to_string(i)] = wire::encode(items[i]);
   }
-  // As it comes over the wire.
+  // As received from the worker.
   std::string line = wire::encode(reply);
   line.pop_back();
   return judge(wire::decode(line).value(), tolerance);
@@ -78,14 +78,14 @@ TEST(Verdict, ReportsTheDifference) {
       wrong("1 at [2, 1] where eager has -inf"));
 }
 
-TEST(Verdict, AnotherKindOfTensorFails) {
+TEST(Verdict, ADifferentKindOfTensorFails) {
   EXPECT_EQ(verdict({{"shape", "[2, 3]"}}), wrong("shape [2, 3], eager's is [3, 2]"));
   EXPECT_EQ(verdict({{"type", "Double"}}), wrong("data type Double, eager's is Float"));
   EXPECT_EQ(verdict({{"device", "cuda:0"}}), wrong("device cuda:0, eager's is cpu"));
   EXPECT_EQ(verdict({{"otherwise", "a tuple, not a tensor"}}), wrong("a tuple, not a tensor"));
 }
 
-TEST(Verdict, IsOnAllTensors) {
+TEST(Verdict, JudgesAllTensors) {
   Fields gradient{{"name", "gradient of x"}, {"difference", "2e-06"}};
   EXPECT_EQ(verdict(std::vector{item(), item(gradient)}),
             pass("gradient of x: largest difference 2e-06"));
@@ -99,7 +99,7 @@ TEST(Verdict, IsOnAllTensors) {
   EXPECT_EQ(verdict(std::vector{item(), absent}), pass("equal"));
 }
 
-TEST(Verdict, TheReferenceDecidesIfThereIsOne) {
+TEST(Verdict, TheReferenceDecidesIfPresent) {
   Fields inexact{{"exceeds", "1"},
                  {"difference", "0.5"},
                  {"eager_reference_error", "0.25"},
@@ -110,10 +110,10 @@ TEST(Verdict, TheReferenceDecidesIfThereIsOne) {
   EXPECT_EQ(verdict(inexact).code, Code::kFail);
   inexact["atol"] = "0.001";
   EXPECT_EQ(verdict(inexact).code, Code::kPass);
-  // An eager result that is far off is no excuse.
+  // An inaccurate eager result does not excuse the candidate.
   inexact["eager_reference_error"] = "inf";
   EXPECT_EQ(verdict(inexact).code, Code::kFail);
-  // Nor is one for a candidate that is infinitely far off.
+  // Nor does it excuse an infinite error.
   inexact["reference_error"] = "inf";
   EXPECT_EQ(verdict(inexact).code, Code::kFail);
 }
@@ -135,7 +135,7 @@ TEST(Verdict, TheMeanSquareDecidesOnRequest) {
   // A tenth of the tolerance more.
   inexact["reference_rmse"] = "0.5000099";
   EXPECT_EQ(verdict(inexact, tolerance).code, Code::kPass);
-  // 3 times, where there is more noise.
+  // 3 times, for noisy tensors.
   inexact["reference_rmse"] = "0.75";
   EXPECT_EQ(verdict(inexact, tolerance).code, Code::kFail);
   const auto with = [&inexact](const Fields& changed) {
@@ -172,7 +172,7 @@ TEST(Verdict, CosineReplacesTheToleranceForInexactTypes) {
             Code::kFail);
 }
 
-TEST(Verdict, OtherEndingsHaveCodesOfTheirOwn) {
+TEST(Verdict, EachKindOfReplyHasACode) {
   auto of = [](const wire::Message& reply) { return judge(reply, {}); };
   EXPECT_EQ(of({"raised", {{"by", "eager"}, {"message", "no"}}}),
             (Verification{Code::kEagerFailed, "no"}));
@@ -213,7 +213,7 @@ TEST(VerificationVerdict, AnIncompleteReplyDoesNotPass) {
   EXPECT_EQ(wire::decode_line(whole)->fields, item({}).fields);
 }
 
-// As "Float 1.3e-06 1e-05" is read by the worker.
+// Parses "Float 1.3e-06 1e-05" as the worker does.
 std::map<std::string, std::pair<double, double>> allowed(
     const Tolerance& tolerance, const std::string& key = "a/inductor/forward/t1/cpu") {
   Variant variant = parse_key(key);
@@ -258,7 +258,7 @@ TEST(EagerOf, HasTheKeyOfTheSameBenchmark) {
   EXPECT_FALSE(is_candidate(eager));
 }
 
-// --- What is generated ---
+// --- Generated code ---
 
 Variant script() {
   Variant one;
@@ -270,13 +270,13 @@ Variant script() {
   return one;
 }
 
-TEST(VerifiedUnit, HasASymbolOfItsOwnThatKnowsTheOutput) {
+TEST(VerifiedUnit, HasAnotherSymbolThatNamesTheOutput) {
   Variant eager = make_eager(script());
   std::string symbol = make_snippet_symbol(eager, Purpose::kVerify);
   EXPECT_TRUE(symbol.starts_with("instr_verify_"));
   Variant other = eager;
   other.signature->output = "z";
-  // Measuring is the same for both, comparing is not.
+  // The code is the same for measuring, and differs for comparing.
   EXPECT_EQ(make_snippet_symbol(other), make_snippet_symbol(eager));
   EXPECT_NE(make_snippet_symbol(other, Purpose::kVerify), symbol);
 }
@@ -294,7 +294,7 @@ Measurement timed(const std::string& key, double wall) {
 const std::string kEager = "a/x/eager/forward/t1/cpu";
 const std::string kScript = "a/x/torchscript/forward/t1/cpu";
 
-TEST(VerifiedResults, AreReadAsTheyWereWritten) {
+TEST(VerifiedResults, RoundTrip) {
   const Verification hostile{Code::kFail, "a \"quote\", a | and a\nline \xC3\xA9"};
   std::string bytes = to_line(to_json(make_results_header({}, {}))) + "\n" +
                       to_line(to_json(timed(kScript, 3))) + "\n" +
@@ -309,7 +309,7 @@ TEST(VerifiedResults, AreReadAsTheyWereWritten) {
   EXPECT_EQ(to_json(read.measurements[1]).at("verification").at("code"), "PASS");
 }
 
-TEST(VerifiedResults, AFailureToMeasureStaysOne) {
+TEST(VerifiedResults, KeepAFailureToMeasure) {
   MeasurementList list;
   list.add(failed(kScript));
   list.add(verified(kScript, {Code::kExceptionRaised, "no"}));

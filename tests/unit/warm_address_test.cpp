@@ -22,7 +22,7 @@ WarmPurpose some_purpose() {
   return purpose;
 }
 
-TEST(WarmAddress, AWordKeepsWhatAWorkerIsStartedFor) {
+TEST(WarmAddress, AWordContainsThePurpose) {
   const WarmPurpose written = some_purpose();
   const auto read = value_of(parse_purpose(encode(written)));
   EXPECT_EQ(read.language, written.language);

@@ -96,7 +96,7 @@ TEST_F(LinkTest, AMessageWithoutTheRequestsTokenIsNotAReply) {
     SetUp();
     std::jthread worker([&] {
       peer_.read_request();
-      EXPECT_NE(peer_.token, first);  // another one each time
+      EXPECT_NE(peer_.token, first);  // differs each time
       first = peer_.token;
       peer_.say(forged + peer_.reply("loaded"));
     });
@@ -155,7 +155,7 @@ TEST_F(LinkTest, SilenceIsATimeout) {
   EXPECT_EQ(reply.error(), Loss::kTimedOut);
 }
 
-TEST_F(LinkTest, WaitsAsLongAsItIsToGoOn) {
+TEST_F(LinkTest, WaitsWhileTheVerdictIsToGoOn) {
   int left = 3;
   auto reply = link_->receive(
       {1ms, [&left] { return --left > 0 ? CpuVerdict::kGoesOn : CpuVerdict::kIdle; }});

@@ -1,4 +1,4 @@
-// With a script in Valgrind's place that speaks the worker's protocol.
+// Tests with a script in Valgrind's place that speaks the worker's protocol.
 #include "core/measure/zygote_pool.h"
 
 #include <gtest/gtest.h>
@@ -20,7 +20,7 @@ using namespace testing;
 
 const RunsUnder kThreadSanitizer("thread", "ZygotePoolTest.*");
 
-// Keeps a line with its number for each start beside itself, where also lies what it does first.
+// Appends its process number to FILE.starts, and first runs FILE.first if that exists.
 constexpr const char* kScript = R"(
 import os, socket, time
 
@@ -75,14 +75,14 @@ class ZygotePoolTest : public ::testing::Test {
     return pool_->get(which);
   }
 
-  // The reply of one that does this first.
+  // Returns the reply of a root that runs this code first.
   Expected<wire::Message> hello_after(const std::string& first) {
     EXPECT_TRUE(write_text(script_.string() + ".first", first));
     options_.idle_limit = std::chrono::seconds(1);
     return Root::start(options_).and_then([](const auto& root) { return root->await_hello(); });
   }
 
-  // The process number of each root that was started, a line each.
+  // The process numbers of all roots that were started, a line each.
   std::string starts() const { return read_text(script_.string() + ".starts").value_or(""); }
 
   TemporaryFolder folder_;
@@ -91,7 +91,7 @@ class ZygotePoolTest : public ::testing::Test {
   std::optional<ZygotePool> pool_;
 };
 
-TEST_F(ZygotePoolTest, AfterItsEndThereIsAnErrorAndNoZygote) {
+TEST_F(ZygotePoolTest, AKilledPoolHasNoZygotes) {
   auto zygote = value_of(up(WarmUp::kEager));
   pool_->kill();
   pool_->lost(WarmUp::kEager, zygote);
@@ -118,7 +118,7 @@ TEST_F(ZygotePoolTest, ARootThatOnlyDescribesItselfHasNoZygote) {
   EXPECT_EQ(pool_->state(WarmUp::kEager), ZygotePool::State::kAbsent);
 }
 
-TEST_F(ZygotePoolTest, ALostOneIsReplacedFromTheSameRoot) {
+TEST_F(ZygotePoolTest, ALostZygoteIsReplacedFromTheSameRoot) {
   auto first = value_of(up(WarmUp::kEager));
   const std::string before = starts();
   pool_->lost(WarmUp::kEager, first);
@@ -142,13 +142,13 @@ TEST_F(ZygotePoolTest, ARootThatWorksIsAwaited) {
   EXPECT_TRUE(hello) << to_string(hello.error());
 }
 
-TEST_F(ZygotePoolTest, ARootThatDoesNothingIsGivenUp) {
+TEST_F(ZygotePoolTest, AnIdleRootIsGivenUp) {
   auto hello = hello_after("time.sleep(3600)");
   ASSERT_FALSE(hello);
   EXPECT_HAS(hello.error().what, "it did not answer, and was idle");
 }
 
-TEST_F(ZygotePoolTest, OneWithoutItsWorkerIsAnError) {
+TEST_F(ZygotePoolTest, AZygoteWithoutWorkerIsAnError) {
   auto zygote = up(WarmUp::kPython);
   ASSERT_FALSE(zygote);
   EXPECT_EQ(zygote.error().what, "no Python");
