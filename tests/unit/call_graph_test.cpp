@@ -24,8 +24,8 @@ const InclusiveCost* find(const std::map<CodeName, InclusiveCost>& costs, const 
   return nullptr;
 }
 
-// Parses callgrind_annotate --inclusive=yes, "1,465  file:function [object]", by function and object;
-// its separate lines of inlined code have no object.
+// Parses callgrind_annotate --inclusive=yes, "1,465  file:function [object]", by function and
+// object; its separate lines of inlined code have no object.
 std::map<CodeName, double> annotated() {
   std::map<CodeName, double> result;
   std::ifstream file(fixture("profile/part.inclusive.txt"));
@@ -148,8 +148,8 @@ TEST(CallGraph, CodeWithoutSymbolsHasCallersButNoInclusiveCost) {
   EXPECT_EQ(unknown.callers[1].ir, 2);
 }
 
-// Functions of a global set-up and lambdas of the snippet, which LibTorch calls back, are not callers
-// of the snippet; another thread's first function has no caller.
+// Functions of a global set-up and lambdas of the snippet, which LibTorch calls back, are not
+// callers of the snippet; another thread's first function has no caller.
 TEST(CallGraph, LeavesOutCallersOfTheSnippet) {
   const auto costs = inclusive_costs(
       profile_of(

@@ -80,8 +80,8 @@ TEST(CallTree, JoinsRecursiveCodeWithoutSymbols) {
   EXPECT_EQ(tree.nodes[2].parent, 1u);
 }
 
-// In Python the loop is the interpreter's, to which Callgrind may give the name of the function that
-// first returns to it; both functions are also called.
+// In Python the loop is the interpreter's, to which Callgrind may give the name of the function
+// that first returns to it; both functions are also called.
 TEST(CallTree, NamesTheLoopOfPython) {
   const std::string text =
       "events: Ir\nob=/bin/python\nfn=PyObject_Vectorcall\n1 20\n"
