@@ -1,4 +1,4 @@
-"""Shared by the proofs: the program, commands, temporary folders, results, options, tables."""
+"""Helpers of all proofs: the program, commands, temporary folders, results, options, tables."""
 import argparse
 import contextlib
 import json
@@ -68,12 +68,12 @@ def run_timer(python, script, arguments, folder, **environment):
 
 
 def python_of(libtorch):
-    """The interpreter of the virtual environment that a LibTorch is in."""
+    """Returns the interpreter of the virtual environment that contains a LibTorch."""
     return Path(libtorch).resolve().parents[3] / "bin/python"
 
 
 def libtorch_option(libtorch):
-    """The options of instr_bench for --libtorch; none if instr_bench finds one itself."""
+    """Returns the options of instr_bench for --libtorch; none if instr_bench finds LibTorch itself."""
     return [f"--libtorch={libtorch}"] if libtorch else []
 
 
