@@ -17,27 +17,16 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::size_t kSteps = 4;
+struct StepFacts {
+  const char* word;
+  Tone tone;
+};
 
-const char* to_word(PlannedStep step) {
-  switch (step) {
-    case PlannedStep::kUnknown: return "measure";
-    case PlannedStep::kCached: return "cached";
-    case PlannedStep::kCompile: return "compile";
-    case PlannedStep::kSkip: return "skip";
-  }
-  return "";
-}
-
-Tone choose_tone(PlannedStep step) {
-  switch (step) {
-    case PlannedStep::kCached: return Tone::kGood;
-    case PlannedStep::kCompile: return Tone::kWarning;
-    case PlannedStep::kUnknown:
-    case PlannedStep::kSkip: break;
-  }
-  return Tone::kDim;
-}
+// By PlannedStep.
+constexpr StepFacts kSteps[] = {{"measure", Tone::kDim},
+                                {"cached", Tone::kGood},
+                                {"compile", Tone::kWarning},
+                                {"skip", Tone::kDim}};
 
 std::string number(std::size_t count) { return format_count(static_cast<double>(count)); }
 
@@ -116,12 +105,13 @@ std::string list_summary(const std::vector<Variant>& variants) {
 std::string dry_run_text(const std::vector<PlannedVariant>& variants, bool color) {
   Table table{.columns = {{.align = Align::kLeft, .min = 7}, {.align = Align::kLeft}},
               .headings = Headings::kNone};
-  std::array<std::size_t, kSteps> counts{};
+  std::array<std::size_t, std::size(kSteps)> counts{};
   for (const PlannedVariant& planned : variants) {
-    ++counts[static_cast<std::size_t>(planned.step)];
+    const auto step = static_cast<std::size_t>(planned.step);
+    ++counts[step];
     std::string what = printable(planned.variant.key);
     if (!planned.reason.empty()) what += "  (" + printable(planned.reason) + ")";
-    table.lines.push_back({.cells = {{to_word(planned.step), choose_tone(planned.step)}, {what}}});
+    table.lines.push_back({.cells = {{kSteps[step].word, kSteps[step].tone}, {what}}});
   }
   auto count = [&counts](PlannedStep step) { return counts[static_cast<std::size_t>(step)]; };
   std::string text = *table_text(table, 0, color);

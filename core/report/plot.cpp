@@ -296,7 +296,9 @@ Document chart_document(const Chart& chart) {
     }
   }
   Document document{.title = printable(chart.title)};
-  document.notes = {{.text = printable(fmt::format("x: {}, y: {}", chart.x.title, chart.y.title))}};
+  for (const auto& [axis, title] : {std::pair{"x", chart.x.title}, {"y", chart.y.title}}) {
+    if (!title.empty()) document.notes.push_back({.text = fmt::format("{}: {}", axis, title)});
+  }
   add_records(document, table);
   document.tables.push_back(std::move(table));
   return document;
