@@ -180,27 +180,6 @@ constexpr Key kToleranceKeys[] = {
 
 }  // namespace
 
-const char* describe(Shape shape) {
-  switch (shape) {
-    case Shape::kString: return "a string";
-    case Shape::kStrings: return "a string or a list of strings";
-    case Shape::kStringList: return "a list of strings";
-    case Shape::kInteger: return "an integer";
-    case Shape::kIntegers: return "an integer or a list of integers";
-    case Shape::kNumber: return "a number";
-    case Shape::kBoolean: return "true or false";
-    case Shape::kStringOrTrue: return "a string or true";
-    case Shape::kTable: return "a table";
-    case Shape::kTables: return "a list of tables";
-    case Shape::kNamedTables: return "a table of tables";
-    case Shape::kStringTable: return "a table of strings";
-    case Shape::kStringsTable: return "a table of strings or lists of strings";
-    case Shape::kDefineTable: return "a table of strings or integers";
-    case Shape::kMatrix: return "a table of lists of integers, floats, strings or booleans";
-  }
-  return "something else";
-}
-
 Keys file_keys() { return kFileKeys; }
 Keys setup_keys() { return kSetupKeys; }
 Keys benchmark_keys() { return kBenchmarkKeys; }

@@ -28,8 +28,6 @@ enum class Shape {
   kMatrix,        // name = list of integers, floats, strings, booleans
 };
 
-const char* describe(Shape shape);  // "a string or a list of strings"
-
 struct Range {
   int min = std::numeric_limits<int>::min();
   int max = std::numeric_limits<int>::max();

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <iterator>
 
 #include "core/base/near_match.h"
 #include "core/base/trim.h"
@@ -26,28 +27,52 @@ SourceLocation place_at(const toml::source_region& region, const SourceText& sou
 
 bool is_string(const toml::node& node) { return node.is_string(); }
 bool is_integer(const toml::node& node) { return node.is_integer(); }
+bool is_number(const toml::node& node) { return node.is_number(); }
+bool is_boolean(const toml::node& node) { return node.is_boolean(); }
 bool is_table(const toml::node& node) { return node.is_table(); }
 bool is_define(const toml::node& node) { return node.is_string() || node.is_integer(); }
+
+bool is_string_or_true(const toml::node& node) {
+  const auto* boolean = node.as_boolean();
+  return node.is_string() || (boolean != nullptr && boolean->get());
+}
 
 bool is_matrix_value(const toml::node& node) {
   return node.is_string() || node.is_number() || node.is_boolean();
 }
 
-// Describes an entry of the shape's table.
-std::string_view describe_entry(Shape shape) {
-  if (shape == Shape::kStringsTable) return "a string or a list of strings";
-  if (shape == Shape::kDefineTable) return "a string or an integer";
-  if (shape == Shape::kMatrix) return "a list of integers, floats, strings or booleans";
-  return "a string";
-}
+struct ShapeFacts {
+  const char* words;
+  bool (*fits)(const toml::node&);  // of the value, of each element, or of each entry of a table
+  const char* element = nullptr;    // describes an element of a list; null: no list
+  const char* entry = nullptr;      // describes an entry of a table; null: any
+  bool must_be_list = false;
+};
 
-// Describes an element of the shape's list.
-std::string_view describe_element(Shape shape) {
-  if (shape == Shape::kIntegers) return "an integer";
-  if (shape == Shape::kTables) return "a table";
-  if (shape == Shape::kMatrix) return "an integer, a float, a string or a boolean";
-  return "a string";
-}
+// In the order of Shape.
+constexpr ShapeFacts kShapeFacts[] = {
+    {"a string", is_string},
+    {"a string or a list of strings", is_string, "a string"},
+    {"a list of strings", is_string, "a string", nullptr, true},
+    {"an integer", is_integer},
+    {"an integer or a list of integers", is_integer, "an integer"},
+    {"a number", is_number},
+    {"true or false", is_boolean},
+    {"a string or true", is_string_or_true},
+    {"a table", is_table},
+    {"a list of tables", is_table, "a table", nullptr, true},
+    {"a table of tables", is_table},
+    {"a table of strings", is_string, nullptr, "a string"},
+    {"a table of strings or lists of strings", is_string, "a string",
+     "a string or a list of strings"},
+    {"a table of strings or integers", is_define, nullptr, "a string or an integer"},
+    {"a table of lists of integers, floats, strings or booleans", is_matrix_value,
+     "an integer, a float, a string or a boolean",
+     "a list of integers, floats, strings or booleans"},
+};
+static_assert(std::size(kShapeFacts) == static_cast<std::size_t>(Shape::kMatrix) + 1);
+
+const ShapeFacts& facts_of(Shape shape) { return kShapeFacts[static_cast<std::size_t>(shape)]; }
 
 // toml++ makes a nested table for each part of a dotted name, and frees them recursively: a name
 // with very many parts would overflow the stack. It nests lists and inline tables at most 256 deep,
@@ -179,37 +204,12 @@ TableReader::TableReader(const toml::table& table, std::string_view title, Keys 
 }
 
 void TableReader::check_shape(const Key& key, const toml::node& value) {
-  const auto require = [&](bool fits) {
-    if (!fits) wrong_shape(key, value, key.name, describe(key.shape));
-  };
-  const auto check_entries = [&](bool (*fits)(const toml::node&), bool may_be_list) {
-    const toml::table* table = value.as_table();
-    if (!table) return require(false);
-    for (const auto& [name, entry] : *table) {
-      check_entry(key, entry, fmt::format("{}.{}", key.name, name.str()), fits, may_be_list);
-    }
-  };
-  switch (key.shape) {
-    case Shape::kString: return require(value.is_string());
-    case Shape::kInteger: return require(value.is_integer());
-    case Shape::kNumber: return require(value.is_number());
-    case Shape::kBoolean: return require(value.is_boolean());
-    case Shape::kStringOrTrue: {
-      const auto* boolean = value.as_boolean();
-      return require(value.is_string() || (boolean != nullptr && boolean->get()));
-    }
-    case Shape::kTable:
-    case Shape::kNamedTables: return require(value.is_table());
-    case Shape::kStrings: return check_entry(key, value, key.name, is_string, true);
-    case Shape::kIntegers: return check_entry(key, value, key.name, is_integer, true);
-    case Shape::kStringList:
-      return value.is_array() ? check_entry(key, value, key.name, is_string, true) : require(false);
-    case Shape::kTables:
-      return value.is_array() ? check_entry(key, value, key.name, is_table, true) : require(false);
-    case Shape::kDefineTable: return check_entries(is_define, false);
-    case Shape::kStringTable: return check_entries(is_string, false);
-    case Shape::kStringsTable: return check_entries(is_string, true);
-    case Shape::kMatrix: return check_entries(is_matrix_value, true);
+  const ShapeFacts& facts = facts_of(key.shape);
+  if (facts.entry == nullptr) return check_value(key, value, key.name, facts.words);
+  const toml::table* table = value.as_table();
+  if (!table) return wrong_shape(key, value, key.name, facts.words);
+  for (const auto& [name, entry] : *table) {
+    check_value(key, entry, fmt::format("{}.{}", key.name, name.str()), facts.entry);
   }
 }
 
@@ -223,21 +223,18 @@ void TableReader::check_words(const Key& key) {
   }
 }
 
-// `name`: of the key, or of an entry of its table. Applies `fits` to the value, or to each element
-// if it may be a list and is a list.
-void TableReader::check_entry(const Key& key, const toml::node& value, std::string_view name,
-                              bool (*fits)(const toml::node&), bool may_be_list) {
-  const toml::array* list = may_be_list ? value.as_array() : nullptr;
+// `name`: of the key, or of an entry of its table.
+void TableReader::check_value(const Key& key, const toml::node& value, std::string_view name,
+                              std::string_view required) {
+  const ShapeFacts& facts = facts_of(key.shape);
+  const toml::array* list = facts.element != nullptr ? value.as_array() : nullptr;
   if (!list) {
-    if (!fits(value)) {
-      wrong_shape(key, value, name,
-                  name == key.name ? describe(key.shape) : describe_entry(key.shape));
-    }
+    if (facts.must_be_list || !facts.fits(value)) wrong_shape(key, value, name, required);
     return;
   }
   for (const toml::node& element : *list) {
-    if (!fits(element)) {
-      return wrong_shape(key, element, fmt::format("{}[...]", name), describe_element(key.shape));
+    if (!facts.fits(element)) {
+      return wrong_shape(key, element, fmt::format("{}[...]", name), facts.element);
     }
   }
 }

@@ -74,8 +74,8 @@ class TableReader {
  private:
   void check_shape(const Key& key, const toml::node& value);
   void check_words(const Key& key);
-  void check_entry(const Key& key, const toml::node& value, std::string_view name,
-                   bool (*fits)(const toml::node&), bool may_be_list);
+  void check_value(const Key& key, const toml::node& value, std::string_view name,
+                   std::string_view required);
   void wrong_shape(const Key& key, const toml::node& value, std::string_view name,
                    std::string_view required);
 
