@@ -104,23 +104,27 @@ ExpectedStatus history_show(const HistoryOptions& options) { return print(option
 
 ExpectedStatus history_steps(const HistoryOptions& options) { return print(options, steps); }
 
-// Writes each point as it is read: a history may have millions.
+// Writes lines of CSV and JSON as the points are read: a history may have millions.
 ExpectedStatus history_export(const HistoryOptions& options) {
-  if (options.format == ReportFormat::kMarkdown || options.format == ReportFormat::kJson) {
-    return fail("`history export` writes lines for programs",
-                "write --format=csv or --format=jsonl");
-  }
   const auto format = options.format == ReportFormat::kTable ? ReportFormat::kCsv : options.format;
+  const bool is_streamed = format == ReportFormat::kCsv || format == ReportFormat::kJsonl;
   TRY_ASSIGN(auto database, open_history(options.recording.file(), SqlAccess::kRead));
+  DocumentTable all = points_table();
   Document names;
-  add_records(names, points_table());
-  print_output(render(format, names));
-  TRY(for_each_point(database, options.choice(), [format](const HistoryPoint& point) {
+  add_records(names, all);
+  if (is_streamed) print_output(render(format, names));
+  TRY(for_each_point(database, options.choice(), [&](const HistoryPoint& point) {
+    DocumentTable table = points_table(point);
+    if (!is_streamed) {
+      all.rows.push_back(std::move(table.rows.front()));
+      return true;
+    }
     Document document;
-    add_records(document, points_table(point));
+    add_records(document, table);
     document.fields.clear();
     return print_output(render(format, document));
   }));
+  if (!is_streamed) print_output(render_tables({std::move(all)}, options));
   return kGood;
 }
 
