@@ -91,7 +91,7 @@ Expected<void> measure_both(Side (&sides)[2], const std::vector<std::string>& co
   }
   std::vector<Session*> sessions;
   for (auto& one : counted) {
-    if (!*one) return tl::unexpected(one->error());
+    TRY(*one);
     sessions.push_back(&**one);
   }
   if (!Session::time(sessions, stop)) return {};
@@ -143,7 +143,7 @@ ExpectedStatus run_ab(const AbArguments& options, const std::vector<std::string>
   const bool is_complete = measured && !stop.stop_requested();
   for (Side& side : sides) side.recorder->finish(is_complete);
   if (stop.stop_requested()) return kInterrupted;
-  if (!measured) return tl::unexpected(measured.error());
+  TRY(measured);
   for (const Side& side : sides) {
     if (!side.recorder->could_write()) return kBadSetup;
   }

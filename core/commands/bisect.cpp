@@ -47,7 +47,7 @@ Expected<Comparison> measure_and_compare(const BisectArguments& options,
   auto finished =
       measure_all({options.measure, {}, command}, variants, progress, recorder, stop, check);
   progress.finish();
-  if (!finished) return tl::unexpected(finished.error());
+  TRY(finished);
   return compare_with(baseline,
                       make_result_set("this commit", recorder.header().value_or(ResultsHeader{}),
                                       recorder.in_order_of(variants)),

@@ -54,7 +54,7 @@ Expected<Measurement> measure_one(const ExplainArguments& options,
   Recorder recorder(std::nullopt, [](const Error&) {});
   auto finished = measure_all({options.measure, {}, command}, variants, progress, recorder, stop);
   progress.finish();
-  if (!finished) return tl::unexpected(finished.error());
+  TRY(finished);
   auto measurements = recorder.in_order_of(variants);
   if (measurements.empty()) return fail("interrupted");
   return measurements.front();
@@ -182,7 +182,7 @@ ExpectedStatus measure_and_show(ExplainArguments options, const std::vector<std:
   }
   auto measurement = measure_one(options, command, variants, stop);
   if (stop.stop_requested()) return kInterrupted;
-  if (!measurement) return tl::unexpected(measurement.error());
+  TRY(measurement);
   TRY(write_flame(std::move(flame), *measurement));
   return show(options, *measurement);
 }

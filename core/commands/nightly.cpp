@@ -150,7 +150,7 @@ class Night {
 
   Expected<int> write_issue() const {
     Fd issue(::open(issue_file().c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode_t{0666}));
-    if (!issue) return tl::unexpected(write_error(issue_file(), errno));
+    if (!issue) return fail(write_error(issue_file(), errno));
     return run_program(
         with_options({"history", "issue", history(), branch(), "--since=" + *last_, "--"}),
         issue.get());

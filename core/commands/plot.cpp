@@ -39,7 +39,7 @@ Expected<std::vector<Measurement>> read_measurements(const fs::path& file, Incom
   TRY_ASSIGN(auto bytes, read_file(file, kMaxResultsBytes, ReadFrom::kFilesAndPipes));
   auto results = parse_results(bytes, file.string(), incomplete);
   if (results) return std::move(results->measurements);
-  if (!are_experiments(bytes)) return tl::unexpected(results.error());
+  if (!are_experiments(bytes)) return fail(results.error());
   TRY_ASSIGN(auto records, whole_experiments(bytes, file.string(), incomplete));
   std::vector<Measurement> measurements;
   for (const ExperimentRecord& record : records) measurements.push_back(measurement_of(record));
@@ -76,7 +76,7 @@ ExpectedStatus run_plot(const PlotArguments& options, std::stop_token stop) {
   }
   auto picture = draw_svg(chart, stop);
   if (stop.stop_requested()) return kInterrupted;
-  if (!picture) return tl::unexpected(picture.error());
+  TRY(picture);
   if (chart.left_out > 0 && options.showing.verbosity != Verbosity::kQuiet) {
     print_message(fmt::format("left out: {} that did not pass verification\n",
                               format_plural(chart.left_out, "measurement")));

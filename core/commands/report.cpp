@@ -71,7 +71,7 @@ Expected<std::optional<ReportSince>> find_since(const ReportArguments& options,
   if (!release) return std::nullopt;
   auto commit = repository.find(*release);
   if (commit) return make_since(*release, *commit, data);
-  if (options.since) return tl::unexpected(commit.error());
+  if (options.since) return fail(commit.error());
   return std::nullopt;
 }
 

@@ -233,7 +233,7 @@ Expected<Run> measure(const RunOptions& options, const Invocation& invocation,
                                  variants, progress, recorder, stop, check_header);
   progress.finish();
   recorder.finish(ended && ended->is_finished && !stop.stop_requested());
-  if (!ended && !stop.stop_requested()) return tl::unexpected(ended.error());
+  if (!ended && !stop.stop_requested()) return fail(ended.error());
   run.has_dumped = ended && ended->not_dumped == 0;
   run.measurements = recorder.in_order_of(variants);
   run.header = recorder.header();

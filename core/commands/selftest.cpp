@@ -186,7 +186,7 @@ ExpectedStatus run_selftest(const SelftestArguments& options, std::stop_token st
   progress.finish();
   if (stop.stop_requested()) return kInterrupted;
   if (!print_output("")) return kGood;  // finish_output() has the status
-  if (!checked) return tl::unexpected(checked.error());
+  TRY(checked);
   bool good = tally.planted > 0 && tally.caught == tally.planted && tally.alarms == 0;
   std::string sum = fmt::format(
       "{} of {} slow-downs found and attributed; {} of {} unchanged runs raised an alarm",

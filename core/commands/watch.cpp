@@ -203,7 +203,7 @@ ExpectedStatus run_watch(const WatchArguments& options, std::stop_token interrup
       },
       stop);
   progress.finish();
-  if (!ended) return tl::unexpected(ended.error());
+  TRY(ended);
   return kGood;  // Ctrl-C is the usual end
 }
 

@@ -95,7 +95,7 @@ tl::expected<CsvFile<Line>, Errors> read_csv(const SourceText& source, const Csv
   while (const auto record = reader.next()) {
     if (auto line = read_line(reader, *record)) lines.push_back(*std::move(line));
   }
-  if (!reader.errors().empty()) return tl::unexpected(reader.errors());
+  if (!reader.errors().empty()) return fail(reader.errors());
   return CsvFile<Line>{reader.head(), std::move(lines), reader.tail()};
 }
 

@@ -194,8 +194,8 @@ std::string format_file(CsvFile<ExpectedCount> csv) {
 tl::expected<ExpectedCounts, Errors> parse_expected_counts(const SourceText& source) {
   TRY_ASSIGN(const auto csv, read_counts(source));
   if (!csv.lines.empty()) return make_baseline(csv.lines);
-  return tl::unexpected(Errors{{source.at(0, 0), "there is no expected count in this file",
-                                "--update-expected writes those that are measured"}});
+  return fail(Errors{{source.at(0, 0), "there is no expected count in this file",
+                      "--update-expected writes those that are measured"}});
 }
 
 tl::expected<ExpectedCounts, Errors> read_expected_counts(const fs::path& file) {
@@ -219,9 +219,9 @@ tl::expected<ExpectedUpdate, Errors> update_expected_counts(
   add_new(counts, measured, metrics, update);
   update.text = format_file(std::move(csv));
   if (const auto readable = SourceText::checked(source.path(), update.text); !readable) {
-    return tl::unexpected(Errors{{{source.path()},
-                                  "a new key cannot be written: " + readable.error().what,
-                                  "rename the benchmark"}});
+    return fail(Errors{{{source.path()},
+                        "a new key cannot be written: " + readable.error().what,
+                        "rename the benchmark"}});
   }
   return update;
 }

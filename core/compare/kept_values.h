@@ -31,7 +31,7 @@ Expected<void> check_kept(const ResultSet& results, const ValuesOf<Value>& value
   for (const Measurement& measurement : results.results.measurements) {
     const auto* counted = std::get_if<Counted>(&measurement.outcome);
     if (counted == nullptr || !counted->has_count()) continue;
-    if (!values) return tl::unexpected(kind.missing_in(results.name));
+    if (!values) return fail(kind.missing_in(results.name));
     TRY_ASSIGN(auto value, values(measurement.variant.key));
     return value ? Expected<void>() : tl::unexpected(kind.missing_in(results.name));
   }

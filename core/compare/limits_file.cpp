@@ -98,7 +98,7 @@ tl::expected<LimitsFile, Errors> parse_limits_file(const SourceText& source) {
   }
   if (errors.empty()) return file;
   sort_by_place(errors);
-  return tl::unexpected(std::move(errors));
+  return fail(std::move(errors));
 }
 
 tl::expected<LimitsFile, Errors> read_limits_file(const fs::path& file) {

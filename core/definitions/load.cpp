@@ -380,7 +380,7 @@ tl::expected<std::shared_ptr<const BuildOptions>, Errors> load_build(const fs::p
   }
   Errors errors;
   auto options = read_build(*build->as_table(), source, errors);
-  if (!errors.empty()) return tl::unexpected(std::move(errors));
+  if (!errors.empty()) return fail(std::move(errors));
   return options;
 }
 

@@ -325,12 +325,12 @@ Expected<void> check_selection(const std::vector<Variant>& variants, const Selec
   std::copy_if(variants.begin(), variants.end(), std::back_inserter(matching),
                [&](const Variant& v) { return filters->empty() || any_matches(*filters, v); });
   if (matching.empty()) {
-    return tl::unexpected(make_no_match_error(*filters, variants, selection.filters));
+    return fail(make_no_match_error(*filters, variants, selection.filters));
   }
   Selection whole = selection;
   whole.shard.reset();
   if (std::none_of(matching.begin(), matching.end(), make_selector(whole))) {
-    return tl::unexpected(make_nothing_left_error(matching, selection));
+    return fail(make_nothing_left_error(matching, selection));
   }
   return {};
 }

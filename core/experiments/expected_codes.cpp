@@ -177,8 +177,8 @@ tl::expected<std::vector<ExpectedCode>, Errors> read_codes_to_expect(const Codes
                                                : SourceText::read(*options.file));
   auto codes = parse_expected_codes(source);
   if (!codes || !codes->empty() || options.update) return codes;
-  return tl::unexpected(Errors{{source.at(0, 0), "there is no expected code in this file",
-                                "--update-expected-codes writes those that are measured"}});
+  return fail(Errors{{source.at(0, 0), "there is no expected code in this file",
+                      "--update-expected-codes writes those that are measured"}});
 }
 
 tl::expected<CodesVerdict, Errors> judge_codes(const CodesOptions& options,

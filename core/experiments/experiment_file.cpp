@@ -67,7 +67,7 @@ std::vector<ExperimentRecord> take_records(std::vector<Line> lines) {
 // Opens the file for appending, locked against other runs.
 Expected<Fd> open_alone(const fs::path& file) {
   Fd fd(::open(file.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
-  if (!fd) return tl::unexpected(write_error(file, errno));
+  if (!fd) return fail(write_error(file, errno));
   struct stat opened {};
   struct stat there {};
   bool is_taken = ::flock(fd.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
@@ -163,7 +163,7 @@ Expected<ExperimentLog> ExperimentLog::open(const fs::path& path,
     TRY_ASSIGN(fd, replace_file(file, kept));
     ::flock(fd.get(), LOCK_EX | LOCK_NB);
   } else if (ftruncate(fd.get(), static_cast<off_t>(text.size())) != 0) {
-    return tl::unexpected(write_error(file, errno));
+    return fail(write_error(file, errno));
   }
   ExperimentLog log(AppendFile(std::move(fd), path));
   log.records_ = take_records(std::move(lines));

@@ -208,7 +208,7 @@ tl::expected<void, Errors> apply_experiment_file(const SourceText& source,
   }
   if (errors.empty()) return {};
   sort_by_place(errors);
-  return tl::unexpected(std::move(errors));
+  return fail(std::move(errors));
 }
 
 }  // namespace instr

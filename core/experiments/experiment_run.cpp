@@ -124,7 +124,7 @@ Expected<ExperimentRunResult> measure_experiments(const ExperimentRun& run,
   progress.expect(rest.size());
   auto finished = session.experiment(session.admit(rest), stop);
   const std::size_t unwritten = log->finish() ? 0 : log->unwritten();
-  if (!finished && !stop.stop_requested()) return tl::unexpected(finished.error());
+  if (!finished && !stop.stop_requested()) return fail(finished.error());
   std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
   return ExperimentRunResult{log->records(), were_there, took.count(), unwritten};
 }

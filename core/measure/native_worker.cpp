@@ -76,7 +76,7 @@ tl::expected<wire::Message, std::string> NativeWorker::ask(
   std::string log;
   for (int i = 0; i < kLoadAttempts && !loaded && loaded.error() == Loss::kClosed; ++i) {
     host = fork_host();
-    if (!host) return tl::unexpected(host.error());
+    TRY(host);
     const auto log_begin = (*host)->log_size();
     loaded = load(**host, units, with_margin(limit));
     log = (*host)->log_since(log_begin);

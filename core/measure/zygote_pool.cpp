@@ -139,7 +139,7 @@ Expected<std::shared_ptr<ZygoteSource>> ZygotePool::source_for(Language language
   changed_.wait(lock, [&] { return killed_ || slot.state != State::kStarting; });
   if (killed_) return fail("interrupted");
   if (slot.state == State::kReady) return slot.source;
-  if (slot.state == State::kFailed) return tl::unexpected(*slot.error);
+  if (slot.state == State::kFailed) return fail(*slot.error);
   slot.state = State::kStarting;
   lock.unlock();
   auto hello = retry([&] { return try_to_start(language); });
@@ -151,7 +151,7 @@ Expected<std::shared_ptr<ZygoteSource>> ZygotePool::source_for(Language language
     slot.error = hello.error();
   }
   changed_.notify_all();
-  if (slot.error) return tl::unexpected(*slot.error);
+  if (slot.error) return fail(*slot.error);
   return slot.source;
 }
 
@@ -198,7 +198,7 @@ Expected<std::shared_ptr<WorkerProcess>> ZygotePool::get(WarmUp which) const {
   std::lock_guard lock(mutex_);
   const Slot& from = slot(which);
   if (from.state == State::kReady) return from.zygote;
-  return tl::unexpected(from.error.value_or(Error{{}, "the worker is not ready", ""}));
+  return fail(from.error.value_or(Error{{}, "the worker is not ready", ""}));
 }
 
 void ZygotePool::lost(WarmUp which, const std::shared_ptr<WorkerProcess>& zygote) {
@@ -229,7 +229,7 @@ Expected<wire::Message> ZygotePool::hello(std::stop_token stop) {
     return killed_ || slot.state == State::kReady || slot.state == State::kFailed;
   });
   if (slot.state == State::kReady) return slot.hello;
-  return tl::unexpected(slot.error.value_or(Error{{}, "interrupted", ""}));
+  return fail(slot.error.value_or(Error{{}, "interrupted", ""}));
 }
 
 void ZygotePool::kill() {

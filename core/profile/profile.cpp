@@ -110,9 +110,8 @@ class Parser {
   using Problem = std::optional<std::string>;
 
   tl::unexpected<Error> broken(std::string what) const {
-    return tl::unexpected(Error{{name_, line_, 0},
-                                "not a whole Callgrind profile: " + std::move(what),
-                                "the program that wrote it may have been killed"});
+    return fail_at({name_, line_}, "not a whole Callgrind profile: " + std::move(what),
+                   "the program that wrote it may have been killed");
   }
 
   Problem take_line(std::string_view line) {

@@ -21,7 +21,7 @@ Expected<std::shared_ptr<const CallTree>> read_tree(const ResultSet& results,
                                                     const std::string& key) {
   auto tree = results.call_trees(key);
   if (!tree || *tree) return tree;
-  return tl::unexpected(kKeptPaths.missing_in(results.name));
+  return fail(kKeptPaths.missing_in(results.name));
 }
 
 Expected<void> write_page(const fs::path& file, const std::string& text) {

@@ -209,7 +209,7 @@ Error nothing_for(ChartKind kind, const std::string& metric) {
 }
 
 Expected<Chart> nothing_to_draw(const std::vector<ChartKind>& kinds, const std::string& metric) {
-  if (kinds.size() == 1) return tl::unexpected(nothing_for(kinds[0], metric));
+  if (kinds.size() == 1) return fail(nothing_for(kinds[0], metric));
   std::string missing;
   for (ChartKind kind : kinds) {
     missing += (missing.empty() ? "" : "; ") + nothing_for(kind, metric).what;

@@ -52,7 +52,7 @@ Expected<void> check_alike(const std::vector<ResultSet>& parts,
     if (!checked) {
       Error error = checked.error();
       error.what = fmt::format("{}, {}: {}", first->name, part.name, error.what);
-      return tl::unexpected(error);
+      return fail(error);
     }
     if (first->results.header.commit != part.results.header.commit) {
       return fail(fmt::format("{} and {} are not of the same commit", first->name, part.name),

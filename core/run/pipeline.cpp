@@ -133,8 +133,8 @@ Expected<Session> count_all(const RunConfig& config, const std::vector<Variant>&
   });
   auto finished = session->count(admitted, abandon.get_token());
   introduction.join();
-  if (!introduced && !stop.stop_requested()) return tl::unexpected(introduced.error());
-  if (!finished) return tl::unexpected(finished.error());
+  if (!introduced && !stop.stop_requested()) return fail(introduced.error());
+  TRY(finished);
   return session;
 }
 

@@ -169,7 +169,7 @@ Expected<void> CommandLine::check_values(const std::vector<std::string>& words) 
 Expected<void> CommandLine::take_operands(std::vector<std::string> words) {
   for (const std::string& word : words) {
     if (word.starts_with('-') && word.size() > 1) {
-      return tl::unexpected(unknown_option(word, *this));
+      return fail(unknown_option(word, *this));
     }
   }
   if (!words.empty() && operands_.max == 0) {
@@ -197,7 +197,7 @@ Expected<void> CommandLine::take_values() {
       if (!taken) {
         Error error = taken.error();
         error.what = name + ": " + error.what;
-        return tl::unexpected(std::move(error));
+        return fail(std::move(error));
       }
     }
   }

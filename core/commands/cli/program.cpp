@@ -97,7 +97,7 @@ Expected<ParsedCommand> parse_command(const Words& all) {
   if (asks_for(words, "--help", "-h")) {
     return print_only(usual, help_of(command == nullptr ? usual : *command));
   }
-  if (command == nullptr) return tl::unexpected(unknown_command(*operand));
+  if (command == nullptr) return fail(unknown_command(*operand));
   if (operand != words.end()) words.erase(operand);
   CommandLine line(command->name);
   Action action = command->declare(line);

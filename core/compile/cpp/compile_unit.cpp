@@ -134,9 +134,8 @@ Expected<fs::path> UnitCompiler::compile_user_source(const fs::path& source,
   append(arguments, common_flags());
   append(arguments, user_compile_flags(*context.build));
   if (!fs::exists(source)) {
-    return tl::unexpected(Error{context.build->where,
-                                "cannot read the source '" + source.string() + "'",
-                                "paths in [build] are relative to the definition file"});
+    return fail_at(context.build->where, "cannot read the source '" + source.string() + "'",
+                   "paths in [build] are relative to the definition file");
   }
   const std::string identity = identity_ + one_per_line(arguments) + source.string();
   const std::string hint = "object-" + content_hash(identity);
@@ -186,7 +185,7 @@ Expected<BuildContext> UnitCompiler::prepare(const std::shared_ptr<const BuildOp
   }
   if (build && !build->sources.empty()) {
     auto object = make_user_library(context);
-    if (!object && !context.failure) return tl::unexpected(object.error());
+    if (!object && !context.failure) return fail(object.error());
     if (object) {
       context.link_flags.insert(context.link_flags.begin() + 3, object->string());
       identity += "\n" + object->string();
@@ -281,7 +280,7 @@ Expected<void> UnitCompiler::prepare_header(BuildContext& context, std::size_t u
     context.failure = errors;
     return {};
   }
-  if (!made) return tl::unexpected(made.error());
+  TRY(made);
   return {};
 }
 
@@ -357,7 +356,7 @@ Expected<UnitCompiler::Unit> UnitCompiler::compile(const BuildContext& context,
   auto object = tracked_.get(inputs, make);
   if (errors) return Unit{std::nullopt, *errors};
   if (!apart.empty()) return Unit{std::nullopt, {}, apart};
-  if (!object) return tl::unexpected(object.error());
+  TRY(object);
   return Unit{*object};
 }
 

@@ -58,7 +58,7 @@ class PythonLanguage : public LanguageSupport {
                          const OnUnit& on_unit, std::stop_token stop) override {
     auto unit = compile_python(variants, **python_, options_.sources, cache_, purpose, stop);
     if (stop.stop_requested()) return {};
-    if (!unit && purpose == Purpose::kVerify) return tl::unexpected(unit.error());
+    if (!unit && purpose == Purpose::kVerify) return fail(unit.error());
     on_unit(unit ? *std::move(unit) : fail_all(variants, unit.error()));
     return {};
   }
@@ -78,7 +78,7 @@ class PythonLanguage : public LanguageSupport {
 
  private:
   Expected<WorkerProgram> build(WorkerKind kind, std::stop_token stop) {
-    if (!*python_) return tl::unexpected(python_->error());
+    TRY(*python_);
     return build_python_worker(kind, **python_, imports_, options_, cache_, stop);
   }
 
