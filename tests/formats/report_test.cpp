@@ -133,7 +133,7 @@ TEST_F(ReportFormats, GoogleBenchmarkComparesTimes) {
   EXPECT_HAS(table_, "+1.0000         +3.0000          1000          2000           900");
 }
 
-// Not timed after, or failed: nobody's gain.
+// Not timed after the change, or failed: no gain.
 TEST_F(ReportFormats, GoogleBenchmarkComparesNoTimeWithNone) {
   Results before;
   Results after;

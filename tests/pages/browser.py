@@ -1,4 +1,4 @@
-"""Pages in a real browser: Chromium, driven by Selenium. axe-core judges whether everybody can use them."""
+"""Pages in a real browser: Chromium, driven by Selenium. axe-core checks that they are accessible."""
 import os
 import pathlib
 import subprocess
@@ -19,7 +19,7 @@ AXE = next(CONSUMERS.glob("lib/python3*/site-packages/axe_playwright_python/axe.
 
 
 def instr_bench(*words, folder=None, statuses=(0,)):
-    """What it printed."""
+    """Returns the output of a successful command."""
     done = subprocess.run([PROGRAM, *words], cwd=folder, capture_output=True, text=True, check=False)
     if done.returncode not in statuses:
         raise AssertionError(f"instr_bench {' '.join(map(str, words))}: {done.stderr}")
@@ -36,7 +36,7 @@ def start():
 
 
 class PageTest(unittest.TestCase):
-    """A browser for each class of tests, and a folder."""
+    """A browser and a folder for each class of tests."""
 
     @classmethod
     def setUpClass(cls):
@@ -51,7 +51,7 @@ class PageTest(unittest.TestCase):
         self.browser.execute_cdp_cmd("Emulation.setEmulatedMedia",
                                      {"features": [{"name": "prefers-color-scheme", "value": scheme}]})
         self.browser.set_window_size(width, 1000)
-        self.browser.get("about:blank")  # so that another address loads it anew
+        self.browser.get("about:blank")  # so that another address loads the page again
         self.browser.get(page.as_uri() + address)
 
     def run_script(self, text, *arguments):
@@ -70,16 +70,16 @@ class PageTest(unittest.TestCase):
         return self.browser.find_element(By.LINK_TEXT, text)
 
     def soon(self, condition):
-        """Its value once that is true; what unfolds does so a moment later."""
+        """Returns the value of the script once it is true: elements unfold a moment later."""
         return WebDriverWait(self.browser, 120).until(lambda _: condition())
 
     def press(self, *keys):
-        """To what has the focus."""
+        """Sends the keys to the focused element."""
         for key in keys:
             self.browser.switch_to.active_element.send_keys(key)
 
     def rows(self, caption):
-        """The rows of a table, each a list of texts; without those that unfold."""
+        """Returns the texts of a table by row, without rows that unfold."""
         return self.run_script("""
             const table = [...document.querySelectorAll("table")].find((one) =>
               one.caption && one.caption.textContent.startsWith(arguments[0]));

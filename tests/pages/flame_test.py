@@ -1,4 +1,4 @@
-"""Flame graphs in a browser: what they show is what other outputs of the program say."""
+"""Flame graphs in a browser: they show the figures of the program's other outputs."""
 import collections
 import gzip
 import json
@@ -9,7 +9,7 @@ from browser import FIXTURES, Keys, PageTest, instr_bench
 
 KEY = "standardized/eager/forward/t1/cpu"
 FILES = ["before.jsonl", "after.jsonl"]
-# Names as they might come from a profile; the bidirectional marks turn what follows around.
+# Names as a profile may have them. Bidirectional marks reverse the text behind them.
 HOSTILE = ["<img src=x onerror='window.ran=1'>", "</script><script>window.ran=1</script>", "\"'><b>&amp;",
            "a\u202eb\u2066c", "{{data}}{{nonce}}"]
 
@@ -32,13 +32,13 @@ class FlameTest(PageTest):
 
     @classmethod
     def compare(cls, folder):
-        """The rows of the comparison's table."""
+        """Returns the rows of the comparison's table."""
         shown = instr_bench("compare", *FILES, f"--flame={folder}", "--format=json", folder=cls.folder,
                             statuses=(3,))
         return json.loads(shown)["rows"]
 
     def frame(self, name):
-        """The widest of that function."""
+        """Returns the widest frame of a function."""
         return self.run_script("return [...document.querySelectorAll('.frame')]"
                                ".filter((one) => one.title.startsWith(arguments[0] + '\\n'))"
                                ".sort((a, b) => b.clientWidth - a.clientWidth)[0]", name)
@@ -81,7 +81,7 @@ class Graph(FlameTest):
         for name, cost in callees.most_common(4):
             self.assertAlmostEqual(self.width(self.frame(name)), cost / total, places=2, msg=name)
 
-    def test_its_table_has_the_own_cost_of_each_function(self):
+    def test_table_has_the_self_cost_of_each_function(self):
         own = collections.Counter()
         for path, cost in self.paths:
             own[path[-1]] += cost
@@ -104,7 +104,7 @@ class Graph(FlameTest):
         self.press(Keys.ESCAPE)
         self.assertAlmostEqual(self.width(self.frame(name)), narrow, places=3)
 
-    def test_a_search_says_what_matches_costs(self):
+    def test_search_shows_the_cost_of_matches(self):
         self.one("body").send_keys("/")
         self.press(*"std_var")
         found = sum(cost for path, cost in self.paths if any("std_var" in name for name in path))
@@ -128,10 +128,10 @@ class Graph(FlameTest):
         self.assertEqual(self.focused(), "the snippet")
         self.press(Keys.ARROW_UP)
         self.assertEqual(self.focused(), "the snippet")
-        # One of all frames is reached by the tabulator.
+        # The tab key reaches only one of the frames.
         self.assertEqual(len(self.all(".frame[tabindex='0']")), 1)
 
-    def test_colours_are_explained(self):
+    def test_legend_explains_colours(self):
         self.assertIn("dispatcher", self.texts(".legend li"))
         self.one("select").send_keys("library")
         self.assertIn("libtorch_cpu.so", self.texts(".legend li"))
@@ -153,18 +153,18 @@ class Change(FlameTest):
         self.open(self.page)
         self.link(KEY).click()
 
-    def test_what_moved_adds_up_to_the_change(self):
+    def test_changes_add_up_to_the_difference(self):
         self.assertIn(f"{self.change:+,}", self.one("main p").text)
         changes = [number(row[2]) for row in self.soon(self.table)]
         self.assertAlmostEqual(sum(changes), self.change, delta=0.005 * len(changes))
         self.assertEqual(changes, sorted(changes, key=abs, reverse=True))
         self.assertIn("Tensor", self.all("tbody .name")[1].get_attribute("title"))
 
-    def test_what_is_gone_has_its_width(self):
+    def test_removed_calls_keep_their_width(self):
         gone = {title.split("\n")[0] for title in self.titles() if title.split("\n")[1].startswith("0 ")}
         there = {title.split("\n")[0] for title in self.titles()} - gone
         self.assertGreater(max(self.width(self.frame(name)) for name in gone - there), 0.02)
-        # Next to each other: no frame is over another one.
+        # No frame covers another.
         rows = collections.defaultdict(list)
         for frame in self.run_script("return [...document.querySelectorAll('.frame')].map((one) => "
                                      "['top', 'left', 'width'].map((side) => parseFloat(one.style[side])))"):
@@ -174,7 +174,7 @@ class Change(FlameTest):
             for (left, width), (next_left, _) in zip(frames, frames[1:]):
                 self.assertLessEqual(left + width, next_left + 0.01)
 
-    def test_colours_say_more_and_less(self):
+    def test_colours_show_increases_and_decreases(self):
         self.assertEqual(self.texts(".legend li"), ["less", "more", "unchanged"])
 
     def test_a_name_of_the_table_is_found_in_the_graph(self):
@@ -190,7 +190,7 @@ class ForEverybody(FlameTest):
         cls.compare("pages")
         cls.pages = [cls.explain("graph.html"), *(cls.folder / "pages").iterdir()]
 
-    def test_axe_has_nothing_to_say(self):
+    def test_is_accessible(self):
         self.assertEqual(len(self.pages), 3)
         for page in self.pages:
             for scheme, width in (("light", 1300), ("dark", 1300), ("light", 500)):

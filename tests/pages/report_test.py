@@ -1,4 +1,4 @@
-"""The HTML report in a browser: what it shows is what other outputs of the program say."""
+"""The HTML report in a browser: it shows the figures of the program's other outputs."""
 import csv
 import io
 import json
@@ -11,10 +11,10 @@ from browser import FIXTURES, Keys, PageTest, instr_bench
 HOSTILE = "<img src=x onerror='window.ran=1'></script><script>window.ran=1</script>"
 KEYS = ["matmul/mm/n=4/eager/forward/t1/cpu", "matmul/mm/n=4/torchscript/forward/t1/cpu",
         "gather/rows/eager/forward_backward/t1/cpu", f"{HOSTILE}/eager/forward/t1/cpu"]
-# A commit each: the counts of the keys, in their order; None is not measured.
+# The counts of the keys at each commit; None: not measured.
 COUNTS = [[100, 80, 50, 7], [100, 80, 50, 7], [150, 80, 40, 7], [150, 90, 40, 7], [150, 90, None, 7],
           [150, 90, None, 8], [150, 90, None, 8]]
-RELEASE = 1  # which of them is tagged
+RELEASE = 1  # the index of the tagged commit
 
 
 def git(folder, *words):
@@ -58,12 +58,12 @@ class History(PageTest):
         release = git(self.folder, "rev-list", "--reverse", "main").split()[:RELEASE + 1]
         return [step for step in self.steps if step["commit"] not in release]
 
-    def test_begins_with_what_needs_attention(self):
+    def test_begins_with_findings(self):
         self.open(self.page)
         worse = [step for step in self.steps_since_release() if float(step["change"]) > 0]
         better = [step for step in self.steps_since_release() if float(step["change"]) < 0]
         cards = dict(zip(["worse", "failed", "stale", "better", "accepted"], self.texts(".cards strong")))
-        # Two metrics of the one that is not measured any more.
+        # Two metrics of the key that is no longer measured.
         self.assertEqual(cards, {"worse": str(len(worse)), "failed": "0", "stale": "2", "better": str(len(better)),
                                  "accepted": "0"})
         shown = {(row[0], row[2], row[3]) for row in self.rows("Regressions")}
@@ -83,7 +83,7 @@ class History(PageTest):
         self.browser.back()
         self.assertEqual(self.one("h2").text, KEYS[0])
 
-    def test_a_graph_is_gone_through_by_keys_and_has_a_table(self):
+    def test_graph_has_keys_and_a_table(self):
         self.open(self.page, "#/benchmark/" + self.run_script("return encodeURIComponent(arguments[0])", KEYS[0])
                   + "?range=all")
         self.assertGreater(len(self.all(".canvas canvas")), 0)
@@ -160,14 +160,14 @@ class Files(PageTest):
         files = [str(FIXTURES / "formats" / name) for name in ("before.jsonl", "after.jsonl")]
         cls.page = cls.folder / "files.html"
         instr_bench("report", *files, f"--html={cls.page}")
-        # Some of it is beyond its limit.
+        # A part of the change is beyond its limit.
         cls.comparison = json.loads(instr_bench("compare", *files, "--format=json", statuses=(3,)))
 
     @staticmethod
     def shown(value):
         return f"{value:,.2f}".rstrip("0").rstrip(".").replace("-", "\u2212")
 
-    def test_two_show_what_compare_says(self):
+    def test_two_files_show_the_same_as_compare(self):
         changed = [(row["key"], row["metrics"].get("instructions", {})) for row in self.comparison["rows"]]
         expected = {key: (self.shown(ir["before"]), self.shown(ir["after"])) for key, ir in changed
                     if "/t1/" in key and ir.get("change")}
@@ -199,7 +199,7 @@ class Experiments(PageTest):
         instr_bench("report", str(file), f"--html={self.page}")
 
     def ratio_to_eager(self, metric):
-        """The geometric mean over those that pass."""
+        """Returns the geometric mean over the benchmarks that pass."""
         ratios = []
         for (model, test, backend), one in self.experiments.items():
             if backend != "eager" and one["verification_code"] == "PASS":

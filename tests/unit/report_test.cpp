@@ -116,7 +116,7 @@ Measurement with_allocs(Measurement made, double allocs) {
   return made;
 }
 
-TEST(ReportTable, SaysWhoseTheOtherMetricsAre) {
+TEST(ReportTable, NamesTheVariantOfOtherMetrics) {
   ReportOptions options = at_width(0);
   options.metrics = {"instructions", "allocs"};
   const Measurement eager = with_allocs(counted("a", "", 1), 4);
@@ -149,7 +149,7 @@ TEST(ReportTable, GroupsByLabel) {
   EXPECT_GOLDEN("report/groups_by_label.txt", table);
 }
 
-TEST(ReportTable, AColumnInWhichAllWereSkippedIsLeftOut) {
+TEST(ReportTable, LeavesOutAColumnOfSkippedVariants) {
   const Where script{Backend::kTorchScript, Autograd::kForward};
   Measurement without = counted("nn/a", "", 7, script);
   without.outcome = Skipped{"no Python"};
