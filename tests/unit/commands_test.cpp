@@ -380,8 +380,7 @@ TEST(Help, FitsEightyColumns) {
   }
 }
 
-// Whether a word takes the next one as its value must not depend on the command, which comes after
-// it.
+// The option's form must not depend on the command, which may come after the option.
 TEST(Help, AnOptionIsTheSameEverywhere) {
   std::map<std::string, bool> takes_value;
   for (const Command& command : commands()) {

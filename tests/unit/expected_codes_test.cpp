@@ -84,7 +84,7 @@ TEST(ExpectedCodes, AreWorseUnlessEqualOrPass) {
   EXPECT_EQ(compared.better[0].expected, Code::kFail);
   EXPECT_EQ(compared.missing, (std::vector<std::string>{key_of("gone")}));
   EXPECT_EQ(compared.fresh, 1u);
-  // What the run does not select is not missing.
+  // Keys that the run does not select are not missing.
   EXPECT_TRUE(compare_codes(expected, records, [](const auto&) { return false; }).missing.empty());
 }
 
