@@ -22,6 +22,8 @@ inline Measurement measured(const std::string& key, std::vector<double> wall, do
   return made;
 }
 
-inline ExperimentRecord record(const Measurement& measurement) { return record_of(measurement, kSetting); }
+inline ExperimentRecord record(const Measurement& measurement) {
+  return record_of(measurement, kSetting);
+}
 
 }  // namespace instr::testing
