@@ -9,7 +9,7 @@
 
 #include "core/compile/compiled_variant.h"
 #include "core/measure/parse_reply.h"
-#include "core/measure/schedule.h"
+#include "core/measure/schedule_options.h"
 #include "core/measure/worker_process.h"
 
 namespace instr {

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "core/measure/schedule_plan.h"
-#include "core/measure/schedule_state.h"
 #include "core/measure/warm_client.h"
 
 namespace instr {
@@ -17,73 +16,72 @@ constexpr std::chrono::seconds kCleanUpTime{2};
 
 }  // namespace
 
-WorkerOptions worker_options(const ScheduleOptions& options, const fs::path& folder) {
-  return {.valgrind = options.valgrind,
-          .work_dir = folder,
-          .simulation = options.simulation,
-          .call_paths = options.call_paths,
-          .churn = options.churn};
+WorkerOptions Scheduler::worker_options() const {
+  return {.valgrind = options_.valgrind,
+          .work_dir = folder_.path(),
+          .simulation = options_.simulation,
+          .call_paths = options_.call_paths,
+          .churn = options_.churn};
 }
 
-StartSource zygote_source(const ScheduleOptions& options, const fs::path& folder) {
-  const WorkerOptions worker = worker_options(options, folder);
-  if (options.is_warm) return warm_workers(worker, options.find_worker, options.note);
-  return own_roots(worker, options.find_worker);
+StartSource Scheduler::zygote_source() const {
+  if (options_.is_warm) return warm_workers(worker_options(), options_.find_worker, options_.note);
+  return own_roots(worker_options(), options_.find_worker);
 }
 
-Scheduler::State::State(ScheduleOptions given, PrivateFolder where, MeasureEvents reported)
-    : options(std::move(given)),
-      folder(std::move(where)),
-      measurer(options),
-      events(std::move(reported)),
-      zygotes(zygote_source(options, folder.path()), [this] {
-        { std::lock_guard lock(mutex); }
-        changed.notify_all();
+Scheduler::Scheduler(ScheduleOptions options, PrivateFolder folder, MeasureEvents events)
+    : options_(std::move(options)),
+      folder_(std::move(folder)),
+      measurer_(options_),
+      events_(std::move(events)),
+      zygotes_(zygote_source(), [this] {
+        { std::lock_guard lock(mutex_); }
+        changed_.notify_all();
       }) {
-  for (int i = 0; i < std::max(options.jobs, 1); ++i) threads.emplace_back([this] { serve(); });
+  for (int i = 0; i < std::max(options_.jobs, 1); ++i) threads_.emplace_back([this] { serve(); });
 }
 
-Scheduler::State::~State() { kill(); }
+Scheduler::~Scheduler() { kill(); }
 
-void Scheduler::State::kill() {
+void Scheduler::kill() {
   {
-    std::unique_lock lock(mutex);
-    stopping = true;
-    changed.notify_all();
+    std::unique_lock lock(mutex_);
+    stopping_ = true;
+    changed_.notify_all();
     // Hosts first: they clean up after snippets. Those that take too long are killed with their
     // zygote.
-    for (WorkerProcess* host : live_hosts) host->hang_up();
-    for (Root* root : live_roots) root->kill();
-    changed.wait_for(lock, kCleanUpTime, [this] { return busy == 0; });
-    for (WorkerProcess* host : live_hosts) host->abort();
+    for (WorkerProcess* host : live_hosts_) host->hang_up();
+    for (Root* root : live_roots_) root->kill();
+    changed_.wait_for(lock, kCleanUpTime, [this] { return busy_ == 0; });
+    for (WorkerProcess* host : live_hosts_) host->abort();
   }
-  zygotes.kill();
-  threads.clear();  // joins
-  std::lock_guard lock(mutex);
-  live_hosts.clear();
-  units.clear();
-  waiting.clear();
+  zygotes_.kill();
+  threads_.clear();  // joins
+  std::lock_guard lock(mutex_);
+  live_hosts_.clear();
+  units_.clear();
+  waiting_.clear();
 }
 
-void Scheduler::State::add(std::vector<CompiledVariant> variants) {
-  if (!options.fresh_process) {
-    for (const auto& each : variants) zygotes.need(choose_zygote(each.variant));
+void Scheduler::add(std::vector<CompiledVariant> variants) {
+  if (!options_.fresh_process) {
+    for (const auto& each : variants) zygotes_.need(choose_zygote(each.variant));
   }
   {
-    std::lock_guard lock(mutex);
-    if (stopping) return;
+    std::lock_guard lock(mutex_);
+    if (stopping_) return;
     for (auto& each : variants) {
-      const double seconds = options.expected ? options.expected(each.variant) : 1;
-      enqueue({std::move(each), seconds, added++, 0});
-      ++outstanding;
+      const double seconds = options_.expected ? options_.expected(each.variant) : 1;
+      enqueue({std::move(each), seconds, added_++, 0});
+      ++outstanding_;
     }
   }
-  changed.notify_all();
+  changed_.notify_all();
 }
 
-void Scheduler::State::enqueue(Task task) {
-  seconds_left += task.seconds;
-  auto& queue = waiting[{choose_zygote(task.compiled.variant), task.compiled.unit}];
+void Scheduler::enqueue(Task task) {
+  seconds_left_ += task.seconds;
+  auto& queue = waiting_[{choose_zygote(task.compiled.variant), task.compiled.unit}];
   const auto place =
       std::upper_bound(queue.begin(), queue.end(), task, [](const Task& left, const Task& right) {
         return std::tuple(-left.seconds, left.order) < std::tuple(-right.seconds, right.order);
@@ -91,64 +89,64 @@ void Scheduler::State::enqueue(Task task) {
   queue.insert(place, std::move(task));
 }
 
-bool Scheduler::State::wait(std::stop_token stop) {
+bool Scheduler::wait(std::stop_token stop) {
   {
-    std::unique_lock lock(mutex);
-    changed.wait(lock, stop, [this] { return outstanding == 0 || stopping; });
-    if (outstanding == 0) return true;
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, stop, [this] { return outstanding_ == 0 || stopping_; });
+    if (outstanding_ == 0) return true;
   }
   kill();
   return false;
 }
 
-std::optional<Groups::iterator> Scheduler::State::next() {
+std::optional<Scheduler::Groups::iterator> Scheduler::next() {
   std::vector<Candidate> candidates;
-  for (const auto& [key, tasks] : waiting) {
+  for (const auto& [key, tasks] : waiting_) {
     Candidate candidate;
     candidate.seconds = tasks.front().seconds;
     candidate.order = tasks.front().order;
-    if (!options.fresh_process) {
+    if (!options_.fresh_process) {
       // A zygote that failed to start counts as ready: its error is reported.
-      auto state = zygotes.state(key.zygote);
+      auto state = zygotes_.state(key.zygote);
       candidate.zygote_ready =
           state == ZygotePool::State::kReady || state == ZygotePool::State::kFailed;
-      if (auto unit = units.find(key); unit != units.end()) {
+      if (auto unit = units_.find(key); unit != units_.end()) {
         candidate.has_idle_host = !unit->second.idle.empty();
         candidate.busy_hosts = unit->second.busy;
       }
     }
     candidates.push_back(candidate);
   }
-  auto chosen = choose(candidates, seconds_left / std::max(options.jobs, 1));
+  auto chosen = choose(candidates, seconds_left_ / std::max(options_.jobs, 1));
   if (!chosen) return std::nullopt;
-  return std::next(waiting.begin(), static_cast<std::ptrdiff_t>(*chosen));
+  return std::next(waiting_.begin(), static_cast<std::ptrdiff_t>(*chosen));
 }
 
-void Scheduler::State::serve() {
-  std::unique_lock lock(mutex);
+void Scheduler::serve() {
+  std::unique_lock lock(mutex_);
   for (;;) {
     std::optional<Groups::iterator> group;
-    changed.wait(lock, [&] { return stopping || (group = next()).has_value(); });
-    if (stopping) return;
+    changed_.wait(lock, [&] { return stopping_ || (group = next()).has_value(); });
+    if (stopping_) return;
     serve_next(lock, *group);
   }
 }
 
 // Attempts the group's first task; the lock is released meanwhile.
-void Scheduler::State::serve_next(std::unique_lock<std::mutex>& lock, Groups::iterator group) {
+void Scheduler::serve_next(std::unique_lock<std::mutex>& lock, Groups::iterator group) {
   const UnitKey key = group->first;
   Task task = std::move(group->second.front());
   group->second.pop_front();
-  if (group->second.empty()) waiting.erase(group);
-  UnitState& unit = units[key];
+  if (group->second.empty()) waiting_.erase(group);
+  UnitState& unit = units_[key];
   std::unique_ptr<WorkerProcess> host;
   if (!unit.idle.empty()) {
     host = std::move(unit.idle.back());
     unit.idle.pop_back();
   }
-  seconds_left -= task.seconds;
+  seconds_left_ -= task.seconds;
   ++unit.busy;
-  ++busy;
+  ++busy_;
   ++task.attempts;
   lock.unlock();
 
@@ -156,65 +154,62 @@ void Scheduler::State::serve_next(std::unique_lock<std::mutex>& lock, Groups::it
 
   std::vector<std::unique_ptr<WorkerProcess>> useless;
   lock.lock();
-  --units[key].busy;
-  --busy;
+  --units_[key].busy;
+  --busy_;
   put_back(key, std::move(host), useless);
   lock.unlock();
-  changed.notify_all();
+  changed_.notify_all();
   useless.clear();
   finish(std::move(task), std::move(result));
   lock.lock();
 }
 
 // Keeps the host while its unit has variants to measure.
-void Scheduler::State::put_back(const UnitKey& key, std::unique_ptr<WorkerProcess> host,
-                                std::vector<std::unique_ptr<WorkerProcess>>& useless) {
-  auto& idle = units[key].idle;
+void Scheduler::put_back(const UnitKey& key, std::unique_ptr<WorkerProcess> host,
+                         std::vector<std::unique_ptr<WorkerProcess>>& useless) {
+  auto& idle = units_[key].idle;
   if (host) idle.push_back(std::move(host));
-  if (waiting.contains(key) && !stopping) return;
+  if (waiting_.contains(key) && !stopping_) return;
   for (auto& each : idle) {
-    live_hosts.erase(each.get());
+    live_hosts_.erase(each.get());
     useless.push_back(std::move(each));
   }
   idle.clear();
 }
 
-void Scheduler::State::drop(std::unique_ptr<WorkerProcess>& host) {
+void Scheduler::drop(std::unique_ptr<WorkerProcess>& host) {
   {
-    std::lock_guard lock(mutex);
-    live_hosts.erase(host.get());
+    std::lock_guard lock(mutex_);
+    live_hosts_.erase(host.get());
   }
   host.reset();
 }
 
-void Scheduler::State::finish(Task task, Attempt attempt) {
+void Scheduler::finish(Task task, Attempt attempt) {
   auto* failure = std::get_if<Failure>(&attempt.outcome);
   bool retry = attempt.again ||
-               (failure != nullptr && should_retry(failure->kind, task.attempts, options.retries));
+               (failure != nullptr && should_retry(failure->kind, task.attempts, options_.retries));
   {
-    std::lock_guard lock(mutex);
+    std::lock_guard lock(mutex_);
     // Ignores failures caused by our own kill().
-    if (stopping && failure != nullptr) return;
+    if (stopping_ && failure != nullptr) return;
     if (retry) {
       if (attempt.again) --task.attempts;
       enqueue(std::move(task));
     }
   }
   if (!retry) {
-    std::lock_guard turn(callbacks);
+    std::lock_guard turn(callbacks_);
     // Moved above only for a retry. NOLINTNEXTLINE(bugprone-use-after-move)
-    events.on_done({std::move(task.compiled.variant), std::move(attempt.outcome), attempt.seconds});
+    events_.on_done(
+        {std::move(task.compiled.variant), std::move(attempt.outcome), attempt.seconds});
   }
   {
-    std::lock_guard lock(mutex);
-    if (!retry) --outstanding;
+    std::lock_guard lock(mutex_);
+    if (!retry) --outstanding_;
   }
-  changed.notify_all();
+  changed_.notify_all();
 }
-
-Scheduler::Scheduler(std::unique_ptr<State> state) : state_(std::move(state)) {}
-
-Scheduler::~Scheduler() = default;
 
 Expected<std::unique_ptr<Scheduler>> Scheduler::start(ScheduleOptions options,
                                                       MeasureEvents events) {
@@ -228,21 +223,17 @@ Expected<std::unique_ptr<Scheduler>> Scheduler::start(ScheduleOptions options,
     }
   }
   TRY_ASSIGN(auto folder, PrivateFolder::make());
-  return std::unique_ptr<Scheduler>(new Scheduler(
-      std::make_unique<State>(std::move(options), std::move(folder), std::move(events))));
+  return std::unique_ptr<Scheduler>(
+      new Scheduler(std::move(options), std::move(folder), std::move(events)));
 }
 
 void Scheduler::prepare(const std::vector<Variant>& variants) {
-  if (state_->options.fresh_process) return;
-  for (const auto& variant : variants) state_->zygotes.need(choose_zygote(variant));
+  if (options_.fresh_process) return;
+  for (const auto& variant : variants) zygotes_.need(choose_zygote(variant));
 }
 
-void Scheduler::add(std::vector<CompiledVariant> variants) { state_->add(std::move(variants)); }
-
-bool Scheduler::wait(std::stop_token stop) { return state_->wait(std::move(stop)); }
-
 Expected<wire::Message> Scheduler::hello(std::stop_token stop) {
-  return state_->zygotes.hello(std::move(stop));
+  return zygotes_.hello(std::move(stop));
 }
 
 }  // namespace instr

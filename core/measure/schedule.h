@@ -2,42 +2,27 @@
 // cores, and retries after a lost worker. No variant can harm another.
 #pragma once
 
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
 #include <filesystem>
-#include <functional>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
+#include <set>
 #include <stop_token>
 #include <string>
+#include <thread>
 #include <vector>
 
-#include "core/base/error.h"
+#include "core/base/private_folder.h"
 #include "core/compile/compiled_variant.h"
 #include "core/measure/measure_events.h"
-#include "core/measure/zygote_pool.h"
-#include "core/results/simulation.h"
-#include "worker/wire.h"
+#include "core/measure/measurer.h"
+#include "core/measure/schedule_options.h"
 
 namespace instr {
-
-struct ScheduleOptions {
-  FindWorker find_worker;
-  int churn = 0;  // WorkerOptions::churn
-  Simulation simulation = {};
-  bool call_paths = false;                              // WorkerOptions::call_paths
-  bool want_lines = false;                              // costs of lines of the sources
-  std::filesystem::path valgrind = "valgrind";          // looked up on PATH unless it has a slash
-  int jobs = 1;                                         // cores in total
-  std::function<double(const Variant&)> expected = {};  // seconds; absent: 1 for each
-  double timeout_s = 60;                                // of a variant without its own
-  int retries = 2;                                      // per variant, after a lost worker
-  bool fresh_process = false;                           // a Valgrind for each variant
-  bool is_warm = false;  // zygotes come from warm workers (core/measure/warm_client.h)
-  // Called with the reason if warm workers cannot be used, from another thread.
-  std::function<void(const std::string&)> note = {};
-  bool want_functions = true;
-  bool follow_calls = false;                           // of an interpreter
-  std::optional<std::filesystem::path> keep_profiles;  // folder; made if it is missing
-};
 
 class Scheduler {
  public:
@@ -64,11 +49,72 @@ class Scheduler {
   // ...). An Error if no worker can be started, with its output.
   Expected<wire::Message> hello(std::stop_token stop);
 
-  struct State;
-
  private:
-  explicit Scheduler(std::unique_ptr<State> state);
-  std::unique_ptr<State> state_;
+  struct Task {
+    CompiledVariant compiled;
+    double seconds = 1;  // expected
+    std::uint64_t order = 0;
+    int attempts = 0;
+  };
+
+  struct UnitKey {
+    WarmUp zygote;
+    std::filesystem::path unit;
+    auto operator<=>(const UnitKey&) const = default;
+  };
+
+  struct UnitState {
+    std::vector<std::unique_ptr<WorkerProcess>> idle;  // hosts that have loaded it
+    int busy = 0;                                      // hosts
+    int load_crashes = 0;
+    std::optional<Outcome> load_failure;
+  };
+
+  // Waiting variants by unit, the longest first.
+  using Groups = std::map<UnitKey, std::deque<Task>>;
+
+  Scheduler(ScheduleOptions options, PrivateFolder folder, MeasureEvents events);
+  void kill();
+  WorkerOptions worker_options() const;
+  StartSource zygote_source() const;
+
+  // Run by the threads:
+  void serve();
+  std::optional<Groups::iterator> next();
+  void serve_next(std::unique_lock<std::mutex>& lock, Groups::iterator group);
+  void put_back(const UnitKey& key, std::unique_ptr<WorkerProcess> host,
+                std::vector<std::unique_ptr<WorkerProcess>>& useless);
+  void drop(std::unique_ptr<WorkerProcess>& host);
+  void finish(Task task, Attempt attempt);
+  void enqueue(Task task);  // with the mutex held
+  Attempt attempt(const Task& task, const UnitKey& key, std::unique_ptr<WorkerProcess>& host);
+  std::optional<Attempt> make_host(const Task& task, const UnitKey& key,
+                                   std::unique_ptr<WorkerProcess>& host);
+  Attempt load_problem(const Task& task, const UnitKey& key, const Reply& reply,
+                       const std::string& log);
+  Attempt attempt_fresh(const Task& task);
+  Attempt run_fresh(const Task& task, Root& root);
+
+  const ScheduleOptions options_;
+  const PrivateFolder folder_;
+  const Measurer measurer_;
+  const MeasureEvents events_;
+  std::mutex callbacks_;  // one call at a time
+
+  mutable std::mutex mutex_;  // guards all below
+  std::condition_variable_any changed_;
+  Groups waiting_;
+  std::map<UnitKey, UnitState> units_;
+  std::set<WorkerProcess*> live_hosts_;
+  std::set<Root*> live_roots_;  // of fresh processes
+  double seconds_left_ = 0;     // expected, of all waiting variants
+  std::uint64_t added_ = 0;
+  std::uint64_t outstanding_ = 0;
+  int busy_ = 0;  // threads that measure
+  bool stopping_ = false;
+
+  ZygotePool zygotes_;
+  std::vector<std::jthread> threads_;
 };
 
 }  // namespace instr

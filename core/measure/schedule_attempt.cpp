@@ -2,7 +2,8 @@
 #include <exception>
 #include <utility>
 
-#include "core/measure/schedule_state.h"
+#include "core/measure/schedule.h"
+#include "core/measure/worker_process.h"
 
 namespace instr {
 
@@ -37,18 +38,18 @@ Attempt lost_before(const std::string& message) {
 
 }  // namespace
 
-Attempt Scheduler::State::attempt(const Task& task, const UnitKey& key,
-                                  std::unique_ptr<WorkerProcess>& host) {
+Attempt Scheduler::attempt(const Task& task, const UnitKey& key,
+                           std::unique_ptr<WorkerProcess>& host) {
   if (task.attempts == 1) {
-    std::lock_guard turn(callbacks);
-    events.on_start(task.compiled.variant.key);
+    std::lock_guard turn(callbacks_);
+    events_.on_start(task.compiled.variant.key);
   }
   try {
-    if (options.fresh_process) return attempt_fresh(task);
+    if (options_.fresh_process) return attempt_fresh(task);
     if (!host) {
       if (auto problem = make_host(task, key, host)) return *std::move(problem);
     }
-    auto result = measurer.measure(task.compiled, *host);
+    auto result = measurer_.measure(task.compiled, *host);
     if (!host->answers()) drop(host);
     return result;
   } catch (const std::exception& error) {
@@ -57,15 +58,15 @@ Attempt Scheduler::State::attempt(const Task& task, const UnitKey& key,
 }
 
 // Makes a host that has loaded the unit, or returns the reason why there is none.
-std::optional<Attempt> Scheduler::State::make_host(const Task& task, const UnitKey& key,
-                                                   std::unique_ptr<WorkerProcess>& host) {
+std::optional<Attempt> Scheduler::make_host(const Task& task, const UnitKey& key,
+                                            std::unique_ptr<WorkerProcess>& host) {
   {
-    std::lock_guard lock(mutex);
-    if (units[key].load_failure) return Attempt{*units[key].load_failure};
+    std::lock_guard lock(mutex_);
+    if (units_[key].load_failure) return Attempt{*units_[key].load_failure};
   }
-  auto zygote = zygotes.get(key.zygote);
+  auto zygote = zygotes_.get(key.zygote);
   if (!zygote) {
-    if (zygotes.state(key.zygote) == ZygotePool::State::kFailed) {
+    if (zygotes_.state(key.zygote) == ZygotePool::State::kFailed) {
       return lost(to_string(zygote.error()));
     }
     return lost_before("the worker was lost before this was measured");
@@ -73,21 +74,21 @@ std::optional<Attempt> Scheduler::State::make_host(const Task& task, const UnitK
   auto log_begin = (*zygote)->log_size();
   auto forked = WorkerProcess::fork(*zygote);
   if (!forked) {
-    zygotes.lost(key.zygote, *zygote);
+    zygotes_.lost(key.zygote, *zygote);
     return lost_before("the worker was lost before this was measured");
   }
-  zygotes.worked(key.zygote);
+  zygotes_.worked(key.zygote);
   host = *std::move(forked);
   {
-    std::lock_guard lock(mutex);
-    live_hosts.insert(host.get());
-    if (stopping) host->hang_up();
+    std::lock_guard lock(mutex_);
+    live_hosts_.insert(host.get());
+    if (stopping_) host->hang_up();
   }
   auto reply = host->request(load_request((*zygote)->worker(), key.unit),
-                             measurer.load_patience(task.compiled.variant));
+                             measurer_.load_patience(task.compiled.variant));
   if (reply && reply->verb == "loaded") {
-    std::lock_guard lock(mutex);
-    units[key].load_crashes = 0;
+    std::lock_guard lock(mutex_);
+    units_[key].load_crashes = 0;
     return std::nullopt;
   }
   auto problem = load_problem(task, key, reply, host->log_since(log_begin));
@@ -95,15 +96,15 @@ std::optional<Attempt> Scheduler::State::make_host(const Task& task, const UnitK
   return problem;
 }
 
-Attempt Scheduler::State::load_problem(const Task& task, const UnitKey& key, const Reply& reply,
-                                       const std::string& log) {
-  std::lock_guard lock(mutex);
-  UnitState& unit = units[key];
+Attempt Scheduler::load_problem(const Task& task, const UnitKey& key, const Reply& reply,
+                                const std::string& log) {
+  std::lock_guard lock(mutex_);
+  UnitState& unit = units_[key];
   if (reply) {
     Variant any;  // all that the variants of a unit have in common
     any.build = task.compiled.variant.build;
     unit.load_failure = parse_reply(*reply, any);
-  } else if (auto slow = slow_load(reply, measurer.load_patience(task.compiled.variant))) {
+  } else if (auto slow = slow_load(reply, measurer_.load_patience(task.compiled.variant))) {
     unit.load_failure = *std::move(slow);
   } else if (++unit.load_crashes >= kLoadCrashes) {
     unit.load_failure =
@@ -113,37 +114,36 @@ Attempt Scheduler::State::load_problem(const Task& task, const UnitKey& key, con
   return lost_before("loading the unit ended the worker");
 }
 
-Attempt Scheduler::State::attempt_fresh(const Task& task) {
-  auto root = start_root(task.compiled.variant.language, worker_options(options, folder.path()),
-                         options.find_worker);
+Attempt Scheduler::attempt_fresh(const Task& task) {
+  auto root = start_root(task.compiled.variant.language, worker_options(), options_.find_worker);
   if (!root) return lost(to_string(root.error()));
   {
-    std::lock_guard lock(mutex);
-    live_roots.insert(root->get());
-    if (stopping) (*root)->kill();
+    std::lock_guard lock(mutex_);
+    live_roots_.insert(root->get());
+    if (stopping_) (*root)->kill();
   }
   Attempt result = run_fresh(task, **root);
-  std::lock_guard lock(mutex);
-  live_roots.erase(root->get());
+  std::lock_guard lock(mutex_);
+  live_roots_.erase(root->get());
   return result;
 }
 
-Attempt Scheduler::State::run_fresh(const Task& task, Root& root) {
+Attempt Scheduler::run_fresh(const Task& task, Root& root) {
   auto ready = root.await_hello().and_then(check_hello).and_then([&](const auto&) {
-    return warm_up(root, choose_zygote(task.compiled.variant), {.call_paths = options.call_paths});
+    return warm_up(root, choose_zygote(task.compiled.variant), {.call_paths = options_.call_paths});
   });
   if (!ready) return lost(to_string(ready.error()));
-  const auto patience = measurer.load_patience(task.compiled.variant);
+  const auto patience = measurer_.load_patience(task.compiled.variant);
   auto loaded = root.request(load_request(root.worker(), task.compiled.unit), patience);
   if (auto slow = slow_load(loaded, patience)) return {*std::move(slow)};
   if (!loaded) return lost("loading the unit ended the worker", with_advice(root.log_since(0)));
   if (loaded->verb != "loaded") return {parse_reply(*loaded, task.compiled.variant)};
-  auto result = measurer.measure(task.compiled, root);
+  auto result = measurer_.measure(task.compiled, root);
   auto* failure = std::get_if<Failure>(&result.outcome);
   if (failure == nullptr || failure->kind != FailureKind::kWorkerLost) return result;
   {
-    std::lock_guard lock(mutex);
-    live_roots.erase(&root);  // it has ended: its number may soon be reused
+    std::lock_guard lock(mutex_);
+    live_roots_.erase(&root);  // it has ended: its number may soon be reused
   }
   // There is no host to report the end of the snippet.
   if (auto status = root.await_end(std::chrono::seconds(5))) {
