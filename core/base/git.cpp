@@ -113,9 +113,8 @@ Expected<void> Repository::check_is_on(const std::string& branch, const Commit& 
                              "refs/remotes/*/" + branch}));
   if (refs.empty()) return {};
   for (const std::string& ref : split_lines(refs)) {
-    TRY_ASSIGN(auto last, count_commits(ref));
-    const auto back = last - commit.position;
-    if (back >= 0 && ask({"rev-parse", fmt::format("{}~{}", ref, back)}) == commit.hash) return {};
+    TRY_ASSIGN(const auto position, count_commits(ref));
+    if (leads_to(ref, position, commit)) return {};
   }
   return fail(fmt::format("commit {} is not on the branch {}, by first parents",
                           short_hash(commit.hash), printable(branch)),
@@ -130,7 +129,11 @@ Expected<std::vector<std::string>> Repository::list_commits(const std::string& r
   const std::string last = dots + 2 == range.size() ? "HEAD" : range.substr(dots + 2);
   TRY_ASSIGN(auto first, find(range.substr(0, dots)));
   TRY_ASSIGN(auto end, find(last));
-  TRY(check_is_behind(end, first));
+  if (!leads_to(end.hash, end.position, first)) {
+    return fail(fmt::format("commit {} is not before {}, by first parents", short_hash(first.hash),
+                            short_hash(end.hash)),
+                "name two commits of one branch, the older one first");
+  }
   TRY_ASSIGN(auto listed,
              ask({"rev-list", "--first-parent", "--reverse", first.hash + ".." + end.hash}));
   return split_lines(first.hash + "\n" + listed);
@@ -142,13 +145,10 @@ Expected<std::set<std::string>> Repository::list_first_parents(const std::string
   return std::set<std::string>(hashes.begin(), hashes.end());
 }
 
-Expected<void> Repository::check_is_behind(const Commit& last, const Commit& commit) const {
-  const auto back = last.position - commit.position;
-  const std::string ancestor = fmt::format("{}~{}", last.hash, back);
-  if (back >= 0 && ask({"rev-parse", ancestor}) == commit.hash) return {};
-  return fail(fmt::format("commit {} is not before {}, by first parents", short_hash(commit.hash),
-                          short_hash(last.hash)),
-              "name two commits of one branch, the older one first");
+bool Repository::leads_to(const std::string& ref, std::int64_t position,
+                          const Commit& commit) const {
+  const auto back = position - commit.position;
+  return back >= 0 && ask({"rev-parse", fmt::format("{}~{}", ref, back)}) == commit.hash;
 }
 
 Expected<void> Repository::add_worktree(const fs::path& folder) const {

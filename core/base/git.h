@@ -92,7 +92,8 @@ class Repository {
   Expected<std::int64_t> count_commits(const std::string& revision) const;
   Expected<void> check_out_submodules(const fs::path& project,
                                       std::vector<fs::path>& submodules) const;
-  Expected<void> check_is_behind(const Commit& last, const Commit& commit) const;
+  // True if the commit is among the first parents of `ref`, which is at `position`.
+  bool leads_to(const std::string& ref, std::int64_t position, const Commit& commit) const;
 
   fs::path folder_;
 };

@@ -59,6 +59,8 @@ TEST(DisplayWidth, CountsColumns) {
   EXPECT_EQ(display_width("矩阵"), 4u);
   EXPECT_EQ(display_width("e\xCC\x81"), 1u);  // e and a combining acute accent
   EXPECT_EQ(display_width("🔥"), 2u);
+  EXPECT_EQ(display_width("\u0915\u0941"), 1u);  // a Devanagari letter and its vowel sign
+  EXPECT_EQ(display_width("a\u200Bb"), 2u);      // a zero-width space
 }
 
 TEST(DisplayWidth, CountsAColumnForAnInvalidByte) {
