@@ -111,10 +111,10 @@ ExpectedStatus judge(const ExperimentArguments& options, const std::vector<Expec
                      const std::vector<ExperimentRecord>& records) {
   TRY_ASSIGN(auto verdict, judge_codes(options.codes, expected, records,
                                        make_key_selector(options.plan.selection)));
-  if (facts_of(options.format).is_for_programs) {
-    print_message(verdict.text);
-  } else {
+  if (facts_of(options.format).is_for_people) {
     print_output(verdict.text);
+  } else {
+    print_message(verdict.text);
   }
   if (verdict.is_worse) return kRegression;
   const bool is_bad = std::any_of(records.begin(), records.end(), [&](const auto& record) {

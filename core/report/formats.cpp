@@ -1,18 +1,15 @@
 #include "core/report/formats.h"
 
+#include <algorithm>
+#include <iterator>
+
 namespace instr {
 
-namespace {
-
-constexpr bool is_in_order() {
-  for (std::size_t i = 0; i < kReportFormats.size(); ++i) {
-    if (kReportFormats[i].format != static_cast<ReportFormat>(i)) return false;
-  }
-  return true;
-}
-static_assert(is_in_order(), "facts_of() takes an entry by its place");
-
-}  // namespace
+static_assert(std::all_of(std::begin(kReportFormats), std::end(kReportFormats),
+                          [](const FormatFacts& known) {
+                            return &known == &facts_of(known.format);
+                          }),
+              "facts_of() takes an entry by its place");
 
 const std::vector<ReportFormat>& document_formats() {
   static const std::vector<ReportFormat> formats = [] {

@@ -1,7 +1,6 @@
 // The output formats: one entry for each that --format takes.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <string>
 #include <vector>
@@ -68,52 +67,25 @@ struct FormatFacts {
   // Null: the format shows no documents, only runs (and perhaps comparisons, see compare_report()).
   std::string (*render)(const Document&, const RenderOptions&) = nullptr;
   std::string (*report)(const std::vector<Measurement>&, const ReportOptions&) = nullptr;
-  bool is_for_programs = true;
+  bool is_for_people = false;
   // A comparison has the functions of all rows, not only of the first ones.
   bool has_all_attributions = false;
 };
 
-inline constexpr auto kReportFormats =
-    std::to_array<FormatFacts>({{.format = ReportFormat::kTable,
-                                 .name = "table",
-                                 .purpose = "for people",
-                                 .render = render_text,
-                                 .is_for_programs = false},
-                                {.format = ReportFormat::kMarkdown,
-                                 .name = "markdown",
-                                 .purpose = "for a comment on a merge request",
-                                 .render = render_markdown,
-                                 .is_for_programs = false},
-                                {.format = ReportFormat::kJson,
-                                 .name = "json",
-                                 .purpose = "one document",
-                                 .render = render_json,
-                                 .has_all_attributions = true},
-                                {.format = ReportFormat::kJsonl,
-                                 .name = "jsonl",
-                                 .purpose = "a line of JSON per benchmark",
-                                 .render = render_jsonl,
-                                 .has_all_attributions = true},
-                                {.format = ReportFormat::kCsv,
-                                 .name = "csv",
-                                 .purpose = "for spreadsheets",
-                                 .render = render_csv},
-                                {.format = ReportFormat::kJunit,
-                                 .name = "junit",
-                                 .purpose = "for CI servers",
-                                 .report = report_junit},
-                                {.format = ReportFormat::kGbench,
-                                 .name = "gbench",
-                                 .purpose = "Google Benchmark's JSON, for its compare.py",
-                                 .report = report_gbench},
-                                {.format = ReportFormat::kBencher,
-                                 .name = "bencher",
-                                 .purpose = "Bencher's metric format",
-                                 .report = report_bencher},
-                                {.format = ReportFormat::kSmallerIsBetter,
-                                 .name = "smaller-is-better",
-                                 .purpose = "the list that benchmark-tracking actions read",
-                                 .report = report_smaller_is_better}});
+inline constexpr FormatFacts kReportFormats[] = {
+    {ReportFormat::kTable, "table", "for people", render_text, nullptr, true},
+    {ReportFormat::kMarkdown, "markdown", "for a comment on a merge request", render_markdown,
+     nullptr, true},
+    {ReportFormat::kJson, "json", "one document", render_json, nullptr, false, true},
+    {ReportFormat::kJsonl, "jsonl", "a line of JSON per benchmark", render_jsonl, nullptr, false,
+     true},
+    {ReportFormat::kCsv, "csv", "for spreadsheets", render_csv},
+    {ReportFormat::kJunit, "junit", "for CI servers", nullptr, report_junit},
+    {ReportFormat::kGbench, "gbench", "Google Benchmark's JSON, for its compare.py", nullptr,
+     report_gbench},
+    {ReportFormat::kBencher, "bencher", "Bencher's metric format", nullptr, report_bencher},
+    {ReportFormat::kSmallerIsBetter, "smaller-is-better",
+     "the list that benchmark-tracking actions read", nullptr, report_smaller_is_better}};
 
 constexpr const FormatFacts& facts_of(ReportFormat format) {
   return kReportFormats[static_cast<std::size_t>(format)];
