@@ -337,7 +337,7 @@ TEST(CommandLine, BadValues) {
                                                       "experiment --iterations-per-run=1000000001",
                                                       "experiment --batch-size=1000001",
                                                       "experiment --test=evil",
-                                                      "experiment --format=json",
+                                                      "experiment --format=junit",
                                                       "--timeout=0",
                                                       "--timeout=-3",
                                                       "--timeout=inf",

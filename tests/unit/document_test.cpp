@@ -45,7 +45,7 @@ TEST(Document, HasTheSameCellsInEachFormat) {
   const std::string record = R"({"key":"a|b","id":7,"cost":1234.5,"why":null,"more":[1]})";
   EXPECT_EQ(render(ReportFormat::kJson, document), "[\n" + record + "\n]\n");
   EXPECT_EQ(render(ReportFormat::kJsonl, document), record + "\n");
-  EXPECT_EQ(render(ReportFormat::kCsv, document), "key,id,cost,why\na|b,7,1234.5,\n");
+  EXPECT_EQ(render(ReportFormat::kCsv, document), "key,id,cost,why\r\na|b,7,1234.5,\r\n");
 }
 
 TEST(Document, LeavesOutSpareColumnsWhereItIsTooWide) {
@@ -80,8 +80,8 @@ TEST(Document, OfVariantsHasTheirParametersForPrograms) {
   EXPECT_EQ(list[0]["params"].dump(), R"({"m":"8","n":"4"})");
   EXPECT_EQ(list[0]["tags"].dump(), R"(["x","y"])");
   EXPECT_EQ(render(ReportFormat::kCsv, document),
-            "key,label,params,language,backend,autograd,threads,device,tags,description,file,line\n"
-            "a/n=4/eager/forward/t1/cpu,a,n=4 m=8,cpp,eager,forward,1,cpu,x y,,a.toml,3\n");
+            "key,label,params,language,backend,autograd,threads,device,tags,description,file,line\r\n"
+            "a/n=4/eager/forward/t1/cpu,a,n=4 m=8,cpp,eager,forward,1,cpu,x y,,a.toml,3\r\n");
   EXPECT_NE(render(ReportFormat::kTable, document).find("a.toml:3"), std::string::npos);
 }
 

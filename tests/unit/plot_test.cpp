@@ -64,7 +64,7 @@ TEST(Plot, HasItsValuesAsADocument) {
   const Chart chart = good({timed("a", Backend::kEager, 8), timed("a", Backend::kFrozen, 4),
                             timed("b", Backend::kEager, 8), timed("b", Backend::kFrozen, 2)});
   EXPECT_EQ(render(ReportFormat::kCsv, chart_document(chart)),
-            "series,benchmark,x,y,from,to\nfrozen,a,2,1,,\nfrozen,b,4,3,,\n");
+            "series,benchmark,x,y,from,to\r\nfrozen,a,2,1,,\r\nfrozen,b,4,3,,\r\n");
 }
 
 TEST(PlotAxis, DrawsWhatCanBeMeasured) {
