@@ -79,9 +79,10 @@ TEST(Document, OfVariantsHasTheirParametersForPrograms) {
   ASSERT_EQ(list.size(), 1u);
   EXPECT_EQ(list[0]["params"].dump(), R"({"m":"8","n":"4"})");
   EXPECT_EQ(list[0]["tags"].dump(), R"(["x","y"])");
-  EXPECT_EQ(render(ReportFormat::kCsv, document),
-            "key,label,params,language,backend,autograd,threads,device,tags,description,file,line\r\n"
-            "a/n=4/eager/forward/t1/cpu,a,n=4 m=8,cpp,eager,forward,1,cpu,x y,,a.toml,3\r\n");
+  EXPECT_EQ(
+      render(ReportFormat::kCsv, document),
+      "key,label,params,language,backend,autograd,threads,device,tags,description,file,line\r\n"
+      "a/n=4/eager/forward/t1/cpu,a,n=4 m=8,cpp,eager,forward,1,cpu,x y,,a.toml,3\r\n");
   EXPECT_NE(render(ReportFormat::kTable, document).find("a.toml:3"), std::string::npos);
 }
 
