@@ -1,6 +1,5 @@
 #include "core/base/commit_tree.h"
 
-#include <fmt/format.h>
 #include <unistd.h>
 
 #include "core/base/environment.h"
@@ -29,13 +28,14 @@ Expected<void> CommitTree::check_out(const std::string& hash) {
 }
 
 SpawnOptions command_in_tree(std::vector<std::string> words, const fs::path& tree,
-                             const fs::path& project) {
+                             const fs::path& project,
+                             std::map<std::string, std::string> variables) {
   SpawnOptions spawn;
   spawn.argv = std::move(words);
   spawn.working_directory = tree;
-  spawn.environment = own_environment();
-  spawn.environment->push_back(fmt::format("{}={}", kProjectVariable, project.string()));
-  spawn.environment->push_back(fmt::format("{}={}", kTreeVariable, tree.string()));
+  variables[kProjectVariable] = project.string();
+  variables[kTreeVariable] = tree.string();
+  spawn.environment = own_environment(variables);
   spawn.descriptors = {{STDERR_FILENO, STDOUT_FILENO}, {STDERR_FILENO, STDERR_FILENO}};
   return spawn;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -36,8 +37,9 @@ class CommitTree {
 };
 
 // A command to be run in the top folder of a tree. Every path below the project that it reads means
-// the same file of that tree. Its output goes to standard error.
+// the same file of that tree. Its output goes to standard error. `variables`: of its environment.
 SpawnOptions command_in_tree(std::vector<std::string> words, const fs::path& tree,
-                             const fs::path& project);
+                             const fs::path& project,
+                             std::map<std::string, std::string> variables = {});
 
 }  // namespace instr

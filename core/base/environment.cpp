@@ -8,11 +8,13 @@
 
 namespace instr {
 
-std::vector<std::string> own_environment() {
+std::vector<std::string> own_environment(const std::map<std::string, std::string>& changes) {
   std::vector<std::string> environment;
   for (char** variable = environ; variable != nullptr && *variable != nullptr; ++variable) {
-    environment.emplace_back(*variable);
+    const std::string text = *variable;
+    if (!changes.contains(text.substr(0, text.find('=')))) environment.push_back(text);
   }
+  for (const auto& [name, value] : changes) environment.push_back(name + "=" + value);
   return environment;
 }
 

@@ -137,8 +137,8 @@ class MergeCheck {
   Expected<int> run_program(const fs::path& tree, std::vector<std::string> words,
                             int output = STDERR_FILENO) const {
     words.insert(words.begin(), own_program());
-    SpawnOptions spawn = command_in_tree(std::move(words), tree, project_);
-    spawn.environment->push_back("INSTR_BENCH_BASELINES=" + baselines_.string());
+    SpawnOptions spawn = command_in_tree(std::move(words), tree, project_,
+                                         {{"INSTR_BENCH_BASELINES", baselines_.string()}});
     spawn.descriptors[0].first = output;
     return run_to_end(spawn, stop_);
   }

@@ -117,13 +117,13 @@ Expected<void> check_plants(Runs& runs, Progress& progress, bool color, Tally& t
 // Varies the environment, the folder, the heap and the order of a run.
 SpawnOptions perturbed(int number, const fs::path& folder) {
   SpawnOptions spawn;
-  std::vector<std::string> environment = own_environment();
+  std::map<std::string, std::string> variables{
+      {"INSTR_TEST_CHURN", std::to_string(number * 777 % 20000)},
+      {"INSTR_TEST_REVERSE", std::to_string(number % 2)}};
   for (int i = 0; i <= number % 7; ++i) {
-    environment.push_back(fmt::format("SELFTEST_{}={}", i, std::string(37 * number + i, 'x')));
+    variables[fmt::format("SELFTEST_{}", i)] = std::string(37 * number + i, 'x');
   }
-  environment.push_back(fmt::format("INSTR_TEST_CHURN={}", number * 777 % 20000));
-  environment.push_back(fmt::format("INSTR_TEST_REVERSE={}", number % 2));
-  spawn.environment = std::move(environment);
+  spawn.environment = own_environment(variables);
   fs::path directory = folder / std::string(1 + number % 40, 'd');
   std::error_code ignored;
   fs::create_directories(directory, ignored);

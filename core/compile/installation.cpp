@@ -4,6 +4,7 @@
 #include <system_error>
 #include <utility>
 
+#include "core/base/environment.h"
 #include "core/base/near_match.h"
 
 namespace instr {
@@ -21,7 +22,7 @@ fs::path resolve(const fs::path& path) {
 
 Installation find_installation() {
   std::error_code ignored;
-  const fs::path folder = fs::read_symlink("/proc/self/exe", ignored).parent_path();
+  const fs::path folder = fs::path(own_program()).parent_path();
   fs::path share = (folder / INSTR_SHARE).lexically_normal();
   if (!fs::exists(share, ignored)) share = folder / "share/instr_bench";  // of a build tree
   return {resolve(share / "worker").parent_path(), resolve(share / "definitions"),

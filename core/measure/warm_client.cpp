@@ -10,6 +10,7 @@
 #include <thread>
 #include <utility>
 
+#include "core/base/environment.h"
 #include "core/base/process.h"
 #include "core/measure/warm_address.h"
 
@@ -25,9 +26,8 @@ constexpr std::chrono::seconds kPatience{10};  // for requests that are answered
 // Starts a warm worker, which listens when this returns: it inherits the socket.
 Expected<void> start_at(const std::string& address, const std::string& word) {
   TRY_ASSIGN(auto listening, listen_at(address));
-  std::error_code ignored;
   SpawnOptions spawn;
-  spawn.argv = {fs::read_symlink("/proc/self/exe", ignored).string(), "warm", "serve", word};
+  spawn.argv = {own_program(), "warm", "serve", word};
   spawn.working_directory = "/";
   spawn.descriptors = {{listening.get(), kWarmListeningFd}};
   return Process::spawn(spawn).map([](Process&& process) {
