@@ -69,77 +69,6 @@ wire::Message make_request(const char* verb, const Group& group, const TimerOpti
   return request;
 }
 
-// Times the group of a side.
-class GroupTimer {
- public:
-  GroupTimer(const TimedSide& side, Group group)
-      : side_(&side), group_(std::move(group)), outcomes_(group_.size()), parts_(1) {
-    for (std::size_t i = 0; i < group_.size(); ++i) parts_[0].push_back(i);
-  }
-
-  Language language() const { return group_.front().variant.language; }
-  void begin() const {
-    for (const auto& compiled : group_) side_->events.on_start(compiled.variant.key);
-  }
-  void repeat(int repetitions, bool in_turns);
-  void start();
-  void report();
-
- private:
-  // Positions in the group, of the variants timed in one process.
-  using Part = std::vector<std::size_t>;
-
-  void repeat_part(const Part& part, const TimerOptions& options, bool drops_first);
-  void take(std::size_t place, const wire::Message& reply, bool drops_first);
-  void start(std::size_t place, Counted& timed);
-  Outcome outcome_in_time(const wire::Message& reply, const Variant& variant) const {
-    return with_timeout_advice(parse_reply(reply, variant), variant);
-  }
-
-  const TimedSide* side_;
-  Group group_;
-  std::vector<Outcome> outcomes_;  // the timings so far, or the failure
-  std::vector<Part> parts_;        // without variants that have failed
-  double seconds_ = 0;
-};
-
-// Times each so many times more. Alternating with another side takes a fresh process each time, in
-// which Google Benchmark warms up, unless the iterations are given: then the first repetition is
-// the warm-up.
-void GroupTimer::repeat(int repetitions, bool in_turns) {
-  const Stopwatch watch;
-  TimerOptions options = side_->options;
-  bool drops_first = in_turns && fixed_iterations(group_, options) != 0;
-  options.repetitions = repetitions + (drops_first ? 1 : 0);
-  for (const Part& part : std::exchange(parts_, {})) repeat_part(part, options, drops_first);
-  seconds_ += watch.seconds();
-}
-
-// If the process of several variants ended, each runs on its own from then on.
-void GroupTimer::repeat_part(const Part& part, const TimerOptions& options, bool drops_first) {
-  Group requested;
-  for (std::size_t place : part) requested.push_back(group_[place]);
-  auto reply = ask_worker("time", side_->worker, requested, options);
-  bool is_whole = reply && reply->verb == "all";
-  if (!is_whole && part.size() > 1) {
-    for (std::size_t place : part) repeat_part({place}, options, drops_first);
-    return;
-  }
-  Part left;
-  for (std::size_t i = 0; i < part.size(); ++i) {
-    if (!reply) {
-      outcomes_[part[i]] = Failure{FailureKind::kWorkerLost, reply.error()};
-    } else if (!is_whole) {
-      take(part[i], *reply, drops_first);
-    } else {
-      const auto timed = wire::decode_line(reply->get(std::to_string(i)));
-      take(part[i], timed.value_or(wire::Message{}), drops_first);
-    }
-    if (std::holds_alternative<Counted>(outcomes_[part[i]])) left.push_back(part[i]);
-  }
-  if (!left.empty()) parts_.push_back(std::move(left));
-}
-
 void append(std::vector<double>& to, const std::vector<double>& more, bool drops_first) {
   to.insert(to.end(), more.begin() + (drops_first && !more.empty() ? 1 : 0), more.end());
 }
@@ -152,61 +81,127 @@ std::optional<double> mean_others(const Timing& before, const Timing& more) {
   return (before.others.value_or(0) * first + *more.others * second) / (first + second);
 }
 
-void GroupTimer::take(std::size_t place, const wire::Message& reply, bool drops_first) {
-  Outcome outcome = outcome_in_time(reply, group_[place].variant);
-  auto* more = std::get_if<Counted>(&outcome);
-  if (more == nullptr || !more->timing) {
-    outcomes_[place] = std::move(outcome);
-    return;
+// Times the group of a side.
+class GroupTimer {
+ public:
+  GroupTimer(const TimedSide& side, Group group)
+      : side_(&side), group_(std::move(group)), outcomes_(group_.size()), parts_(1) {
+    for (std::size_t i = 0; i < group_.size(); ++i) parts_[0].push_back(i);
   }
-  Timing taken = std::exchange(*more->timing, {});
-  Timing& all = *more->timing;
-  if (auto& before = std::get<Counted>(outcomes_[place]).timing) all = *std::move(before);
-  all.others = mean_others(all, taken);
-  for (const auto& [metric, values] : taken.values) append(all.values[metric], values, drops_first);
-  if (all.iterations == 0) all.iterations = taken.iterations;
-  all.device_peak_bytes = std::max(all.device_peak_bytes, taken.device_peak_bytes);
-  more->iterations = all.iterations;
-  add_times(more->metrics, all);
-  outcomes_[place] = std::move(outcome);
-}
 
-// Times the start of each once more, in a fresh process.
-void GroupTimer::start() {
-  const Stopwatch watch;
-  for (std::size_t place = 0; place < group_.size(); ++place) {
-    auto* timed = std::get_if<Counted>(&outcomes_[place]);
-    if (timed != nullptr) start(place, *timed);
+  Language language() const { return group_.front().variant.language; }
+  void begin() const {
+    for (const auto& compiled : group_) side_->events.on_start(compiled.variant.key);
   }
-  seconds_ += watch.seconds();
-}
 
-void GroupTimer::start(std::size_t place, Counted& timed) {
-  auto reply = ask_worker("start", side_->worker, {group_[place]}, side_->options);
-  if (!reply) {
-    outcomes_[place] = Failure{FailureKind::kWorkerLost, reply.error()};
-  } else if (reply->verb != "started") {
-    outcomes_[place] = outcome_in_time(*reply, group_[place].variant);
-  } else {
-    for (const Metric& metric : kStartMetrics) {
-      if (!reply->fields.contains(metric.name)) continue;
-      const double value = std::strtod(reply->get(metric.name).c_str(), nullptr);
-      if (metric.statistic != Statistic::kNone) {
-        timed.timing->values[metric.name].push_back(value);
-      } else {
-        timed.metrics[metric.name] = value;
-      }
+  // Times each so many times more. Alternating with another side takes a fresh process each time,
+  // in which Google Benchmark warms up, unless the iterations are given: then the first repetition
+  // is the warm-up.
+  void repeat(int repetitions, bool in_turns) {
+    const Stopwatch watch;
+    TimerOptions options = side_->options;
+    bool drops_first = in_turns && fixed_iterations(group_, options) != 0;
+    options.repetitions = repetitions + (drops_first ? 1 : 0);
+    for (const Part& part : std::exchange(parts_, {})) repeat_part(part, options, drops_first);
+    seconds_ += watch.seconds();
+  }
+
+  // Times the start of each once more, in a fresh process.
+  void start() {
+    const Stopwatch watch;
+    for (std::size_t place = 0; place < group_.size(); ++place) {
+      auto* timed = std::get_if<Counted>(&outcomes_[place]);
+      if (timed != nullptr) start(place, *timed);
     }
-    add_times(timed.metrics, *timed.timing);
+    seconds_ += watch.seconds();
   }
-}
 
-void GroupTimer::report() {
-  for (std::size_t i = 0; i < group_.size(); ++i) {
-    side_->events.on_done({group_[i].variant, std::move(outcomes_[i]),
-                           seconds_ / static_cast<double>(group_.size())});
+  void report() {
+    for (std::size_t i = 0; i < group_.size(); ++i) {
+      side_->events.on_done({group_[i].variant, std::move(outcomes_[i]),
+                             seconds_ / static_cast<double>(group_.size())});
+    }
   }
-}
+
+ private:
+  // Positions in the group, of the variants timed in one process.
+  using Part = std::vector<std::size_t>;
+
+  // If the process of several variants ended, each runs on its own from then on.
+  void repeat_part(const Part& part, const TimerOptions& options, bool drops_first) {
+    Group requested;
+    for (std::size_t place : part) requested.push_back(group_[place]);
+    auto reply = ask_worker("time", side_->worker, requested, options);
+    bool is_whole = reply && reply->verb == "all";
+    if (!is_whole && part.size() > 1) {
+      for (std::size_t place : part) repeat_part({place}, options, drops_first);
+      return;
+    }
+    Part left;
+    for (std::size_t i = 0; i < part.size(); ++i) {
+      if (!reply) {
+        outcomes_[part[i]] = Failure{FailureKind::kWorkerLost, reply.error()};
+      } else if (!is_whole) {
+        take(part[i], *reply, drops_first);
+      } else {
+        const auto timed = wire::decode_line(reply->get(std::to_string(i)));
+        take(part[i], timed.value_or(wire::Message{}), drops_first);
+      }
+      if (std::holds_alternative<Counted>(outcomes_[part[i]])) left.push_back(part[i]);
+    }
+    if (!left.empty()) parts_.push_back(std::move(left));
+  }
+
+  void take(std::size_t place, const wire::Message& reply, bool drops_first) {
+    Outcome outcome = parse_in_time(reply, place);
+    auto* more = std::get_if<Counted>(&outcome);
+    if (more == nullptr || !more->timing) {
+      outcomes_[place] = std::move(outcome);
+      return;
+    }
+    Timing taken = std::exchange(*more->timing, {});
+    Timing& all = *more->timing;
+    if (auto& before = std::get<Counted>(outcomes_[place]).timing) all = *std::move(before);
+    all.others = mean_others(all, taken);
+    for (const auto& [metric, values] : taken.values)
+      append(all.values[metric], values, drops_first);
+    if (all.iterations == 0) all.iterations = taken.iterations;
+    all.device_peak_bytes = std::max(all.device_peak_bytes, taken.device_peak_bytes);
+    more->iterations = all.iterations;
+    add_times(more->metrics, all);
+    outcomes_[place] = std::move(outcome);
+  }
+
+  void start(std::size_t place, Counted& timed) {
+    auto reply = ask_worker("start", side_->worker, {group_[place]}, side_->options);
+    if (!reply) {
+      outcomes_[place] = Failure{FailureKind::kWorkerLost, reply.error()};
+    } else if (reply->verb != "started") {
+      outcomes_[place] = parse_in_time(*reply, place);
+    } else {
+      for (const Metric& metric : kStartMetrics) {
+        if (!reply->fields.contains(metric.name)) continue;
+        const double value = std::strtod(reply->get(metric.name).c_str(), nullptr);
+        if (metric.statistic != Statistic::kNone) {
+          timed.timing->values[metric.name].push_back(value);
+        } else {
+          timed.metrics[metric.name] = value;
+        }
+      }
+      add_times(timed.metrics, *timed.timing);
+    }
+  }
+
+  Outcome parse_in_time(const wire::Message& reply, std::size_t place) const {
+    return with_timeout_advice(parse_reply(reply, group_[place].variant), group_[place].variant);
+  }
+
+  const TimedSide* side_;
+  Group group_;
+  std::vector<Outcome> outcomes_;  // the timings so far, or the failure
+  std::vector<Part> parts_;        // without variants that have failed
+  double seconds_ = 0;
+};
 
 // Groups the variants of all sides that differ only in their backend.
 std::vector<std::vector<GroupTimer>> make_timers(const std::vector<TimedSide>& sides) {

@@ -82,13 +82,10 @@ std::vector<std::filesystem::path> definition_paths(const PlanConfig& config) {
 
 tl::expected<std::vector<Variant>, Errors> plan(const PlanConfig& config) {
   TRY_ASSIGN(auto definitions, load_definitions(definition_paths(config)));
-  auto variants =
-      expand(apply_axes(std::move(definitions), config.axes), backends_for(config.selection));
-  if (!variants) return variants;
-  TRY_ASSIGN(auto selected, leave_out(std::move(*variants), config.axes.left_out)
-                                .and_then([&](std::vector<Variant>&& rest) {
-                                  return select(std::move(rest), config.selection);
-                                }));
+  TRY_ASSIGN(auto all, expand(apply_axes(std::move(definitions), config.axes),
+                              backends_for(config.selection)));
+  TRY_ASSIGN(auto rest, leave_out(std::move(all), config.axes.left_out));
+  TRY_ASSIGN(auto selected, select(std::move(rest), config.selection));
   if (config.build) {
     TRY_ASSIGN(auto build, load_build(*config.build));
     for (Variant& variant : selected) variant.build = build;

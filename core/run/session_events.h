@@ -16,7 +16,7 @@ namespace instr {
 struct SessionEvents {
   std::function<void(const std::string& what)> on_phase;      // "building the worker"
   std::function<void(const std::string& what)> on_measuring;  // "counting", "timing"
-  std::function<void(const std::string& what)> on_note;       // worth a line of its own
+  std::function<void(const std::string& what)> on_note;       // worth a separate line
   std::function<void(const std::string& key)> on_start;
   std::function<void(const Measurement& measurement)> on_done;
 };
@@ -30,11 +30,17 @@ class Reporter {
   void measuring(const std::string& what) { report(events_.on_measuring, what); }
   void note(const std::string& what) { report(events_.on_note, what); }
   void started(const std::string& key) { report(events_.on_start, key); }
-  void done(const Measurement& measurement);
+  void done(const Measurement& measurement) {
+    std::lock_guard lock(mutex_);
+    const std::string& key = measurement.variant.key;
+    if (std::holds_alternative<Failure>(measurement.outcome)) failed_.insert(key);
+    if (std::holds_alternative<Skipped>(measurement.outcome)) skipped_.insert(key);
+    costs.note(measurement);
+    if (events_.on_done) events_.on_done(measurement);
+  }
 
-  // Returns true if a measurement of this key failed or was skipped.
-  bool has_failed(const std::string& key) const;
-  bool was_skipped(const std::string& key) const;
+  bool has_failed(const std::string& key) const { return is_in(failed_, key); }
+  bool was_skipped(const std::string& key) const { return is_in(skipped_, key); }
 
   MeasureEvents measure_events() {
     return {[this](const std::string& key) { started(key); },
@@ -48,6 +54,11 @@ class Reporter {
   void report(const std::function<void(const Value&)>& event, const Value& value) {
     std::lock_guard lock(mutex_);
     if (event) event(value);
+  }
+
+  bool is_in(const std::set<std::string>& keys, const std::string& key) const {
+    std::lock_guard lock(mutex_);
+    return keys.contains(key);
   }
 
   const SessionEvents events_;
