@@ -1,4 +1,4 @@
-// A comparison in the formats for programs, read by them.
+// A comparison in the formats for other programs, read by these programs.
 #include <cmath>
 #include <map>
 

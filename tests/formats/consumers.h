@@ -1,4 +1,4 @@
-// The programs that read our outputs, run for real: their findings are compared with the input.
+// Runs the programs that read our output, and compares their findings with the input.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -38,7 +38,7 @@ class ConsumerTest : public ::testing::Test {
 
   const fs::path& folder() const { return folder_.path(); }
 
-  // The command's output; the test fails if the command does.
+  // Returns the output of the command; the test fails if the command does.
   static std::string run(const std::vector<std::string>& argv) {
     SpawnOptions options;
     options.argv = argv;
@@ -54,7 +54,7 @@ class ConsumerTest : public ::testing::Test {
     return json::parse(run(argv), nullptr, false);
   }
 
-  // The result of `reader` of consume.py for `text`.
+  // Returns the result of `reader` of consume.py for `text`.
   json read(const std::string& reader, const std::string& text) const {
     return consume({reader, write("read." + reader, text)});
   }
@@ -63,7 +63,7 @@ class ConsumerTest : public ::testing::Test {
     return consume({"schema", fixture(schema).string(), write("validated.json", text)});
   }
 
-  // Also against both schemas of Jenkins' xunit plugin: the first one is stricter.
+  // Also checks both schemas of Jenkins' xunit plugin; the first is stricter.
   json read_junit(const std::string& text) const {
     std::string path = write("junit.xml", text);
     int schemas = 0;

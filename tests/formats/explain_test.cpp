@@ -1,4 +1,4 @@
-// An explanation in the formats for programs, read by them.
+// An explanation in the formats for other programs, read by these programs.
 #include "core/report/explain.h"
 
 #include <cmath>

@@ -29,7 +29,7 @@ inline const std::vector<std::string>& hostile_texts() {
   return kTexts;
 }
 
-// Counted, failed and skipped measurements of each key.
+// Returns counted, failed and skipped measurements of each key.
 inline std::vector<Measurement> hostile_measurements() {
   constexpr double kInfinite = std::numeric_limits<double>::infinity();
   std::vector<Measurement> measurements;

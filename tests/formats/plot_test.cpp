@@ -54,7 +54,7 @@ class PlotFormats : public ConsumerTest {
     return write("results.jsonl", text);
   }
 
-  // In a folder of its own, in which traces of executed commands would show.
+  // Runs in a separate folder, where executed commands would leave traces.
   CommandResult plot(std::vector<std::string> arguments) const {
     SpawnOptions options;
     options.argv = {INSTR_BENCH_PROGRAM, "plot"};
@@ -63,7 +63,7 @@ class PlotFormats : public ConsumerTest {
     return value_of(run_command(std::move(options)));
   }
 
-  // The texts in the picture.
+  // Returns the texts in the picture.
   std::set<std::string> drawn(const std::vector<std::string>& arguments) const {
     CommandResult result = plot(arguments);
     EXPECT_EQ(result.exit_code, 0) << result.errors;
@@ -96,10 +96,11 @@ Measurement measurement(const std::string& label, const std::string& parameter,
   return measurement;
 }
 
-// As in the picture; XML parsers replace characters that are not text in the same way.
+// Returns the text as in the picture; XML parsers replace characters that are not text in the same
+// way.
 std::string shown(const std::string& text) { return shorten_middle(printable_xml(text), 60); }
 
-// The results file already says where a text was not UTF-8.
+// The results file already marks bytes that were not UTF-8.
 std::string stored(const std::string& text) {
   return nlohmann::json::parse(
       nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));

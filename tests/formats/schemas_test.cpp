@@ -16,7 +16,8 @@ class Schemas : public ConsumerTest {
     return write(name + ".schema.json", run({INSTR_BENCH_PROGRAM, "generate", "schema", name}));
   }
 
-  // The errors of all files by file and place: {"0.toml $.benchmark[0].stmt": "1 is not ..."}.
+  // Returns the errors of all files by file and place: {"0.toml $.benchmark[0].stmt": "1 is not
+  // ..."}.
   static Errors errors_of(std::vector<std::string> words) {
     words.insert(words.begin(), (consumers() / "bin/check-jsonschema").string());
     words.push_back("--output-format=json");
@@ -44,7 +45,7 @@ class Schemas : public ConsumerTest {
     return errors_of(std::move(words));
   }
 
-  // Each line of a results file, as a file.
+  // Writes each line of a results file as a separate file.
   std::vector<std::string> lines_of(const fs::path& file) const {
     std::vector<std::string> files;
     for (const std::string& line : split_lines(text_of(file))) {

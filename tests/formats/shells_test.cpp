@@ -7,7 +7,7 @@
 namespace instr::formats::shells_test {
 namespace {
 
-// A word per line: the shell's suggestions for, or completion of, a line that ends at the cursor.
+// Returns the suggestions of the shell for a line that ends at the cursor, a word per line.
 class Shells : public ConsumerTest {
  protected:
   Shells() {
@@ -32,7 +32,8 @@ class Shells : public ConsumerTest {
     return run({"fish", "-N", "-c", "source $argv[1]; complete -C $argv[2]", script("fish"), line});
   }
 
-  // The line after the tab key was pressed: zsh completes only on a terminal.
+  // Returns the line after the tab key was pressed. Uses a terminal, since zsh completes only
+  // there.
   std::string zsh(const std::string& line) const {
     const std::string driver = write("driver.zsh", R"sh(
 zmodload zsh/zpty
