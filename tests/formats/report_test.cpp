@@ -1,4 +1,4 @@
-// Reports of a run, read by the programs for which they are made.
+// Reports of a run, read by the programs that use them.
 #include "core/report/report.h"
 
 #include <cmath>
@@ -31,7 +31,7 @@ class ReportFormats : public ConsumerTest {
     return report_of(format, results);
   }
 
-  // compare.py of Google Benchmark on both: its own report, each benchmark by its name.
+  // Runs compare.py of Google Benchmark on both, and returns its report by benchmark.
   std::map<std::string, json> compare_py(const std::string& before,
                                          const std::string& after) const {
     std::string dump = (folder() / "compared.json").string();
@@ -59,7 +59,7 @@ TEST_F(ReportFormats, HostileJsonAndCsv) {
   for (std::size_t i = 0; i < count; ++i) {
     const Measurement measurement = hostile_measurements()[i];
     EXPECT_EQ(rows[i]["key"], as_cell(printable(measurement.variant.key, true)));
-    // JSON carries everything that is UTF-8 as it is.
+    // JSON contains all UTF-8 text unchanged.
     bool is_utf8 = measurement.variant.key.find('\xff') == std::string::npos;
     if (is_utf8) {
       EXPECT_EQ(lines[i + 1]["key"], measurement.variant.key);
@@ -127,7 +127,7 @@ TEST_F(ReportFormats, GoogleBenchmarkComparesTimes) {
   EXPECT_EQ(rows.at("same")["real_time"], 500.25);
   EXPECT_EQ(rows.at("same")["cpu_time"], 400.5);
   EXPECT_EQ(rows.at("same")["time"], 0.0);
-  // In seconds, over both.
+  // The geometric mean of both, in seconds.
   EXPECT_NEAR(rows.at("OVERALL_GEOMEAN")["real_time"], std::sqrt(1000 * 500.25) * 1e-9, 1e-15);
   EXPECT_NEAR(rows.at("OVERALL_GEOMEAN")["time"], std::sqrt(2) - 1, 1e-12);
   EXPECT_HAS(table_, "+1.0000         +3.0000          1000          2000           900");
