@@ -6,12 +6,12 @@
 
 #include "core/base/format.h"
 #include "core/base/output.h"
+#include "core/base/output_file.h"
 #include "core/base/shell.h"
 #include "core/base/terminal.h"
 #include "core/commands/commands.h"
 #include "core/definitions/definition_keys.h"
 #include "core/experiments/expected_codes.h"
-#include "core/experiments/experiment_folder.h"
 #include "core/experiments/experiment_options.h"
 #include "core/experiments/experiment_run.h"
 #include "core/experiments/experiment_summary.h"
@@ -66,7 +66,7 @@ struct ExperimentArguments : ExperimentOptions {
 
   fs::path results() const {
     if (output) return *output;
-    return folder ? ExperimentFolder(*folder).results() : "results.jsonl";
+    return folder ? *folder / "results.jsonl" : "results.jsonl";
   }
 };
 
@@ -90,7 +90,7 @@ tl::expected<ExperimentArguments, Errors> with_file(ExperimentArguments options)
   measure.iterations = options.iterations_per_run;
   if (options.repetitions) measure.repetitions = *options.repetitions;
   if (options.folder && measure.dump_folder == kDumpFolder) {
-    measure.dump_folder = ExperimentFolder(*options.folder).dumps();
+    measure.dump_folder = *options.folder / "dumps";
   }
   return options;
 }
@@ -163,7 +163,7 @@ ExpectedStatus run_experiment(const ExperimentArguments& given, const Invocation
     return kGood;
   }
   if (options.folder) {
-    TRY(ExperimentFolder(*options.folder).make());
+    TRY(make_output_folder(*options.folder, "name another folder with --output-dir"));
   }
   TRY_ASSIGN(auto expected, read_codes_to_expect(options.codes));
   const auto ran =
@@ -174,7 +174,7 @@ ExpectedStatus run_experiment(const ExperimentArguments& given, const Invocation
   TRY(ran);
   ExpectedStatus status = show(options, *ran, expected, stop.stop_requested());
   if (options.folder && !options.only) {
-    TRY(ExperimentFolder(*options.folder).write(ran->records, stop));
+    TRY(write_experiment_folder(*options.folder, ran->records, stop));
   }
   return status;
 }

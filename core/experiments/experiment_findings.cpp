@@ -1,4 +1,4 @@
-#include "core/experiments/experiment_findings.h"
+#include "core/experiments/experiment_summary.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -9,7 +9,6 @@
 
 #include "core/base/format.h"
 #include "core/definitions/variant.h"
-#include "core/experiments/experiment_summary.h"
 
 namespace instr {
 

@@ -11,8 +11,13 @@
 #include "core/base/file_name.h"
 #include "core/base/format.h"
 #include "core/base/near_match.h"
+#include "core/base/output.h"
 #include "core/base/output_file.h"
+#include "core/base/replace_file.h"
 #include "core/experiments/experiment_file.h"
+#include "core/experiments/experiment_summary.h"
+#include "core/report/formats.h"
+#include "core/report/plot.h"
 #include "core/results/results_file.h"
 #include "core/run/pipeline.h"
 
@@ -127,6 +132,34 @@ Expected<ExperimentRunResult> measure_experiments(const ExperimentRun& run,
   if (!finished && !stop.stop_requested()) return fail(finished.error());
   std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
   return ExperimentRunResult{log->records(), were_there, took.count(), unwritten};
+}
+
+Expected<void> write_experiment_folder(const fs::path& folder,
+                                       const std::vector<ExperimentRecord>& records,
+                                       std::stop_token stop) {
+  const Document document = experiment_document(records, /*shows_each=*/false);
+  for (const auto& [format, name] :
+       {std::pair{ReportFormat::kTable, "summary.txt"}, {ReportFormat::kMarkdown, "summary.md"}}) {
+    TRY(replace_file(folder / name, render(format, document)));
+  }
+  std::vector<Measurement> measurements;
+  for (const ExperimentRecord& record : records) measurements.push_back(measurement_of(record));
+  for (const auto& [kind, chart] : make_charts(measurements, kWall)) {
+    const std::string name = to_string(kind);
+    if (!chart) {
+      print_message(fmt::format("no {0}.svg: {1}: see instr_bench plot {2} --kind={0}\n", name,
+                                chart.error().what, (folder / "results.jsonl").string()));
+      continue;
+    }
+    const auto drawn = draw_svg(*chart, stop);
+    if (stop.stop_requested()) return {};
+    if (!drawn) {  // the next ones would fail in the same way
+      print_message("no pictures: " + to_string(drawn.error()) + "\n");
+      return {};
+    }
+    TRY(replace_file(folder / (name + ".svg"), *drawn));
+  }
+  return {};
 }
 
 }  // namespace instr

@@ -38,4 +38,10 @@ Expected<ExperimentRunResult> measure_experiments(const ExperimentRun& run,
                                                   const std::vector<Variant>& all,
                                                   std::stop_token stop);
 
+// Writes summary.txt, summary.md and KIND.svg for each kind of picture. A picture that cannot be
+// drawn is reported.
+Expected<void> write_experiment_folder(const fs::path& folder,
+                                       const std::vector<ExperimentRecord>& records,
+                                       std::stop_token stop);
+
 }  // namespace instr

@@ -10,7 +10,6 @@
 #include "core/base/format.h"
 #include "core/definitions/axes.h"
 #include "core/definitions/variant.h"
-#include "core/experiments/experiment_findings.h"
 #include "core/report/backend_summary.h"
 #include "core/results/verification.h"
 

@@ -71,6 +71,18 @@ std::string experiment_line(const std::vector<ExperimentRecord>& records);
 // Returns the seconds in the timed runs.
 double timed_seconds(std::span<const ExperimentRecord> records);
 
+// Limits beyond which an experiment is a finding: one that a person should look at.
+inline constexpr double kMinSpeedup = 0.95;
+inline constexpr double kMaxCompileTime = 120;   // seconds
+inline constexpr double kMinMemoryRatio = 0.9;   // eager's peak over its own
+inline constexpr std::size_t kMaxFindings = 20;  // listed of a kind
+
+// A table for each kind of finding that there is, the worst first.
+std::vector<DocumentTable> find_findings(const std::vector<ExperimentRecord>& records);
+
+// A row for each experiment but eager's: its time, the speed-up with its interval and p-value, ...
+DocumentTable each_experiment_table(const std::vector<ExperimentRecord>& records);
+
 // A summary by backend (with `shows_each` after a row for each experiment), what to look at, and
 // how many there were, as the last note. Programs get the rows of the first table.
 Document experiment_document(const std::vector<ExperimentRecord>& records, bool shows_each);

@@ -4,7 +4,6 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "core/experiments/experiment_findings.h"
 #include "core/experiments/experiment_record.h"
 #include "core/experiments/experiment_summary.h"
 #include "core/report/formats.h"
