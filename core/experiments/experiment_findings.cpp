@@ -1,5 +1,3 @@
-#include "core/experiments/experiment_summary.h"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -9,6 +7,7 @@
 
 #include "core/base/format.h"
 #include "core/definitions/variant.h"
+#include "core/experiments/experiment_summary.h"
 
 namespace instr {
 
