@@ -79,7 +79,7 @@ Expected<std::optional<ResultsTarget>> open_results(const AbArguments& options, 
 // Counts both at the same time, each on half of the cores; then times them alternately.
 Expected<void> measure_both(Side (&sides)[2], const std::vector<std::string>& command,
                             Progress& progress, std::stop_token stop) {
-  std::optional<Expected<Session>> counted[2];
+  std::optional<Expected<std::unique_ptr<Session>>> counted[2];
   auto count = [&](int i) {
     Side& side = sides[i];
     counted[i].emplace(
@@ -92,7 +92,7 @@ Expected<void> measure_both(Side (&sides)[2], const std::vector<std::string>& co
   std::vector<Session*> sessions;
   for (auto& one : counted) {
     TRY(*one);
-    sessions.push_back(&**one);
+    sessions.push_back((**one).get());
   }
   if (!Session::time(sessions, stop)) return {};
   for (Session* session : sessions) {

@@ -115,9 +115,9 @@ bool examine(const ToolConfig& tools, const std::function<void(const Finding&)>&
   MeasureConfig measure;
   measure.tools = tools;
   auto session = Session::open(measure, events, stop);
-  auto worker = session.and_then([&](const Session& opened) { return opened.worker(stop); });
+  auto worker = session.and_then([&](const auto& opened) { return opened->worker(stop); });
   if (!check("worker", worker, [](const auto&) { return std::string("built"); })) return false;
-  auto fingerprint = session->measure_builtin(canary_variant(), stop);
+  auto fingerprint = (*session)->measure_builtin(canary_variant(), stop);
   if (!check("zygote", fingerprint, [](const Fingerprint& counted) {
         return "started; CPU capability inside Valgrind: " + counted.get("cpu_capability");
       })) {

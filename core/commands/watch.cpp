@@ -196,7 +196,7 @@ ExpectedStatus run_watch(const WatchArguments& options, std::stop_token interrup
   };
   TRY_ASSIGN(auto session, Session::open(options.measure, events, stop));
   auto ended = watch(
-      options.plan, session,
+      options.plan, *session,
       [&](const std::string& text) {
         progress.phase("");
         progress.print(STDERR_FILENO, text);

@@ -119,7 +119,7 @@ Expected<ExperimentRunResult> measure_experiments(const ExperimentRun& run,
   TRY(ExperimentLog::check(task.file));
   TRY(make_folders(run.measure));
   TRY_ASSIGN(auto session, Session::open(run.measure, events, stop));
-  TRY_ASSIGN(setting, make_setting(run.measure, session, stop));
+  TRY_ASSIGN(setting, make_setting(run.measure, *session, stop));
   TRY_ASSIGN(log, open_log(run, task, *setting, progress));
   const std::size_t were_there = log->records().size();
   auto rest = log->missing(task.variants);
@@ -127,7 +127,7 @@ Expected<ExperimentRunResult> measure_experiments(const ExperimentRun& run,
     progress.note(fmt::format("{} of {} are already there", asked - rest.size(), asked));
   }
   progress.expect(rest.size());
-  auto finished = session.experiment(session.admit(rest), stop);
+  auto finished = session->experiment(session->admit(rest), stop);
   const std::size_t unwritten = log->finish() ? 0 : log->unwritten();
   if (!finished && !stop.stop_requested()) return fail(finished.error());
   std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;

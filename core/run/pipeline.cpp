@@ -103,15 +103,15 @@ SessionEvents progress_events(Progress& progress) {
   return events;
 }
 
-Expected<Session> count_all(const RunConfig& config, const std::vector<Variant>& variants,
-                            Progress& progress, Recorder& recorder, std::stop_token stop,
-                            const HeaderCheck& check) {
+Expected<std::unique_ptr<Session>> count_all(const RunConfig& config,
+                                             const std::vector<Variant>& variants,
+                                             Progress& progress, Recorder& recorder,
+                                             std::stop_token stop, const HeaderCheck& check) {
   TRY(make_folders(config.measure));
   std::stop_source abandon;
   std::stop_callback pass_on(stop, [&abandon] { abandon.request_stop(); });
-  auto session =
-      Session::open(config.measure, recording_events(progress, recorder), abandon.get_token());
-  if (!session) return session;
+  TRY_ASSIGN(auto session, Session::open(config.measure, recording_events(progress, recorder),
+                                         abandon.get_token()));
   const Costs& costs = session->costs();
   double total = 0;
   for (const auto& [key, work] : plan_works(variants, config.measure)) total += costs.of(key, work);
@@ -145,10 +145,9 @@ Expected<MeasureEnd> measure_all(const RunConfig& config, const std::vector<Vari
     return MeasureEnd{true, 0};
   }
   TRY_ASSIGN(auto session, count_all(config, variants, progress, recorder, stop, check));
-  if (!Session::time({&session}, stop)) return MeasureEnd{};
-  return session.inspect(stop).map([&](bool is_finished) {
-    return MeasureEnd{is_finished, session.not_dumped()};
-  });
+  if (!Session::time({session.get()}, stop)) return MeasureEnd{};
+  TRY_ASSIGN(const bool is_finished, session->inspect(stop));
+  return MeasureEnd{is_finished, session->not_dumped()};
 }
 
 }  // namespace instr

@@ -41,9 +41,10 @@ using HeaderCheck = std::function<Expected<void>(const ResultsHeader& header)>;
 // Opens a session, and compiles and counts the variants; Session::time and inspect are up to the
 // caller. The error is one of the setup, or of `check`. The counts are incomplete if `stop` was
 // requested.
-Expected<Session> count_all(const RunConfig& config, const std::vector<Variant>& variants,
-                            Progress& progress, Recorder& recorder, std::stop_token stop,
-                            const HeaderCheck& check = {});
+Expected<std::unique_ptr<Session>> count_all(const RunConfig& config,
+                                             const std::vector<Variant>& variants,
+                                             Progress& progress, Recorder& recorder,
+                                             std::stop_token stop, const HeaderCheck& check = {});
 
 struct MeasureEnd {
   bool is_finished = false;    // false: `stop` was requested first

@@ -7,23 +7,21 @@
 #include <stop_token>
 #include <vector>
 
-#include "core/base/error.h"
-#include "core/compile/compiled_variant.h"
-#include "core/compile/worker_program.h"
+#include "core/measure/schedule.h"
 #include "core/results/fingerprint.h"
-#include "core/run/config.h"
-#include "core/run/costs.h"
-#include "core/run/session_events.h"
+#include "core/run/native_passes.h"
 
 namespace instr {
 
 class Session {
  public:
   // Finds the tools. An error is one of the setup: nothing can be measured.
-  static Expected<Session> open(const MeasureConfig& config, SessionEvents events,
-                                std::stop_token stop);
-  Session(Session&&) noexcept;
-  ~Session();
+  static Expected<std::unique_ptr<Session>> open(const MeasureConfig& config, SessionEvents events,
+                                                 std::stop_token stop);
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+  // Ends the build of a worker, for which the scheduler's threads would wait.
+  ~Session() { building_.request_stop(); }
 
   // Returns the variants that can be measured here, and reports the others as skipped. Starts the
   // workers that they need, and returns at once.
@@ -50,21 +48,41 @@ class Session {
   Expected<bool> experiment(const std::vector<Variant>& variants, std::stop_token stop);
 
   // Returns the number of variants that could not be inspected; each was reported.
-  std::size_t not_dumped() const;
+  std::size_t not_dumped() const { return native_->not_dumped(); }
 
   // Measures the worker's own snippet (the canary), and returns the fingerprint.
   Expected<Fingerprint> measure_builtin(const CompiledVariant& snippet, std::stop_token stop);
 
-  const LibTorch& libtorch() const;
-  const Toolchain& toolchain() const;
-  const Costs& costs() const;
+  const LibTorch& libtorch() const { return tools_->libtorch(); }
+  const Costs& costs() const { return reporter_.costs; }
   // Returns the worker that counts in C++, which is built if the cache lacks it.
-  Expected<WorkerProgram> worker(std::stop_token stop) const;
+  Expected<WorkerProgram> worker(std::stop_token stop) const {
+    return tools_->language(Language::kCpp).counting_worker(stop);
+  }
 
  private:
-  struct State;
-  explicit Session(std::unique_ptr<State> state);
-  std::unique_ptr<State> state_;
+  Session(const MeasureConfig& config, SessionEvents events)
+      : config_(config), reporter_(std::move(events)) {}
+  Expected<void> start(std::stop_token stop);
+  Expected<void> open_scheduler();
+  Expected<WorkerProgram> build_counting_worker(Language language);
+  void take(UnitResult unit, const Selected& selected);
+  void tidy();
+
+  const MeasureConfig config_;
+  Reporter reporter_;
+  std::unique_ptr<Tools> tools_;
+  std::string valgrind_;  // its version; empty: nothing is counted
+  // Work that count() leaves for the other passes.
+  struct Remaining {
+    std::vector<CompiledVariant> to_time;
+    std::vector<CompiledVariant> to_dump;
+    std::vector<Variant> to_verify;
+  } remaining_;
+  std::stop_source building_;
+  // Last: destroyed before the members they use.
+  std::unique_ptr<NativePasses> native_;
+  std::unique_ptr<Scheduler> scheduler_;  // null: nothing is to be counted
 };
 
 }  // namespace instr
