@@ -110,8 +110,8 @@ std::optional<std::vector<FollowedFunction>> read_followed(const wire::Message& 
 Outcome with_cause(Outcome outcome, const fs::path& work_dir) {
   auto* failure = std::get_if<Failure>(&outcome);
   if (failure == nullptr || failure->kind != FailureKind::kNoProfile) return outcome;
-  const std::string probe(std::size_t{64} << 10,
-                          ' ');  // larger than a count, smaller than a profile
+  // Larger than a count, smaller than a profile.
+  const std::string probe(std::size_t{64} << 10, ' ');
   auto written = Replacement::write(work_dir / "probe", probe);
   if (written) return outcome;
   failure->message = "Valgrind could not write what it counted: " + work_dir.string() + ": " +
@@ -168,41 +168,39 @@ std::chrono::milliseconds Measurer::load_patience(const Variant& variant) const 
 
 Attempt Measurer::measure(const CompiledVariant& compiled, WorkerProcess& where) const {
   if (auto failure = check_iterations(compiled.variant)) return {*std::move(failure)};
-  auto log_begin = where.log_size();
+  const auto log_begin = where.log_size();
   const Stopwatch watch;
   // Without a fork there is no host to enforce the timeout. A host may count twice.
   const auto limit = options_.fresh_process ? timeout(compiled.variant)
                                             : with_margin(2 * timeout(compiled.variant));
-  auto reply = where.request(make_request(compiled), limit);
-  double seconds = watch.seconds();
-  if (reply) {
-    auto outcome = settle(*reply, compiled.variant, where.work_dir());
-    if (auto* counted = std::get_if<Counted>(&outcome)) {
-      counted->followed = read_followed(*reply, compiled.variant, where.work_dir());
-    }
-    return {with_timeout_advice(std::move(outcome), compiled.variant), seconds};
+  const auto reply = where.request(make_request(compiled), limit);
+  Attempt attempt;
+  if (const auto late = reply ? "" : late_text(reply.error(), limit); !late.empty()) {
+    attempt.outcome = Failure{FailureKind::kTimedOut,
+                              options_.fresh_process ? late : "the worker itself was " + late};
+  } else if (!reply) {
+    attempt = lost(std::string("the worker was lost: ") + to_string(reply.error()),
+                   where.log_since(log_begin));
   }
-  if (auto late = late_text(reply.error(), limit); !late.empty()) {
-    Failure failure{FailureKind::kTimedOut,
-                    options_.fresh_process ? late : "the worker itself was " + late};
-    return {with_timeout_advice(std::move(failure), compiled.variant), seconds};
-  }
-  auto attempt = lost(std::string("the worker was lost: ") + to_string(reply.error()),
-                      where.log_since(log_begin));
-  attempt.seconds = seconds;
+  attempt.seconds = watch.seconds();
+  if (reply) attempt.outcome = settle(*reply, compiled.variant, where.work_dir());
+  attempt.outcome = with_timeout_advice(std::move(attempt.outcome), compiled.variant);
   return attempt;
 }
 
 Outcome Measurer::settle(const wire::Message& reply, const Variant& variant,
                          const fs::path& work_dir) const {
   const std::string name = reply.get("profile");
-  if (reply.verb != "measured" || name.empty()) {
-    return with_cause(parse_reply(reply, variant), work_dir);
-  }
-  Outcome outcome = read_measured(reply, variant, work_dir / name);
+  const bool has_profile = reply.verb == "measured" && !name.empty();
+  Outcome outcome =
+      has_profile ? read_measured(reply, variant, work_dir / name) : parse_reply(reply, variant);
   std::error_code ignored;
-  fs::remove(work_dir / name, ignored);
-  return with_cause(std::move(outcome), work_dir);
+  if (has_profile) fs::remove(work_dir / name, ignored);
+  outcome = with_cause(std::move(outcome), work_dir);
+  if (auto* counted = std::get_if<Counted>(&outcome)) {
+    counted->followed = read_followed(reply, variant, work_dir);
+  }
+  return outcome;
 }
 
 Outcome Measurer::read_measured(const wire::Message& reply, const Variant& variant,
