@@ -24,8 +24,8 @@ struct AbArguments {
   std::vector<std::string> compilers;
   GateOptions gate;
   std::vector<std::string> metrics;
-  std::optional<std::filesystem::path> output;  // a folder
-  std::optional<std::filesystem::path> flames;  // a folder
+  std::optional<fs::path> output;  // a folder
+  std::optional<fs::path> flames;  // a folder
   ComparisonShowing how;
 
   // The option with two values; null unless there is exactly one.

@@ -112,7 +112,7 @@ tl::expected<Acceptable, Errors> find(const AcceptArguments& options) {
 }
 
 ExpectedStatus run_accept(const AcceptArguments& options) {
-  const std::filesystem::path file = options.gate.accepted.value_or(default_accepted_file());
+  const fs::path file = options.gate.accepted.value_or(default_accepted_file());
   TRY_ASSIGN(auto acceptable, find(options));
   const Repository repository;
   const std::string who = repository.user().value_or("");

@@ -40,7 +40,7 @@ struct CompareArguments {
   std::vector<std::string> files;
   Selection selection;
   GateOptions gate;
-  std::optional<std::filesystem::path> flames;  // a folder
+  std::optional<fs::path> flames;  // a folder
   ComparisonShowing how;
 };
 

@@ -31,7 +31,7 @@ struct ExplainArguments {
   ExplainOrder order = ExplainOrder::kSelf;
   std::optional<std::string> callers;  // of functions whose names match this pattern
   int max_functions = 25;
-  std::optional<std::filesystem::path> flame;  // a graph to write
+  std::optional<fs::path> flame;  // a graph to write
   Showing showing;
 
   bool is_measured() const { return operands.size() == 1; }

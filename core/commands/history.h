@@ -21,7 +21,7 @@ struct HistoryOptions {
   RecordingOptions recording;         // the history and branch, of all words
   Incomplete incomplete = Incomplete::kRefused;
   std::optional<std::string> since;
-  std::optional<std::filesystem::path> accepted;  // nothing: the project's
+  std::optional<fs::path> accepted;  // nothing: the project's
   std::optional<std::string> keep_since;
   std::optional<std::string> make;  // builds a commit
   bool bisect = false;              // measure only the commits that attribute steps

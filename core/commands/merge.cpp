@@ -12,7 +12,7 @@ namespace {
 
 struct MergeArguments {
   std::vector<std::string> files;
-  std::optional<std::filesystem::path> output;
+  std::optional<fs::path> output;
   GateOptions gate;
   Showing showing;
 };

@@ -25,7 +25,7 @@ struct PlotArguments {
   std::vector<std::string> metrics;
   PlotOptions plot;
   Incomplete incomplete = Incomplete::kRefused;
-  std::optional<std::filesystem::path> output;
+  std::optional<fs::path> output;
   std::optional<ReportFormat> format;  // absent: SVG
   Showing showing;
 };

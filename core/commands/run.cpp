@@ -192,7 +192,7 @@ struct Run {
 // The file that is written while measuring, checked to be writable before: --output's, or else the
 // future baseline.
 struct Output {
-  std::filesystem::path file;
+  fs::path file;
   std::optional<ResultsTarget> target;
   std::optional<BaselineDraft> draft;
 };

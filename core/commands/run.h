@@ -20,9 +20,9 @@ struct RunOptions {
   ReportFormat format = ReportFormat::kTable;
   std::vector<std::string> metrics = {};  // empty: the usual ones
   bool show_same = false;
-  std::optional<std::filesystem::path> flames = {};  // a folder
+  std::optional<fs::path> flames = {};  // a folder
   bool is_dry_run = false;
-  std::optional<std::filesystem::path> output = {};
+  std::optional<fs::path> output = {};
   std::optional<std::string> save = {};  // the baseline's name
   bool record = false;                   // in the history
   RecordingOptions recording = {};

@@ -57,7 +57,7 @@ tl::expected<ExpectedUpdate, Errors> update_expected_codes(
 
 // --expect-codes: the file to compare verification codes with, or to write them to.
 struct CodesOptions {
-  std::optional<std::filesystem::path> file = {};
+  std::optional<fs::path> file = {};
   bool update = false;
 };
 

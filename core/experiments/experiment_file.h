@@ -29,24 +29,24 @@ Expected<std::vector<ExperimentRecord>> whole_experiments(std::string_view text,
                                                           Incomplete incomplete);
 
 // Reads a results file or a file of experiments, whose metrics may differ from run to run.
-Expected<ResultSet> read_any_result_set(const std::filesystem::path& file, std::string name,
+Expected<ResultSet> read_any_result_set(const fs::path& file, std::string name,
                                         Incomplete incomplete = Incomplete::kRefused);
 
 class ExperimentLog {
  public:
   // An error if the file cannot be written or holds something else; open() checks this, too.
-  static Expected<void> check(const std::filesystem::path& file);
+  static Expected<void> check(const fs::path& file);
 
   // Opens the file, which may already exist: a truncated last line is removed, and so are results
   // that are not final (is_final). Errors: a line that is not an experiment, whose key is not in
   // `variants`, or that was measured with other settings; another run that has the file open.
-  static Expected<ExperimentLog> open(const std::filesystem::path& path,
+  static Expected<ExperimentLog> open(const fs::path& path,
                                       const std::vector<Variant>& variants,
                                       const ExperimentSetting& setting);
 
   // Appends the final results of these variants that another file has and this file lacks. Another
   // run may be writing to that file. Errors as of open().
-  Expected<void> take_in(const std::filesystem::path& part, const std::vector<Variant>& variants,
+  Expected<void> take_in(const fs::path& part, const std::vector<Variant>& variants,
                          const ExperimentSetting& setting);
 
   // The records in the file, and those that could not be written.

@@ -122,11 +122,11 @@ void take(const TableReader& read, std::string_view key, std::vector<T>& into, C
 }
 
 void take_definitions(const TableReader& read, const SourceText& source,
-                      std::vector<std::filesystem::path>& into) {
-  std::vector<std::filesystem::path> files;
-  std::vector<std::filesystem::path> suites;
+                      std::vector<fs::path>& into) {
+  std::vector<fs::path> files;
+  std::vector<fs::path> suites;
   take(read, "definitions", files, [&source](const std::string& path) {
-    return Expected<std::filesystem::path>(source.beside(path));
+    return Expected<fs::path>(source.beside(path));
   });
   take(read, "suite", suites, find_suite);
   if (!into.empty()) return;

@@ -25,7 +25,7 @@ struct ExperimentRunResult {
 
 struct ExperimentRun {
   MeasureConfig measure;
-  std::filesystem::path results;
+  fs::path results;
   // The key of the only experiment to run. Its result goes to a file of its own, which later runs
   // take in.
   std::optional<std::string> only;

@@ -184,7 +184,7 @@ std::vector<AgainstEager> compare_with_eager(std::span<const ExperimentRecord> r
 }
 
 std::string suite_of(const ExperimentRecord& record) {
-  return std::filesystem::path(record.variant.where.file).stem().string();
+  return fs::path(record.variant.where.file).stem().string();
 }
 
 std::vector<ExperimentSummary> summarize_experiments(const std::vector<ExperimentRecord>& records) {

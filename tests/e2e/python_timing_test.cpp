@@ -67,6 +67,19 @@ if n == 5: raise ValueError("five")
 """
 )toml";
 
+// Expects a graph with that many breaks of a compiled function, and the reason of a skipped backend.
+void expect_graphs(const Records& records, const std::string& label, int breaks) {
+  const auto record = [&](const std::string& backend) {
+    return records.at(label + "/py/" + backend + "/forward/t1/cpu");
+  };
+  const nlohmann::json metrics = record("aot_eager").at("metrics");
+  EXPECT_EQ(metrics.at("graphs"), 1) << label;
+  EXPECT_EQ(metrics.at("graph_breaks"), breaks) << label;
+  EXPECT_FALSE(record("eager").at("metrics").contains("graphs"));
+  EXPECT_EQ(record("tvm").at("outcome"), "skipped");
+  EXPECT_HAS(record("tvm").at("reason").get<std::string>(), "needs the package apache-tvm: ");
+}
+
 TEST_F(PythonTiming, IsTimedAndVerifiedAsCppIs) {
   write("all.toml", kTimed);
   const CommandResult result =
@@ -101,20 +114,8 @@ TEST_F(PythonTiming, IsTimedAndVerifiedAsCppIs) {
     const auto& metrics = records.at(gradient + "/t1/cpu").at("metrics");
     EXPECT_GT(metrics.at("ready").get<double>(), metrics.at("wall").get<double>());
   }
-  // Dynamo cannot put a sleep into a graph.
-  for (const auto& [label, breaks] : {std::pair{"sleeps", 1}, {"wrong", 0}}) {
-    const std::string key = std::string(label) + "/py/aot_eager/forward/t1/cpu";
-    const nlohmann::json& metrics = records.at(key).at("metrics");
-    EXPECT_EQ(metrics.at("graphs"), 1) << key;
-    EXPECT_EQ(metrics.at("graph_breaks"), breaks) << key;
-    EXPECT_FALSE(records.at(std::string(label) + "/py/eager/forward/t1/cpu")
-                     .at("metrics")
-                     .contains("graphs"));
-    const nlohmann::json& tvm = records.at(std::string(label) + "/py/tvm/forward/t1/cpu");
-    EXPECT_EQ(tvm.at("outcome"), "skipped");
-    const std::string reason = tvm.at("reason");
-    EXPECT_HAS(reason, "needs the package apache-tvm: ");
-  }
+  expect_graphs(records, "sleeps", 1);  // Dynamo cannot put a sleep into a graph
+  expect_graphs(records, "wrong", 0);
   const nlohmann::json& raises = records.at("raises/py/eager/forward/t1/cpu");
   ASSERT_EQ(raises.at("outcome"), "failed");
   const std::string message = raises.at("failure").at("message");

@@ -61,7 +61,7 @@ void declare_vary(CommandLine& line, std::vector<std::string>& vary) {
               add_items(vary));
 }
 
-void declare_accepted(CommandLine& line, std::optional<std::filesystem::path>& accepted) {
+void declare_accepted(CommandLine& line, std::optional<fs::path>& accepted) {
   line.option("--accepted", "FILE",
               "the changes that were accepted (default: .instr_bench/accepted.csv of the project)",
               take_path(accepted));

@@ -104,7 +104,7 @@ void declare_tools(CommandLine& line, ToolConfig& tools) {
   declare_jobs(line, tools);
 }
 
-void declare_build(CommandLine& line, std::optional<std::filesystem::path>& build) {
+void declare_build(CommandLine& line, std::optional<fs::path>& build) {
   line.option("--build", "FILE", "a TOML file whose [build] replaces the definitions' own",
               take_path(build));
 }

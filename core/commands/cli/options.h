@@ -34,7 +34,7 @@ void declare_shard(CommandLine& line, Selection& selection);
 void declare_jobs(CommandLine& line, ToolConfig& tools);
 // --libtorch, --compiler, --python, --jobs, --no-cache.
 void declare_tools(CommandLine& line, ToolConfig& tools);
-void declare_build(CommandLine& line, std::optional<std::filesystem::path>& build);
+void declare_build(CommandLine& line, std::optional<fs::path>& build);
 
 // --timeout, --warm.
 void declare_counting(CommandLine& line, MeasureConfig& config);
@@ -56,7 +56,7 @@ void declare_metrics(CommandLine& line, std::vector<std::string>& metrics);
 
 void declare_incomplete(CommandLine& line, Incomplete& incomplete, const std::string& help);
 void declare_vary(CommandLine& line, std::vector<std::string>& vary);
-void declare_accepted(CommandLine& line, std::optional<std::filesystem::path>& accepted);
+void declare_accepted(CommandLine& line, std::optional<fs::path>& accepted);
 
 // Declares all options of a comparison but --baseline and --expect. Their names.
 void declare_gate(CommandLine& line, GateOptions& gate, bool& show_same);
@@ -88,7 +88,7 @@ void declare_format(CommandLine& line, std::optional<ReportFormat>& format, cons
 void declare_lines(CommandLine& line, bool& wants_lines, const ReportFormat& format);
 
 // --flame of comparisons. `source`: of the call paths, for the help.
-void declare_flames(CommandLine& line, std::optional<std::filesystem::path>& folder,
+void declare_flames(CommandLine& line, std::optional<fs::path>& folder,
                     const char* source);
 
 // The formats that show a comparison.

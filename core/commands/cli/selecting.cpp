@@ -87,7 +87,7 @@ void declare_definitions(CommandLine& line, PlanConfig& config) {
   line.option("--suite", "LIST",
               "definitions of whole models that come with the product, such as timm",
               each_item([&config](const Given& given) {
-                return find_suite(given.value).map([&config](std::filesystem::path&& file) {
+                return find_suite(given.value).map([&config](fs::path&& file) {
                   config.definitions.push_back(std::move(file));
                 });
               }),

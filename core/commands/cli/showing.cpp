@@ -89,7 +89,7 @@ void declare_lines(CommandLine& line, bool& wants_lines, const ReportFormat& for
       "--format=table, json or jsonl");
 }
 
-void declare_flames(CommandLine& line, std::optional<std::filesystem::path>& folder,
+void declare_flames(CommandLine& line, std::optional<fs::path>& folder,
                     const char* source) {
   line.option(
       "--flame", "DIR",

@@ -54,14 +54,14 @@ Take take_text(std::optional<std::string>& target) {
   return take_from(target, [](const Given& given) { return Expected<std::string>(given.value); });
 }
 
-Take take_path(std::optional<std::filesystem::path>& target) {
+Take take_path(std::optional<fs::path>& target) {
   return take_from(target,
-                   [](const Given& given) { return Expected<std::filesystem::path>(given.value); });
+                   [](const Given& given) { return Expected<fs::path>(given.value); });
 }
 
-Take take_path(std::filesystem::path& target) {
+Take take_path(fs::path& target) {
   return take_from(target,
-                   [](const Given& given) { return Expected<std::filesystem::path>(given.value); });
+                   [](const Given& given) { return Expected<fs::path>(given.value); });
 }
 
 Take take_number(int& target, int min, int max) {
@@ -83,7 +83,7 @@ Take add_text(std::vector<std::string>& target) {
   };
 }
 
-Take add_path(std::vector<std::filesystem::path>& target) {
+Take add_path(std::vector<fs::path>& target) {
   return [&target](const Given& given) -> Expected<void> {
     target.emplace_back(given.value);
     return {};

@@ -42,8 +42,8 @@ Expected<double> seconds_from(const Given& given);
 
 // Takes that store the last value in `target`.
 Take take_text(std::optional<std::string>& target);
-Take take_path(std::optional<std::filesystem::path>& target);
-Take take_path(std::filesystem::path& target);
+Take take_path(std::optional<fs::path>& target);
+Take take_path(fs::path& target);
 Take take_number(int& target, int min, int max = std::numeric_limits<int>::max());
 Take take_number(std::optional<int>& target, int min, int max = std::numeric_limits<int>::max());
 Take take_seconds(double& target);
@@ -58,7 +58,7 @@ Take take_choice(T& target, Choices<T> choices) {
 
 // Takes that append the value, or the items of its comma-separated list.
 Take add_text(std::vector<std::string>& target);
-Take add_path(std::vector<std::filesystem::path>& target);
+Take add_path(std::vector<fs::path>& target);
 Take each_item(Take take);
 Take add_items(std::vector<std::string>& target);  // no item may be empty
 Take add_numbers(std::vector<int>& target, int min, int max = std::numeric_limits<int>::max());
