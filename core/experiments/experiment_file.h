@@ -40,8 +40,7 @@ class ExperimentLog {
   // Opens the file, which may already exist: a truncated last line is removed, and so are results
   // that are not final (is_final). Errors: a line that is not an experiment, whose key is not in
   // `variants`, or that was measured with other settings; another run that has the file open.
-  static Expected<ExperimentLog> open(const fs::path& path,
-                                      const std::vector<Variant>& variants,
+  static Expected<ExperimentLog> open(const fs::path& path, const std::vector<Variant>& variants,
                                       const ExperimentSetting& setting);
 
   // Appends the final results of these variants that another file has and this file lacks. Another

@@ -125,9 +125,8 @@ void take_definitions(const TableReader& read, const SourceText& source,
                       std::vector<fs::path>& into) {
   std::vector<fs::path> files;
   std::vector<fs::path> suites;
-  take(read, "definitions", files, [&source](const std::string& path) {
-    return Expected<fs::path>(source.beside(path));
-  });
+  take(read, "definitions", files,
+       [&source](const std::string& path) { return Expected<fs::path>(source.beside(path)); });
   take(read, "suite", suites, find_suite);
   if (!into.empty()) return;
   into = std::move(files);

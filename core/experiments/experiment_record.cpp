@@ -95,8 +95,7 @@ Json model_json(const Variant& variant) {
   for (const auto& [param, value] : variant.params) {
     if (param != "batch_size" && param != "shapes") name += "/" + param + "=" + value;
   }
-  return {{"suite_name", fs::path(variant.where.file).stem().string()},
-          {"model_name", name}};
+  return {{"suite_name", fs::path(variant.where.file).stem().string()}, {"model_name", name}};
 }
 
 Json experiment_json(const ExperimentRecord& record) {

@@ -11,7 +11,7 @@
 namespace instr {
 
 struct BackfillOptions {
-  fs::path history;         // absolute
+  fs::path history;                      // absolute
   std::string branch;                    // of the commits
   std::string range;                     // "A..B"
   std::string make = "true";             // builds a commit

@@ -67,7 +67,8 @@ if n == 5: raise ValueError("five")
 """
 )toml";
 
-// Expects a graph with that many breaks of a compiled function, and the reason of a skipped backend.
+// Expects a graph with that many breaks of a compiled function, and the reason of a skipped
+// backend.
 void expect_graphs(const Records& records, const std::string& label, int breaks) {
   const auto record = [&](const std::string& backend) {
     return records.at(label + "/py/" + backend + "/forward/t1/cpu");

@@ -88,8 +88,7 @@ void declare_format(CommandLine& line, std::optional<ReportFormat>& format, cons
 void declare_lines(CommandLine& line, bool& wants_lines, const ReportFormat& format);
 
 // --flame of comparisons. `source`: of the call paths, for the help.
-void declare_flames(CommandLine& line, std::optional<fs::path>& folder,
-                    const char* source);
+void declare_flames(CommandLine& line, std::optional<fs::path>& folder, const char* source);
 
 // The formats that show a comparison.
 std::vector<ReportFormat> comparison_formats();

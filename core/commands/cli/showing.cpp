@@ -89,8 +89,7 @@ void declare_lines(CommandLine& line, bool& wants_lines, const ReportFormat& for
       "--format=table, json or jsonl");
 }
 
-void declare_flames(CommandLine& line, std::optional<fs::path>& folder,
-                    const char* source) {
+void declare_flames(CommandLine& line, std::optional<fs::path>& folder, const char* source) {
   line.option(
       "--flame", "DIR",
       fmt::format("also write there a page for each benchmark whose instructions changed: a "

@@ -55,13 +55,11 @@ Take take_text(std::optional<std::string>& target) {
 }
 
 Take take_path(std::optional<fs::path>& target) {
-  return take_from(target,
-                   [](const Given& given) { return Expected<fs::path>(given.value); });
+  return take_from(target, [](const Given& given) { return Expected<fs::path>(given.value); });
 }
 
 Take take_path(fs::path& target) {
-  return take_from(target,
-                   [](const Given& given) { return Expected<fs::path>(given.value); });
+  return take_from(target, [](const Given& given) { return Expected<fs::path>(given.value); });
 }
 
 Take take_number(int& target, int min, int max) {
