@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/base/format.h"
+#include "core/base/output_file.h"
 #include "core/base/replace_file.h"
 #include "core/base/table.h"
 #include "core/results/results_file.h"
@@ -127,12 +128,7 @@ std::string chrome_trace(const std::vector<OperatorCall>& calls, const std::stri
 
 Expected<void> write_dump(const fs::path& folder, const DumpParts& parts, const Variant& variant,
                           const wire::Message& inspected) {
-  std::error_code problem;
-  fs::create_directories(folder, problem);
-  if (problem) {
-    return fail(fmt::format("cannot make the folder {}: {}", folder.string(), problem.message()),
-                "name another one with --dump-dir");
-  }
+  TRY(make_output_folder(folder, "name another one with --dump-dir"));
   const auto calls = parse_calls(inspected.get("events"));
   Expected<void> written;
   auto keep = [&](DumpPart part, const char* name, const std::string& text) {

@@ -114,7 +114,7 @@ Outcome with_cause(Outcome outcome, const fs::path& work_dir) {
   const std::string probe(std::size_t{64} << 10, ' ');
   auto written = Replacement::write(work_dir / "probe", probe);
   if (written) return outcome;
-  failure->message = "Valgrind could not write what it counted: " + work_dir.string() + ": " +
+  failure->message = "Valgrind could not write its counts: " + work_dir.string() + ": " +
                      written.error().what + ": free some space, or set TMPDIR";
   return outcome;
 }
@@ -154,7 +154,7 @@ std::optional<Failure> Measurer::check_iterations(const Variant& variant) const 
   const auto iterations = static_cast<std::uint64_t>(variant.iterations.value_or(1));
   if (!options_.call_paths || iterations <= kMaxTreeIterations) return std::nullopt;
   return Failure{FailureKind::kDefinitionError,
-                 fmt::format("call paths are of at most {} iterations, and it has {}",
+                 fmt::format("call paths are recorded for at most {} iterations, not for {}",
                              kMaxTreeIterations, iterations)};
 }
 

@@ -5,6 +5,7 @@
 #include <tuple>
 #include <utility>
 
+#include "core/base/output_file.h"
 #include "core/measure/schedule_plan.h"
 #include "core/measure/warm_client.h"
 
@@ -214,13 +215,7 @@ void Scheduler::finish(Task task, Attempt attempt) {
 Expected<std::unique_ptr<Scheduler>> Scheduler::start(ScheduleOptions options,
                                                       MeasureEvents events) {
   if (options.keep_profiles) {
-    std::error_code problem;
-    fs::create_directories(*options.keep_profiles, problem);
-    if (problem) {
-      return fail(
-          "cannot make the folder " + options.keep_profiles->string() + ": " + problem.message(),
-          "name a writable one with --keep-profiles");
-    }
+    TRY(make_output_folder(*options.keep_profiles, "name another one with --keep-profiles"));
   }
   TRY_ASSIGN(auto folder, PrivateFolder::make());
   return std::unique_ptr<Scheduler>(

@@ -69,7 +69,8 @@ std::string encode(const WarmPurpose& purpose) {
 Expected<WarmPurpose> parse_purpose(const std::string& word) {
   const auto message = wire::decode(word);
   const auto language = find_language(message ? message->get("language") : "");
-  if (!message || message->verb != "warm" || !language) return fail("malformed: '" + word + "'");
+  if (!message || message->verb != "warm" || !language)
+    return fail("malformed purpose of a warm worker: '" + word + "'");
   WorkerOptions options;
   options.program = {message->get("worker"), to_lines(message->get("command")),
                      to_lines(message->get("environment")), message->get("folder")};

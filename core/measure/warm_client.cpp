@@ -45,7 +45,7 @@ Expected<Link> find_or_start(const std::string& word) {
     // Another run has started one, or the old one is ending.
     if (!started) std::this_thread::sleep_for(kRetryInterval);
   }
-  return fail(started ? Error{{}, "it does not answer", ""} : started.error());
+  return fail(started ? Error{{}, "the warm worker does not reply", ""} : started.error());
 }
 
 class WarmZygotes : public ZygoteSource {

@@ -107,7 +107,7 @@ class WarmService {
     if (request.verb == "zygote") return lend(request.get("kind"), socket);
     if (request.verb == "status") return status();
     if (request.verb == "stop") return stop();
-    return failed("unknown: " + request.verb);
+    return failed("unknown request: " + request.verb);
   }
 
   static wire::Message failed(std::string message) {
@@ -130,7 +130,7 @@ class WarmService {
   // Forks the zygote of that kind, which is made if it is absent.
   wire::Message lend(const std::string& kind, const Fd& socket) {
     const auto* which = std::find(kWarmUpNames.begin(), kWarmUpNames.end(), kind);
-    if (which == kWarmUpNames.end() || !socket) return failed("no such zygote: " + kind);
+    if (which == kWarmUpNames.end() || !socket) return failed("unknown kind of zygote: " + kind);
     Kept& kept = kept_[static_cast<std::size_t>(which - kWarmUpNames.begin())];
     std::lock_guard turn(kept.turn);
     if (!kept.zygote) {

@@ -214,7 +214,7 @@ Expected<wire::Message> Root::await_hello() {
     return *std::move(hello);
   }
   std::string what = "the worker did not start: ";
-  what += hello ? "it said '" + hello->verb + "'" : to_string(hello.error());
+  what += hello ? "it sent '" + hello->verb + "' instead of 'hello'" : to_string(hello.error());
   if (auto log = log_since(0); !log.empty()) what += "\n" + log;
   return fail(std::move(what), limit_advice());
 }

@@ -208,7 +208,7 @@ void ZygotePool::lost(WarmUp which, const std::shared_ptr<WorkerProcess>& zygote
   if (target.zygote != zygote || target.state != State::kReady) return;
   old = std::exchange(target.zygote, nullptr);
   if (++target.losses < kMaxLosses) return start(which);
-  std::string what = "the worker was lost, again and again";
+  std::string what = "the worker was lost several times in a row";
   if (auto log = old->log_since(0); !log.empty()) what += "\n" + log;
   target.state = State::kFailed;
   target.error = Error{{}, std::move(what), "is the machine out of memory?"};

@@ -57,7 +57,7 @@ std::optional<std::string> find_obstacle(const Variant& variant, const Capabilit
   const BackendFacts& backend = facts_of(variant.backend);
   const bool is_prepared = backend.body == Body::kPackage || backend.body == Body::kCapturedScript;
   if (is_prepared && is_autocast(variant)) {
-    return fmt::format("the backend {} runs what was made without autocast", backend.name);
+    return fmt::format("the backend {} runs code that was prepared without autocast", backend.name);
   }
   return find_device_obstacle(variant, capabilities);
 }
