@@ -233,7 +233,7 @@ std::map<std::string, double> folded(const fs::path& file) {
 
 class FlameGraph : public ::testing::TestWithParam<const char*> {};
 
-// The same with merged paths, and with instrumentation from the warm-up of the zygote on.
+// Measured with merged paths, and with instrumentation from the warm-up of the zygote on.
 TEST_P(FlameGraph, HasTheCountAndTheSelfCostsOfThePlainProfile) {
   TemporaryFolder folder;
   const fs::path graph = folder.path() / "graph.folded";

@@ -122,7 +122,7 @@ TEST_F(Python, CountsAreExactAndReproducible) {
   for (const auto& [key, record] : again) {
     EXPECT_EQ(record.at("metrics"), records.at(key).at("metrics")) << key;
   }
-  // One of them under a new Valgrind.
+  // A variant under a new Valgrind.
   again = counted({"--filter=twice/once"}, {"INSTR_TEST_ISOLATION=process"});
   EXPECT_EQ(count(again, "twice/once/py/eager/forward/t1/cpu"),
             count(records, "twice/once/py/eager/forward/t1/cpu"));
