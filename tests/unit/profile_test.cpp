@@ -6,7 +6,6 @@
 #include <fstream>
 #include <iterator>
 #include <map>
-#include <numeric>
 #include <optional>
 #include <utility>
 
