@@ -133,7 +133,7 @@ void Scheduler::serve() {
   }
 }
 
-// Attempts the group's first task; the lock is released meanwhile.
+// Attempts the group's first task without the lock.
 void Scheduler::serve_next(std::unique_lock<std::mutex>& lock, Groups::iterator group) {
   const UnitKey key = group->first;
   Task task = std::move(group->second.front());

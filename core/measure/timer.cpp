@@ -94,7 +94,7 @@ class GroupTimer {
     for (const auto& compiled : group_) side_->events.on_start(compiled.variant.key);
   }
 
-  // Times each so many times more. Alternating with another side takes a fresh process each time,
+  // Times each variant again. Alternating with another side takes a fresh process each time,
   // in which Google Benchmark warms up, unless the iterations are given: then the first repetition
   // is the warm-up.
   void repeat(int repetitions, bool in_turns) {

@@ -41,7 +41,7 @@ Expected<WarmPurpose> parse_purpose(const std::string& word);
 // that it runs in.
 std::string warm_address(const std::string& word);
 
-// Returns the names of all warm workers of this user here, whatever they were started for.
+// Returns the names of all warm workers of this user here, for any purpose.
 std::vector<std::string> warm_addresses();
 
 // Returns a socket that listens there; an error if another does.

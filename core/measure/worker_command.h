@@ -20,8 +20,8 @@ struct WorkerOptions {
   // instrumentation starts with it.
   bool call_paths = false;
   int churn = 0;  // blocks for each zygote to allocate first, half of them permanently
-  // A process that prepares itself is given up after being idle for so long, however long it works:
-  // an emulated machine needs half an hour to start LibTorch.
+  // A process that prepares itself is given up after being idle for this time, however long it
+  // works: an emulated machine needs half an hour to start LibTorch.
   std::chrono::milliseconds idle_limit = std::chrono::minutes(5);
 
   bool is_native() const { return valgrind.empty(); }

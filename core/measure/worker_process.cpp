@@ -175,7 +175,7 @@ std::shared_ptr<WorkerProcess> WorkerProcess::borrow(Link link, Loan loan) {
 
 std::uintmax_t WorkerProcess::log_size() const { return started_->log_size(); }
 
-// Each process has another log of Valgrind's.
+// Valgrind writes a log for each process.
 std::string WorkerProcess::log_since(std::uintmax_t begin) const {
   std::string own = wire::kProfilePrefix + std::to_string(pid_) + ".log";
   std::string text = started_->written_since(begin) + valgrind_messages(work_dir() / own);

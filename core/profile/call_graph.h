@@ -23,7 +23,7 @@ struct InclusiveCost {
   std::vector<Caller> callers;  // highest cost first
 };
 
-// Returns the costs in a block of so many iterations, without the functions that called the
+// Returns the costs in a block of `iterations`, without the functions that called the
 // snippet. The snippet, whose loop is included, has no callers.
 //
 // A recursive function costs what its outermost calls cost, and is not its own caller. Functions

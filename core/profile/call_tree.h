@@ -19,7 +19,7 @@ struct CallNode {
   std::uint64_t calls = 0;
 };
 
-// Prevents overflow in sums of two trees; a block of so many iterations takes hours.
+// Prevents overflow in sums of two trees; a block of this length takes hours.
 inline constexpr std::uint64_t kMaxTreeIterations = std::uint64_t{1} << 24;
 
 // Costs are whole numbers, so that all sums are exact. The first node is the root: the statement,

@@ -19,7 +19,7 @@ struct FollowedFunction {
   InclusiveCost cost;
 };
 
-// Parses followed_calls() of worker/torch_side.h, of a block of so many iterations. `loop`: the
+// Parses followed_calls() of worker/torch_side.h, of a block of `iterations`. `loop`: the
 // instructions of the empty loop, per iteration, which are subtracted. `place`: returns the place
 // of a line of generated code. The statement comes first; empty if there were too many calls, or if
 // the text is malformed.

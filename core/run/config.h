@@ -1,5 +1,5 @@
-// The configuration of a run, whatever the command line: which variants, measured how, with which
-// tools.
+// The configuration of a run: which variants, measured how, with which tools. Independent of the
+// command line.
 #pragma once
 
 #include <filesystem>
