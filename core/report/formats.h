@@ -77,7 +77,7 @@ inline constexpr FormatFacts kReportFormats[] = {
     {ReportFormat::kMarkdown, "markdown", "for a comment on a merge request", render_markdown,
      nullptr, true},
     {ReportFormat::kJson, "json", "one document", render_json, nullptr, false, true},
-    {ReportFormat::kJsonl, "jsonl", "a line of JSON per benchmark", render_jsonl, nullptr, false,
+    {ReportFormat::kJsonl, "jsonl", "a line of JSON for each row", render_jsonl, nullptr, false,
      true},
     {ReportFormat::kCsv, "csv", "for spreadsheets", render_csv},
     {ReportFormat::kJunit, "junit", "for CI servers", nullptr, report_junit},
