@@ -53,7 +53,7 @@ TEST(CallGraph, AgreesWithCallgrindAnnotate) {
     ++compared;
   }
   EXPECT_EQ(compared, std::count_if(costs.begin(), costs.end(),
-                                    [](const auto& one) { return one.second.ir.has_value(); }));
+                                    [](const auto& entry) { return entry.second.ir.has_value(); }));
   EXPECT_GE(compared, 12);
 }
 

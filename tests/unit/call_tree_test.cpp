@@ -90,7 +90,8 @@ TEST(CallTree, NamesTheLoopOfPython) {
       "ob=/lib/libworker.so\nfn=next_block\n1 4\ntotals: 82\n";
   auto profile = value_of(parse_profile(text, "x", ProfilePaths::kSeparate));
   std::vector<std::string> names;
-  for (const ProfileFunction& one : profile.functions) names.push_back(one.function + one.path);
+  for (const ProfileFunction& function : profile.functions)
+    names.push_back(function.function + function.path);
   EXPECT_EQ(names, (std::vector<std::string>{
                        "_PyEval_EvalFrameDefault", "PyObject_Vectorcall'_PyEval_EvalFrameDefault",
                        "_PyEval_EvalFrameDefault'2'PyObject_Vectorcall'_PyEval_EvalFrameDefault",

@@ -19,8 +19,9 @@ std::vector<Diagnostic> recorded(const std::string& name) {
   return parse_diagnostics(value_of(read_text(fixture("diagnostics/" + name))));
 }
 
-std::string place(const Diagnostic& one) {
-  return one.file + ":" + std::to_string(one.line) + ":" + std::to_string(one.column);
+std::string place(const Diagnostic& diagnostic) {
+  return diagnostic.file + ":" + std::to_string(diagnostic.line) + ":" +
+         std::to_string(diagnostic.column);
 }
 
 // The variant of the first snippet in the recordings.
@@ -37,10 +38,10 @@ Variant first_variant() {
 // Formats each error with its symbol and notes.
 std::string shown(const std::vector<Diagnostic>& diagnostics) {
   std::string text;
-  for (const Diagnostic& one : diagnostics) {
-    text += one.symbol + (one.is_in_user_text ? "\n" : ", not in the user's text\n");
-    text += "  " + place(one) + ": " + one.message + "\n";
-    for (const std::string& note : one.notes) text += "  " + note + "\n";
+  for (const Diagnostic& diagnostic : diagnostics) {
+    text += diagnostic.symbol + (diagnostic.is_in_user_text ? "\n" : ", not in the user's text\n");
+    text += "  " + place(diagnostic) + ": " + diagnostic.message + "\n";
+    for (const std::string& note : diagnostic.notes) text += "  " + note + "\n";
   }
   return text;
 }
@@ -58,34 +59,35 @@ TEST(ParseDiagnostics, WarningsAndOtherOutputAreNotErrors) {
 }
 
 TEST(ParseDiagnostics, AnErrorOutsideOfSnippetsHasNoSymbol) {
-  auto found = parse_diagnostics("/usr/include/x.h:1:2: error: bad\nfatal error: too much\n");
-  ASSERT_EQ(found.size(), 1u);
-  EXPECT_EQ(found[0].symbol, "");
-  EXPECT_FALSE(found[0].is_in_user_text);
+  auto diagnostics = parse_diagnostics("/usr/include/x.h:1:2: error: bad\nfatal error: too much\n");
+  ASSERT_EQ(diagnostics.size(), 1u);
+  EXPECT_EQ(diagnostics[0].symbol, "");
+  EXPECT_FALSE(diagnostics[0].is_in_user_text);
 }
 
 TEST(ParseDiagnostics, LinesBeforeAnErrorBelongToIt) {
-  auto found =
+  auto diagnostics =
       parse_diagnostics("@" + kFirst + ":a.toml:1:2:   required from here\n" +
                         "/usr/include/x.h:1:2: error: bad\n/usr/include/x.h:3:4: error: bad\n");
-  ASSERT_EQ(found.size(), 2u);
-  EXPECT_EQ(found[0].symbol, kFirst);
-  EXPECT_EQ(found[1].symbol, "");
+  ASSERT_EQ(diagnostics.size(), 2u);
+  EXPECT_EQ(diagnostics[0].symbol, kFirst);
+  EXPECT_EQ(diagnostics[1].symbol, "");
 }
 
 TEST(ParseDiagnostics, AGlobalSetupIsShared) {
-  auto found =
+  auto diagnostics =
       parse_diagnostics("@shared:a.toml:5:10: fatal error: x.h: No such file or directory\n");
-  ASSERT_EQ(found.size(), 1u);
-  EXPECT_EQ(found[0].symbol, "shared");
-  EXPECT_EQ(place(found[0]), "a.toml:5:10");
+  ASSERT_EQ(diagnostics.size(), 1u);
+  EXPECT_EQ(diagnostics[0].symbol, "shared");
+  EXPECT_EQ(place(diagnostics[0]), "a.toml:5:10");
 }
 
 TEST(Describe, ShowsTheCodeAndTheNotes) {
-  const auto found = recorded("clang.txt");
-  EXPECT_GOLDEN("diagnostics/error_of_clang.txt", describe(first_variant(), {found[2]}) + "\n");
+  const auto diagnostics = recorded("clang.txt");
+  EXPECT_GOLDEN("diagnostics/error_of_clang.txt",
+                describe(first_variant(), {diagnostics[2]}) + "\n");
   EXPECT_GOLDEN("diagnostics/error_of_clang_with_notes.txt",
-                describe(first_variant(), {found[1]}) + "\n");
+                describe(first_variant(), {diagnostics[1]}) + "\n");
 }
 
 TEST(Describe, NamesTheUsersTypesAsWritten) {
@@ -94,11 +96,11 @@ TEST(Describe, NamesTheUsersTypesAsWritten) {
 }
 
 TEST(Describe, IsBriefWithoutRepetitions) {
-  auto one = recorded("clang.txt")[2];
-  std::vector<Diagnostic> many(3, one);
-  EXPECT_EQ(describe(first_variant(), many), describe(first_variant(), {one}));
+  auto diagnostic = recorded("clang.txt")[2];
+  std::vector<Diagnostic> many(3, diagnostic);
+  EXPECT_EQ(describe(first_variant(), many), describe(first_variant(), {diagnostic}));
   for (int i = 0; i < 9; ++i) {
-    many.push_back(one);
+    many.push_back(diagnostic);
     many.back().message = std::string(5000, 'x') + std::to_string(i);
     many.back().column = i + 1;
   }
@@ -108,24 +110,25 @@ TEST(Describe, IsBriefWithoutRepetitions) {
 }
 
 TEST(Describe, ErrorsInGeneratedCodeAreAtTheDefinition) {
-  Diagnostic one;
-  one.symbol = kFirst;
-  one.is_in_user_text = true;
-  one.line = 1;
-  one.column = 7;
-  one.message = "odd";
-  EXPECT_EQ(describe(first_variant(), {one}), "dir with space/a.toml:3:1: error: odd [in a/key]");
+  Diagnostic diagnostic;
+  diagnostic.symbol = kFirst;
+  diagnostic.is_in_user_text = true;
+  diagnostic.line = 1;
+  diagnostic.column = 7;
+  diagnostic.message = "odd";
+  EXPECT_EQ(describe(first_variant(), {diagnostic}),
+            "dir with space/a.toml:3:1: error: odd [in a/key]");
 }
 
 TEST(Describe, OurOwnAssertionsComeFirst) {
-  auto found = recorded("clang.txt");
-  Diagnostic ours = found[2];
+  auto diagnostics = recorded("clang.txt");
+  Diagnostic ours = diagnostics[2];
   ours.message = "static_assert failed due to requirement 'x<y>' \"instr_bench: not a tensor\"";
-  std::string text = describe(first_variant(), {found[2], ours});
+  std::string text = describe(first_variant(), {diagnostics[2], ours});
   EXPECT_EQ(text.rfind("dir with space/a.toml:5:30: error: not a tensor [in a/key]", 0), 0u)
       << text;
   ours.message = "static assertion failed: instr_bench: not a tensor";
-  EXPECT_EQ(describe(first_variant(), {found[2], ours}), text);
+  EXPECT_EQ(describe(first_variant(), {diagnostics[2], ours}), text);
 }
 
 }  // namespace

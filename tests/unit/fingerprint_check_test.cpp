@@ -178,7 +178,7 @@ TEST(FingerprintCheck, ListsTheMostRelevantLibraries) {
   const auto lines_for = [&libraries](FieldClass field_class) {
     Fingerprint::Entries after = libraries;
     for (auto& [name, value] : after) value = "bb";
-    std::erase_if(after, [](const auto& one) { return one.first == "library libX11.so.6"; });
+    std::erase_if(after, [](const auto& entry) { return entry.first == "library libX11.so.6"; });
     Fingerprint now = with_libraries(after);
     now.entries[5].second = "valgrind-3.24.0";
     std::string text;

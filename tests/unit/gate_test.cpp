@@ -107,33 +107,33 @@ TEST(Gate, LimitsOfTheBaseApply) {
 }
 
 // Writes results and their functions, as a run does, and reads them.
-Expected<ResultSet> through_a_file(const fs::path& folder, const Measurement& one) {
-  write_results(folder / "r.jsonl", make_results_header({}, {}), {one});
+Expected<ResultSet> through_a_file(const fs::path& folder, const Measurement& measurement) {
+  write_results(folder / "r.jsonl", make_results_header({}, {}), {measurement});
   return read_result_set(folder / "r.jsonl", "r");
 }
 
 TEST(Gate, ACountThatIsNotTheSumOfItsFunctionsWasEdited) {
   const TemporaryFolder folder;
-  Measurement one = counted("a/b", 1000);
-  auto& counted = std::get<Counted>(one.outcome);
+  Measurement measurement = counted("a/b", 1000);
+  auto& counted = std::get<Counted>(measurement.outcome);
   counted.functions = {{"f", "x.so", 2000.25, 1}, {"g", "x.so", 474.75, 1}};
-  auto refused = through_a_file(folder.path(), one);
+  auto refused = through_a_file(folder.path(), measurement);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().where.file, folder.path() / "r.jsonl");
   EXPECT_EQ(refused.error().what, "`a/b` has 1000 instructions, and its functions, in " +
                                       (folder.path() / "r.jsonl.functions.jsonl.gz").string() +
                                       ", have 2475 together");
   counted.functions[0].ir = 525.25;
-  EXPECT_TRUE(through_a_file(folder.path(), one));
+  EXPECT_TRUE(through_a_file(folder.path(), measurement));
 }
 
 TEST(Gate, ACountThatIsNotTheSumOfItsCallPathsWasEdited) {
   const TemporaryFolder folder;
-  Measurement one = counted("a/b", 1000);
+  Measurement measurement = counted("a/b", 1000);
   for (const std::int64_t self : {10'000, 9'990}) {
-    std::get<Counted>(one.outcome).call_tree = std::make_shared<const CallTree>(
+    std::get<Counted>(measurement.outcome).call_tree = std::make_shared<const CallTree>(
         CallTree{10, {{kSnippetName, "unit", true}}, {{0, 0, self, 0, 0}}});
-    auto set = value_of(through_a_file(folder.path(), one));
+    auto set = value_of(through_a_file(folder.path(), measurement));
     auto tree = set.call_trees("a/b");
     ASSERT_EQ(tree.has_value(), self == 10'000);
     if (tree) continue;

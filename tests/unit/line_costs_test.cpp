@@ -20,8 +20,8 @@ LineCosts costs_of(const std::string& name, ProfilePaths paths = ProfilePaths::k
 }
 
 const LineCost& line_in(const LineCosts& costs, const std::string& file, int line) {
-  for (const LineCost& one : costs.lines) {
-    if (one.file == file && one.line == line) return one;
+  for (const LineCost& cost : costs.lines) {
+    if (cost.file == file && cost.line == line) return cost;
   }
   throw std::runtime_error("no line " + std::to_string(line) + " of " + file);
 }

@@ -29,8 +29,8 @@ constexpr const char* kMaps =
 
 TEST(LoadedLibraries, AreThoseOfWhichCodeIsMapped) {
   std::vector<std::string> found;
-  for (const MappedFile& one : mapped_libraries(kMaps)) {
-    found.push_back(one.path.string() + " " + one.inode);
+  for (const MappedFile& library : mapped_libraries(kMaps)) {
+    found.push_back(library.path.string() + " " + library.inode);
   }
   EXPECT_EQ(found,
             (std::vector<std::string>{"/usr/lib/x86_64-linux-gnu/ld-linux-x86-64.so.2 08:01 11",

@@ -73,10 +73,10 @@ TEST(FinishedLine, HasTheOutcome) {
   skipped.variant.key = "skipped";
   skipped.outcome = Skipped{"no CUDA"};
   std::string text;
-  for (const Measurement& one :
+  for (const Measurement& measurement :
        {counted("a/b", 112313), odd, failed("crashed", FailureKind::kCrashed, "signal 11\nmore"),
         failed("exited", FailureKind::kExited, ""), skipped}) {
-    text += finished_line(one) + "\n";
+    text += finished_line(measurement) + "\n";
   }
   EXPECT_GOLDEN("progress/finished_lines.txt", text);
 }

@@ -43,11 +43,11 @@ TEST(Timing, MetricsAreMediansAndMinima) {
 // The least of the repetitions is beyond the limit, but chance explains the difference of all.
 TEST(Timing, CountersAreComparedAsTimesAre) {
   const auto counted = [](Values values) {
-    Measurement one = timed("a", {1, 1, 1, 1});
-    auto& outcome = std::get<Counted>(one.outcome);
+    Measurement measurement = timed("a", {1, 1, 1, 1});
+    auto& outcome = std::get<Counted>(measurement.outcome);
     outcome.timing->values["hw_instructions"] = std::move(values);
     add_times(outcome.metrics, *outcome.timing);
-    return one;
+    return measurement;
   };
   const auto verdict = [&](Values before, Values after) {
     return compare(testing::before({counted(std::move(before))}),
@@ -180,7 +180,8 @@ TEST(Timing, ALimitAppliesToSignificantDifferences) {
 TEST(Timing, ABusyMachineIsReported) {
   Measurement quiet = timed("a/eager/forward/t1/cpu", kBefore);
   Measurement busy = timed("b/eager/forward/t1/cpu", kBefore);
-  for (Measurement* one : {&quiet, &busy}) one->variant = parse_key(one->variant.key);
+  for (Measurement* measurement : {&quiet, &busy})
+    measurement->variant = parse_key(measurement->variant.key);
   ReportOptions options;
   options.metrics = {"wall"};
   std::get<Counted>(quiet.outcome).timing->others = 0.15;
@@ -199,8 +200,8 @@ TEST(Timing, CandidatesAreShownAgainstEager) {
   Measurement eager = timed("mm/eager/forward/t1/cpu", kBefore);
   Measurement script = timed("mm/torchscript/forward/t1/cpu", kFaster);
   Measurement frozen = timed("mm/frozen/forward/t1/cpu", kAlike);
-  for (Measurement* one : {&eager, &script, &frozen}) {
-    one->variant = parse_key(one->variant.key);
+  for (Measurement* measurement : {&eager, &script, &frozen}) {
+    measurement->variant = parse_key(measurement->variant.key);
   }
   ReportOptions options;
   options.metrics = {"wall"};

@@ -219,8 +219,9 @@ std::map<std::string, std::pair<double, double>> allowed(
   variant.tolerance = tolerance;
   std::istringstream text(allowed_differences(variant));
   std::map<std::string, std::pair<double, double>> all;
-  std::pair<double, double> one;
-  for (std::string type; text >> type >> one.first >> one.second;) all[type] = one;
+  std::pair<double, double> limits;
+  for (std::string type; text >> type >> limits.first >> limits.second;)
+    all[type] = tolerance;
   return all;
 }
 
@@ -260,13 +261,13 @@ TEST(EagerOf, HasTheKeyOfTheSameBenchmark) {
 // --- Generated code ---
 
 Variant script() {
-  Variant one;
-  one.setups = {Text{"auto x = torch::ones({4});", {"a.toml", 4, 10}}};
-  one.stmt = Text{"auto y = x + x;", {"a.toml", 5, 9}};
-  one.backend = Backend::kTorchScript;
-  one.torchscript = Text{"y = x + x", {"a.toml", 6, 16}};
-  one.signature = Signature{{"x", "w"}, "y", {"a.toml", 7, 14}};
-  return one;
+  Variant variant;
+  variant.setups = {Text{"auto x = torch::ones({4});", {"a.toml", 4, 10}}};
+  variant.stmt = Text{"auto y = x + x;", {"a.toml", 5, 9}};
+  variant.backend = Backend::kTorchScript;
+  variant.torchscript = Text{"y = x + x", {"a.toml", 6, 16}};
+  variant.signature = Signature{{"x", "w"}, "y", {"a.toml", 7, 14}};
+  return variant;
 }
 
 TEST(VerifiedUnit, HasAnotherSymbolThatNamesTheOutput) {
