@@ -220,7 +220,7 @@ std::map<std::string, std::pair<double, double>> allowed(
   std::istringstream text(allowed_differences(variant));
   std::map<std::string, std::pair<double, double>> all;
   std::pair<double, double> limits;
-  for (std::string type; text >> type >> limits.first >> limits.second;) all[type] = tolerance;
+  for (std::string type; text >> type >> limits.first >> limits.second;) all[type] = limits;
   return all;
 }
 
