@@ -14,7 +14,7 @@ constexpr int kMaxLosses = 4;
 
 class OwnRoot : public ZygoteSource {
  public:
-  OwnRoot(std::shared_ptr<Root> root, const ZygoteOptions& options)
+  OwnRoot(std::shared_ptr<Root> root, const WorkerOptions& options)
       : root_(std::move(root)), options_(options) {}
 
   Expected<wire::Message> hello() override { return root_->await_hello(); }
@@ -27,7 +27,7 @@ class OwnRoot : public ZygoteSource {
 
  private:
   const std::shared_ptr<Root> root_;
-  const ZygoteOptions options_;
+  const WorkerOptions options_;
 };
 
 }  // namespace
@@ -56,7 +56,7 @@ Expected<std::shared_ptr<Root>> start_root(Language language, const WorkerOption
   return options_for(language, options, find_worker).and_then(Root::start);
 }
 
-Expected<void> warm_up(WorkerProcess& process, WarmUp which, const ZygoteOptions& options) {
+Expected<void> warm_up(WorkerProcess& process, WarmUp which, const WorkerOptions& options) {
   const auto ask = [&process](const wire::Message& request, const char* verb) -> Expected<void> {
     auto reply = process.prepare(request);
     if (reply && reply->verb == verb) return {};
@@ -71,7 +71,7 @@ Expected<void> warm_up(WorkerProcess& process, WarmUp which, const ZygoteOptions
 }
 
 Expected<std::shared_ptr<WorkerProcess>> fork_zygote(const std::shared_ptr<Root>& root,
-                                                     WarmUp which, const ZygoteOptions& options) {
+                                                     WarmUp which, const WorkerOptions& options) {
   auto forked = WorkerProcess::fork(root);
   if (!forked) return fail(std::string("the worker was lost: ") + to_string(forked.error()));
   std::shared_ptr<WorkerProcess> zygote = *std::move(forked);
@@ -83,8 +83,7 @@ StartSource own_roots(WorkerOptions options, FindWorker find_worker) {
   return [options = std::move(options), find_worker = std::move(find_worker)](
              Language language) -> Expected<std::shared_ptr<ZygoteSource>> {
     TRY_ASSIGN(auto root, start_root(language, options, find_worker));
-    return std::make_shared<OwnRoot>(std::move(root),
-                                     ZygoteOptions{options.churn, options.call_paths});
+    return std::make_shared<OwnRoot>(std::move(root), options);
   };
 }
 

@@ -35,18 +35,13 @@ Expected<WorkerOptions> options_for(Language language, WorkerOptions options,
 Expected<std::shared_ptr<Root>> start_root(Language language, const WorkerOptions& options,
                                            const FindWorker& find_worker);
 
-struct ZygoteOptions {
-  int churn = 0;            // WorkerOptions::churn
-  bool call_paths = false;  // WorkerOptions::call_paths
-};
-
-// Makes this process a zygote.
-Expected<void> warm_up(WorkerProcess& process, WarmUp which, const ZygoteOptions& options = {});
+// Makes this process a zygote, which depends on the options `churn` and `call_paths` only.
+Expected<void> warm_up(WorkerProcess& process, WarmUp which, const WorkerOptions& options = {});
 
 // Forks a zygote from the root.
 Expected<std::shared_ptr<WorkerProcess>> fork_zygote(const std::shared_ptr<Root>& root,
                                                      WarmUp which,
-                                                     const ZygoteOptions& options = {});
+                                                     const WorkerOptions& options = {});
 
 // A source of zygotes for a language.
 class ZygoteSource {
