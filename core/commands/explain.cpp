@@ -8,12 +8,11 @@
 #include "core/base/format.h"
 #include "core/base/near_match.h"
 #include "core/base/output.h"
-#include "core/base/output_file.h"
 #include "core/base/private_folder.h"
 #include "core/base/terminal.h"
 #include "core/commands/commands.h"
 #include "core/definitions/select.h"
-#include "core/report/flame.h"
+#include "core/report/flame_files.h"
 #include "core/results/baselines.h"
 #include "core/results/result_set.h"
 #include "core/run/pipeline.h"
@@ -31,7 +30,7 @@ struct ExplainArguments {
   ExplainOrder order = ExplainOrder::kSelf;
   std::optional<std::string> callers;  // of functions whose names match this pattern
   int max_functions = 25;
-  std::optional<fs::path> flame;  // a graph to write
+  std::optional<fs::path> flame;  // a folder for graphs
   Showing showing;
 
   bool is_measured() const { return operands.size() == 1; }
@@ -113,27 +112,13 @@ Expected<Explanation> explain_count(const ExplainArguments& options, const std::
       printable(did_you_mean(*options.callers, names)));
 }
 
-// The graph of --flame.
-struct Flame {
-  const FlameFormat* format;
-  OutputFile file;
-};
-
-Expected<std::optional<Flame>> open_flame(const ExplainArguments& options) {
-  if (!options.flame) return std::nullopt;
-  TRY_ASSIGN(auto format, find_flame_format(*options.flame));
-  TRY_ASSIGN(auto file, OutputFile::open(*options.flame, format->kind));
-  return Flame{format, std::move(file)};
-}
-
-Expected<void> write_flame(std::optional<Flame> flame, const Measurement& measurement) {
+Expected<void> write_flame_of(const ExplainArguments& options, const Measurement& measurement) {
   const auto* counted = std::get_if<Counted>(&measurement.outcome);
-  if (!flame || counted == nullptr) return {};
+  if (!options.flame || counted == nullptr) return {};
   if (!counted->call_tree) {
     return fail("these results have no call paths", "measure them with --call-paths");
   }
-  return write_to(std::move(flame->file),
-                  flame->format->write(*counted->call_tree, measurement.variant.key));
+  return write_flame(*options.flame, measurement.variant.key, *counted->call_tree);
 }
 
 Expected<std::string> format_report(const ExplainArguments& options, const std::string& key,
@@ -173,7 +158,7 @@ ExpectedStatus measure_and_show(ExplainArguments options, const std::vector<std:
   if (options.measure.follows_calls && variants.front().language != Language::kPython) {
     return fail("--functions=python: " + printable(variants.front().key) + " is not in Python");
   }
-  TRY_ASSIGN(auto flame, open_flame(options));
+  TRY(prepare_flame_folder(options.flame));
   options.measure.wants_functions = !options.measure.follows_calls;
   std::optional<PrivateFolder> folder;
   if (options.measure.wants_functions && !options.measure.keep_profiles) {
@@ -183,17 +168,17 @@ ExpectedStatus measure_and_show(ExplainArguments options, const std::vector<std:
   auto measurement = measure_one(options, command, variants, stop);
   if (stop.stop_requested()) return kInterrupted;
   TRY(measurement);
-  TRY(write_flame(std::move(flame), *measurement));
+  TRY(write_flame_of(options, *measurement));
   return show(options, *measurement);
 }
 
 ExpectedStatus run_explain(const ExplainArguments& options, const std::vector<std::string>& command,
                            std::stop_token stop) {
   if (options.is_measured()) return measure_and_show(options, command, stop);
-  TRY_ASSIGN(auto flame, open_flame(options));
+  TRY(prepare_flame_folder(options.flame));
   TRY_ASSIGN(auto measurement,
              read_stored(options.operands[0], options.operands[1], options.incomplete));
-  TRY(write_flame(std::move(flame), measurement));
+  TRY(write_flame_of(options, measurement));
   return show(options, measurement);
 }
 
@@ -240,10 +225,10 @@ void declare_shown(CommandLine& line, ExplainArguments& options) {
   line.needs(
       {"sort"}, [&options] { return options.is_measured() || options.measure.wants_lines; },
       "a measurement, or --lines; results were named");
-  line.option("--flame", "FILE",
-              fmt::format("also write a flame graph in which each path of calls has its exact "
-                          "cost, by the ending of FILE: {}; of results measured with --call-paths",
-                          flame_endings()),
+  line.option("--flame", "DIR",
+              "also write a flame graph to DIR, in which each path of calls has its exact cost: "
+              "KEY.html for a browser and KEY.folded for flamegraph.pl and the like; of results "
+              "measured with --call-paths",
               take_path(options.flame));
   line.flag("--lines",
             "by line of source instead, where there are line numbers: of the snippet, the sources "

@@ -6,10 +6,10 @@
 #include <set>
 #include <sstream>
 
-#include "core/base/commit_tree.h"
 #include "core/base/content_hash.h"
 #include "core/base/environment.h"
 #include "core/base/error_log.h"
+#include "core/base/git_worktree.h"
 #include "core/base/output.h"
 #include "core/base/place_below.h"
 #include "core/base/read_file.h"

@@ -9,10 +9,10 @@
 #include "core/commands/commands.h"
 #include "core/experiments/experiment_file.h"
 #include "core/history/schema.h"
-#include "core/report/html_report.h"
+#include "core/report/html_data.h"
 #include "core/results/baselines.h"
 #include "core/results/result_set.h"
-#include "core/run/gate.h"
+#include "core/run/reference.h"
 
 namespace instr {
 

@@ -13,14 +13,14 @@
 #include "core/commands/commands.h"
 #include "core/compare/expected_counts.h"
 #include "core/definitions/select.h"
-#include "core/report/comparison_flames.h"
+#include "core/report/flame_files.h"
 #include "core/report/report.h"
 #include "core/results/baselines.h"
 #include "core/results/result_set.h"
 #include "core/results/verification.h"
-#include "core/run/gate.h"
 #include "core/run/pipeline.h"
 #include "core/run/recorder.h"
+#include "core/run/reference.h"
 #include "core/run/session.h"
 
 namespace instr {

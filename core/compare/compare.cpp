@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "core/base/format.h"
-#include "core/compare/compare_row.h"
+#include "core/compare/judge_row.h"
 #include "core/definitions/metrics.h"
 #include "core/results/significance.h"
 

@@ -8,9 +8,9 @@
 #include <functional>
 #include <string_view>
 
+#include "core/base/checkout_guard.h"
 #include "core/base/content_hash.h"
 #include "core/base/environment.h"
-#include "core/base/measured_tree.h"
 #include "core/compile/cache_files.h"
 #include "core/compile/elf.h"
 

@@ -6,7 +6,7 @@
 #include <optional>
 #include <string_view>
 
-#include "core/base/measured_tree.h"
+#include "core/base/checkout_guard.h"
 #include "core/base/process.h"
 
 namespace instr {

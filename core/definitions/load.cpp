@@ -8,7 +8,7 @@
 #include <memory>
 #include <system_error>
 
-#include "core/base/measured_tree.h"
+#include "core/base/checkout_guard.h"
 #include "core/base/near_match.h"
 #include "core/base/trim.h"
 #include "core/definitions/read_benchmark.h"

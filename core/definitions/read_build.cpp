@@ -2,7 +2,7 @@
 
 #include <system_error>
 
-#include "core/base/measured_tree.h"
+#include "core/base/checkout_guard.h"
 #include "core/definitions/read_benchmark.h"
 #include "core/definitions/signature.h"
 

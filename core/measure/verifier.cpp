@@ -5,7 +5,7 @@
 
 #include "core/definitions/axes.h"
 #include "core/measure/failure_text.h"
-#include "core/measure/verdict.h"
+#include "core/measure/judge_outputs.h"
 #include "worker/wire.h"
 
 namespace instr {

@@ -95,6 +95,9 @@ std::vector<std::string> list_paths(const CallTree& tree) {
 
 }  // namespace
 
+const FileKind kFlamePage{"a flame graph", holds<kTitle>};
+const FileKind kFoldedStacks{"folded stacks", holds<kSnippetName>};
+
 std::string format_code_name(const CodeName& code) {
   if (code.has_symbol) return code.function;
   return code.object.empty() ? "code without symbols" : code.object + ": code without symbols";
@@ -139,7 +142,7 @@ std::string flame_index(const std::vector<FlamePage>& pages, const std::string& 
   return page("flames.html", {{"title", printable(title)}, {"pages", std::move(rows)}});
 }
 
-std::string folded_stacks(const CallTree& tree, const std::string&) {
+std::string folded_stacks(const CallTree& tree) {
   std::string text;
   const std::vector<std::string> paths = list_paths(tree);
   for (std::size_t i = 0; i < paths.size(); ++i) {
@@ -147,32 +150,6 @@ std::string folded_stacks(const CallTree& tree, const std::string&) {
     if (self != 0) text += fmt::format("{} {}\n", paths[i], self);
   }
   return text;
-}
-
-const std::vector<FlameFormat>& flame_formats() {
-  static const std::vector<FlameFormat> kAll{
-      {".html", "a page for a browser", {"a flame graph", holds<kTitle>}, flame_page},
-      {".folded",
-       "a line for each path, for flamegraph.pl and the like",
-       {"folded stacks", holds<kSnippetName>},
-       folded_stacks}};
-  return kAll;
-}
-
-std::string flame_endings() {
-  std::string endings;
-  for (const FlameFormat& known : flame_formats()) {
-    endings += fmt::format("{}{} ({})", endings.empty() ? "" : ", ", known.ending, known.what);
-  }
-  return endings;
-}
-
-Expected<const FlameFormat*> find_flame_format(const std::filesystem::path& file) {
-  for (const FlameFormat& format : flame_formats()) {
-    if (file.filename().string().ends_with(format.ending)) return &format;
-  }
-  return fail("--flame: " + printable(file.string()) + " has none of the endings of flame graphs",
-              "name a file that ends in " + flame_endings());
 }
 
 }  // namespace instr

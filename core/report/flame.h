@@ -2,31 +2,18 @@
 // instructions per iteration.
 #pragma once
 
-#include <filesystem>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
-#include "core/base/error.h"
 #include "core/base/output_file.h"
 #include "core/profile/call_tree.h"
 
 namespace instr {
 
-struct FlameFormat {
-  const char* ending;  // of file names
-  const char* what;
-  FileKind kind;
-  std::string (*write)(const CallTree& tree, const std::string& title);
-};
-
-const std::vector<FlameFormat>& flame_formats();
-
-// ".html (a page for a browser), ...".
-std::string flame_endings();
-
-// The format of this file name. The error lists all endings.
-Expected<const FlameFormat*> find_flame_format(const std::filesystem::path& file);
+// Kinds of the files, which may replace each other.
+extern const FileKind kFlamePage;
+extern const FileKind kFoldedStacks;
 
 // A page that needs no network, and never runs what it shows.
 std::string flame_page(const CallTree& tree, const std::string& title);
@@ -49,7 +36,7 @@ struct FlamePage {
 std::string flame_index(const std::vector<FlamePage>& pages, const std::string& title);
 
 // A line for each path with its self cost: "function;callee;callee of the callee 12".
-std::string folded_stacks(const CallTree& tree, const std::string& title);
+std::string folded_stacks(const CallTree& tree);
 
 // The name of a function in these graphs.
 std::string format_code_name(const CodeName& code);

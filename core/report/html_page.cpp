@@ -12,7 +12,7 @@
 #include "core/definitions/variant.h"
 #include "core/profile/function_names.h"
 #include "core/report/flame.h"
-#include "core/report/html_report.h"
+#include "core/report/html_data.h"
 #include "core/report/page.h"
 #include "core/results/results_file.h"
 

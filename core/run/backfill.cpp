@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <set>
 
-#include "core/base/commit_tree.h"
 #include "core/base/environment.h"
 #include "core/base/format.h"
 #include "core/base/git.h"
+#include "core/base/git_worktree.h"
 #include "core/base/output.h"
 #include "core/history/read.h"
 #include "core/history/schema.h"

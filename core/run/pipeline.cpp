@@ -4,8 +4,8 @@
 #include <set>
 #include <thread>
 
+#include "core/base/checkout_guard.h"
 #include "core/base/git.h"
-#include "core/base/measured_tree.h"
 #include "core/base/output_file.h"
 #include "core/compile/installation.h"
 #include "core/definitions/expand.h"

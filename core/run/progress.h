@@ -12,7 +12,7 @@
 
 #include "core/base/terminal.h"
 #include "core/results/measurement.h"
-#include "core/run/costs.h"
+#include "core/run/past_durations.h"
 
 namespace instr {
 

@@ -8,7 +8,7 @@
 
 #include "core/measure/measure_events.h"
 #include "core/results/measurement.h"
-#include "core/run/costs.h"
+#include "core/run/past_durations.h"
 
 namespace instr {
 

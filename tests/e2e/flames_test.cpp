@@ -62,9 +62,9 @@ TEST_F(Flames, HaveTheExactChangeOfEachPath) {
     EXPECT_NEAR(data["nodes"][0][3].get<double>() - data["before"].get<double>(), change, 1e-6);
   }
 
-  auto explained = run({"explain", "short/eager/forward/t1/cpu", "main", "--flame=short.folded"});
+  auto explained = run({"explain", "short/eager/forward/t1/cpu", "main", "--flame=one"});
   EXPECT_EQ(explained.exit_code, 0) << explained.errors;
-  EXPECT_HAS(text_of(file("short.folded")), ";malloc ");
+  EXPECT_HAS(text_of(file("one/short.eager.forward.t1.cpu.folded")), ";malloc ");
 
   auto without = run({"compare", "plain.jsonl", "b.jsonl", "--flame=none"});
   EXPECT_EQ(without.exit_code, 2);
@@ -97,8 +97,8 @@ TEST_F(Flames, AreWrittenByAbAndOfMergedShards) {
   EXPECT_EQ(compared.exit_code, 0) << compared.errors;
   EXPECT_TRUE(data_of(file("equal/index.html"))["pages"].empty());
   for (const char* key : {"squares", "scaled", "short"}) {
-    auto explained = run({"explain", std::string(key) + "/eager/forward/t1/cpu", "all.jsonl",
-                          "--flame=graph.folded"});
+    auto explained =
+        run({"explain", std::string(key) + "/eager/forward/t1/cpu", "all.jsonl", "--flame=graphs"});
     EXPECT_EQ(explained.exit_code, 0) << explained.errors;
   }
 }

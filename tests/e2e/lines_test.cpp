@@ -73,10 +73,10 @@ nlohmann::json line_of(const nlohmann::json& lines, const std::string& name, int
 TEST_F(Lines, HaveTheirExactCosts) {
   const auto plain = json_of({"explain", kKey, "--definitions=nops.toml"});
   const auto by_line =
-      json_of({"explain", kKey, "--definitions=nops.toml", "--lines", "--flame=nops.html"});
+      json_of({"explain", kKey, "--definitions=nops.toml", "--lines", "--flame=flames"});
   EXPECT_EQ(by_line["instructions"], plain["instructions"]);
   const auto& lines = by_line["lines"];
-  EXPECT_HAS(text_of(file("nops.html")), R"("place":"nops.cpp:5")");
+  EXPECT_HAS(text_of(file("flames/nops.eager.forward.t1.cpu.html")), R"("place":"nops.cpp:5")");
   // The return is not on that line.
   EXPECT_EQ(line_of(lines, "nops.cpp", 3)["self"], 200);
   EXPECT_EQ(line_of(lines, "nops.cpp", 3)["text"],

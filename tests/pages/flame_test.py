@@ -26,9 +26,10 @@ class FlameTest(PageTest):
             shutil.copy(file, cls.folder)
 
     @classmethod
-    def explain(cls, file):
-        instr_bench("explain", KEY, "after.jsonl", f"--flame={file}", folder=cls.folder)
-        return cls.folder / file
+    def explain(cls, folder):
+        """Writes the flame graph of a stored count, and returns the page."""
+        instr_bench("explain", KEY, "after.jsonl", f"--flame={folder}", folder=cls.folder)
+        return cls.folder / folder / (KEY.replace("/", ".") + ".html")
 
     @classmethod
     def compare(cls, folder):
@@ -63,8 +64,8 @@ class Graph(FlameTest):
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
-        cls.page = cls.explain("graph.html")
-        lines = cls.explain("graph.folded").read_text(encoding="utf-8").splitlines()
+        cls.page = cls.explain("graph")
+        lines = cls.page.with_suffix(".folded").read_text(encoding="utf-8").splitlines()
         cls.paths = [(path.split(";"), float(cost)) for path, cost in (line.rsplit(" ", 1) for line in lines)]
 
     def setUp(self):
@@ -188,7 +189,7 @@ class ForEverybody(FlameTest):
     def setUpClass(cls):
         super().setUpClass()
         cls.compare("pages")
-        cls.pages = [cls.explain("graph.html"), *(cls.folder / "pages").iterdir()]
+        cls.pages = [cls.explain("graph"), *(cls.folder / "pages").iterdir()]
 
     def test_is_accessible(self):
         self.assertEqual(len(self.pages), 3)
@@ -214,7 +215,7 @@ class Hostile(FlameTest):
             lines[2] = json.dumps(names) + "\n"
             beside.write_bytes(gzip.compress("".join(lines).encode()))
         self.compare("hostile")
-        for page in [self.explain("hostile.html"), *(self.folder / "hostile").iterdir()]:
+        for page in [self.explain("hostile graph"), *(self.folder / "hostile").iterdir()]:
             self.open(page)
             for summary in self.all("details:not([open]) summary"):
                 summary.click()

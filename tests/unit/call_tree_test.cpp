@@ -174,15 +174,7 @@ TEST(CallTree, TwoTreesAreAlignedByPaths) {
 }
 
 TEST(Flame, FoldedStacksAddUpToTheCount) {
-  EXPECT_GOLDEN("call_tree/stacks.folded", folded_stacks(tree_of(kPaths, 98), "k"));
-}
-
-TEST(Flame, FormatsAreKnownByTheEndingOfTheFile) {
-  EXPECT_STREQ((*find_flame_format("a/b.html"))->ending, ".html");
-  EXPECT_STREQ((*find_flame_format("b.folded"))->ending, ".folded");
-  const auto unknown = find_flame_format("b.svg");
-  ASSERT_FALSE(unknown);
-  EXPECT_HAS(unknown.error().advice, ".folded");
+  EXPECT_GOLDEN("call_tree/stacks.folded", folded_stacks(tree_of(kPaths, 98)));
 }
 
 TEST(Flame, KindsOfCode) {

@@ -1,7 +1,7 @@
 // Inputs of compilation besides the variants: users' sources and flags, headers.
 #include <algorithm>
 
-#include "core/base/measured_tree.h"
+#include "core/base/checkout_guard.h"
 #include "core/compile/cache_files.h"
 #include "core/compile/cpp/tracked_artefacts.h"
 #include "tests/unit/compile_testing.h"

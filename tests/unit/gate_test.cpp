@@ -1,10 +1,9 @@
-#include "core/run/gate.h"
-
 #include <gtest/gtest.h>
 
 #include <filesystem>
 
 #include "core/results/result_set.h"
+#include "core/run/reference.h"
 #include "tests/golden.h"
 #include "tests/testing.h"
 

@@ -9,7 +9,7 @@
 #include "core/history/read_runs.h"
 #include "core/report/formats.h"
 #include "core/report/history_tables.h"
-#include "core/report/html_report.h"
+#include "core/report/html_data.h"
 #include "tests/unit/history_testing.h"
 
 namespace instr::testing {

@@ -1,13 +1,12 @@
-#include "core/report/html_report.h"
-
 #include <gtest/gtest.h>
 
 #include <map>
 #include <nlohmann/json.hpp>
 
 #include "core/compare/compare.h"
+#include "core/report/html_data.h"
 #include "core/results/result_set.h"
-#include "core/run/gate.h"
+#include "core/run/reference.h"
 #include "tests/results_examples.h"
 #include "tests/testing.h"
 #include "tests/unit/history_testing.h"

@@ -3,8 +3,8 @@
 
 #include <fstream>
 
-#include "core/base/commit_tree.h"
 #include "core/base/git.h"
+#include "core/base/git_worktree.h"
 #include "core/base/process.h"
 #include "tests/testing.h"
 

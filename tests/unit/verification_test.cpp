@@ -10,7 +10,7 @@
 #include "core/base/format.h"
 #include "core/compile/compiled_variant.h"
 #include "core/compile/cpp/generate_cpp.h"
-#include "core/measure/verdict.h"
+#include "core/measure/judge_outputs.h"
 #include "core/report/report.h"
 #include "core/results/results_file.h"
 #include "tests/golden.h"

@@ -1,10 +1,11 @@
-"""The Python part of the worker for Python, run by the user's own interpreter in a pinned environment.
+"""The side of Python of the Python worker.
 
-Arguments: serve or prime, FOLDER, and names of modules to import before the first fork. FOLDER, a name of
-fixed length, contains worker.so and links path/0, path/1, ... to the entries of the interpreter's module
-path, so that the path of an installation does not show on the heap. The current folder is /.
+Run by the user's own interpreter, in a pinned environment, with the arguments serve or prime, FOLDER, and
+the names of modules to import before anything is forked. FOLDER, of fixed
+length wherever it is, holds worker.so and, as path/0, path/1, ..., links to the entries of the
+interpreter's module path, so that no installation's path shows on the heap. The current folder is /.
 """
-# Counts depend on what is on the heap: another name or constant here moves all later objects.
+
 import os
 import sys
 from importlib.machinery import FileFinder
@@ -14,18 +15,20 @@ _task, _folder = sys.argv[1], sys.argv[2]
 
 class _Everything:
     """The content of any folder."""
+
     def __contains__(self, name):
         return True
 
 
 class _Finder(FileFinder):
-    """Looks for each file; the usual finder reads the folder, and keeps its names on the heap."""
+    """Looks for each file, where the usual one reads the folder, and keeps its names on the heap."""
+
     def _fill_cache(self):
         self._path_cache = self._relaxed_path_cache = _Everything()
 
 
 def _pin_paths():
-    """Lets modules be found by FOLDER's links, and hides where the links lead."""
+    """Lets modules be found by FOLDER's links, and nothing learn where these lead."""
     usual = os.path.realpath
 
     def realpath(path, **options):
@@ -46,7 +49,7 @@ def _pin_paths():
 
 
 _pin_paths()
-os.environ.pop("LD_PRELOAD", None)  # programs started from here have their usual allocator
+os.environ.pop("LD_PRELOAD", None)  # programs started from here have an allocator of their own
 
 import builtins
 import ctypes
@@ -79,7 +82,7 @@ def cpu_capability():
 
 
 def prepare(threads):
-    """Sets the state that a snippet begins with: seeds, threads."""
+    """The state that a snippet finds: seeds, number of threads."""
     torch.set_num_threads(threads)
     torch.default_generator.manual_seed(0)
     if torch.cuda.is_initialized():
@@ -94,7 +97,7 @@ def _loaded(code):
 
 
 def described(code):
-    """Returns a function's name, file and line as JSON; a library's file as it is imported."""
+    """A function's name and place, as JSON; of a library's, the file as it is imported."""
     file = code.co_filename
     homes = [os.path.dirname(os.__file__), *sys.path]
     for home in sorted(homes, key=len, reverse=True):
@@ -106,7 +109,7 @@ def described(code):
 
 
 def describe_processor():
-    """Lets cpuinfo read the machine's processors now, not in one of LibTorch's first operations."""
+    """Has cpuinfo look at the machine now, which LibTorch asks in one of its first operations."""
     for library in "libc10.so", "libcpuinfo.so.0":
         try:
             ctypes.CDLL(library, mode=os.RTLD_NOLOAD | os.RTLD_NOW).cpuinfo_initialize()
@@ -115,12 +118,12 @@ def describe_processor():
 
 
 def adaptation():
-    """Describes how this interpreter specialises instructions: where a code object has their number, and
-    where they begin; for each opcode, how many caches follow, and whether it is a general one.
-    Returns None if it does not, or in an unknown way."""
+    """How this interpreter specialises instructions: where a code object's size is, in instructions, and
+    where these begin; for each opcode, how many caches follow, and whether it is a general one.
+    Nothing: it does not, or in a way that is not known."""
     if sys.implementation.name != "cpython" or not (3, 11) <= sys.version_info < (3, 15):
         return None
-    code = version.__code__  # running code may change now
+    code = version.__code__  # not one that runs, and may change meanwhile
     size_at, begin = object.__basicsize__, type(code).__basicsize__
     size = 2 * ctypes.c_ssize_t.from_address(id(code) + size_at).value
     if ctypes.string_at(id(code) + begin, len(code.co_code)) != code._co_code_adaptive:
@@ -136,7 +139,7 @@ def adaptation():
     for name, special_forms in opcode._specializations.items():
         for special in special_forms:
             caches[numbers[special]] = caches[numbers[name]]
-            is_general[numbers[special]] = special.endswith("_ADAPTIVE")  # in 3.11 it only waits
+            is_general[numbers[special]] = special.endswith("_ADAPTIVE")  # only waits for it, in 3.11
     return size_at, begin, bytes(caches), bytes(is_general)
 
 
@@ -144,7 +147,7 @@ _END = "end", 0, ""
 
 
 def _ended(error):
-    """Returns how code ended: "exit" and a status, or "exception", the line in it and the text."""
+    """How code ended: "exit" and the status, or "exception", the line in its code and the text."""
     if isinstance(error, SystemExit):
         status = error.code
         return "exit", 0 if status is None else status if isinstance(status, int) else 1, ""
@@ -152,7 +155,7 @@ def _ended(error):
 
 
 def _compile_elsewhere(code, simulate):
-    """Fills the compiler's cache in another process, so that this one always finds the same code."""
+    """Has another process fill the compiler's cache, so that this one finds the same each time."""
     done = f"{os.environ['TORCHINDUCTOR_CACHE_DIR']}/{hash(code):x}"
     if os.path.exists(done):
         return
@@ -172,7 +175,7 @@ snippet = None  # the function being counted
 
 
 def run(code, next_block, simulate):
-    """Runs a snippet to be counted, returns its end."""
+    """Runs a snippet as it is counted. How it ended."""
     global snippet
     if _is_for_compiler:
         _compile_elsewhere(code, simulate)
@@ -188,9 +191,9 @@ _first = None  # _loaded_once()'s first result
 
 
 def _loaded_once(code):
-    """As _loaded(). All code that a process times or verifies belongs to one benchmark and has its global
+    """As _loaded(). All that a process times or verifies is of one benchmark and has the same global
     setup: if that raises an exception the second time, as registering an operator does, the snippet's
-    functions use the names of the first time."""
+    functions use what the first time has left."""
     global _first
     try:
         names = _loaded(code)
@@ -206,12 +209,14 @@ def _loaded_once(code):
 
 
 class Suspended:
-    """A snippet to be timed: suspended between blocks."""
+    """A snippet as it is timed: suspended between blocks."""
+
     def __init__(self, code, mark):
         self._code, self._mark, self._snippet = code, mark, None
 
     def resume(self, iterations):
-        """Runs the setup first, then a block; 0: leaves the loop. Returns its end; None: suspended."""
+        """Runs the setup and then, each time, a block of so many iterations; 0: leaves the loop.
+        How it ended, or nothing."""
         try:
             if self._snippet is None:
                 self._snippet = _loaded_once(self._code)["instr_timed_snippet_"](self._mark, bool, range)
@@ -225,14 +230,16 @@ class Suspended:
 
 
 def compiled_graphs():
-    """Returns how many graphs torch.compile() has made, and its graph breaks; None if it has not run."""
+    """How many graphs torch.compile() has made here, and in how many places it could not; nothing if it
+    has not run."""
     counters = getattr(sys.modules.get("torch._dynamo.utils"), "counters", None)
     if counters:
         return counters["stats"]["unique_graphs"], sum(counters["graph_break"].values())
 
 
 class _Verification:
-    """Called by the code of a verifier. `begin` and `take` are the worker's."""
+    """What the code of a verifier calls. `begin` and `take` are the worker's."""
+
     def __init__(self, is_reference, begin, take):
         self.is_reference, self._begin, self._take = is_reference, begin, take
 
@@ -268,7 +275,7 @@ class _Verification:
                     tensor.grad = None
 
     def output(self, variables, name):
-        """Hands over the statement's output; False if it is not a tensor: nothing else is compared."""
+        """Hands over the statement's output. False: it is not a tensor, and there is nothing more."""
         if name not in variables:
             self._take(("", "", "no value: the statement does not assign one to the output's name"))
             return False
@@ -288,14 +295,14 @@ class _Verification:
             self._take((name, "", f"a{'n' if kind[0] in 'aeiou' else ''} {kind}, not a tensor"))
         else:
             plain = value.detach().resolve_conj().resolve_neg()
-            # Older versions of DLPack lack this type.
+            # Of the types, DLPack lacks this one in older versions.
             plain = plain.to(torch.uint8) if plain.dtype is torch.bool else plain
             plain = plain.cpu() if plain.device.type == "xla" else plain
             self._take((name, torch.utils.dlpack.to_dlpack(plain), ""))
 
 
 def _tensors_in(name, value):
-    """Yields the tensors of an argument or a module, with their names."""
+    """Those of an argument, or of a module's parameters, with their names."""
     if isinstance(value, torch.Tensor):
         yield name, value
     elif isinstance(value, torch.nn.Module):
@@ -306,7 +313,7 @@ def _tensors_in(name, value):
 
 
 def verify(code, is_reference, begin, take):
-    """Runs a verifier, returns its end."""
+    """Runs a verifier. How it ended."""
     try:
         _loaded_once(code)["instr_verifier_"](_Verification(bool(is_reference), begin, take))
     except BaseException as error:
@@ -315,7 +322,7 @@ def verify(code, is_reference, begin, take):
 
 
 def _line_of(error):
-    """The line of the snippet's innermost frame, or 0."""
+    """Of the snippet's innermost frame; 0: it has none."""
     line = 0
     trace = error.__traceback__
     while trace is not None:
@@ -335,7 +342,7 @@ def _text_of(error):
 
 
 def _forget_devices():
-    """As worker/torch_side.cpp does."""
+    """As in worker/torch_side.cpp."""
     cpu, meta = 0, 14
     name = "_ZN3c104impl26device_guard_impl_registryE"
     registry = (ctypes.c_void_p * meta).in_dll(ctypes.CDLL(torch._C.__file__), name)
@@ -353,11 +360,11 @@ def _warm_up_eager():
         y.backward()
 
 
-_COMPILER = "torch._inductor.compile_fx"  # needed by torch.compile(); missing in old torches
+_COMPILER = "torch._inductor.compile_fx"  # what torch.compile() needs; a torch may be too old for it
 
 
 def _import_if_possible(module):
-    """A later import reports the error."""
+    """Otherwise whoever needs it says why."""
     try:
         importlib.import_module(module)
     except Exception:
@@ -365,7 +372,8 @@ def _import_if_possible(module):
 
 
 class _Popen(subprocess.Popen):
-    """For programs that use the name FOLDER, too."""
+    """For programs that FOLDER is a name for, too."""
+
     def __init__(self, *arguments, pass_fds=(), **options):
         descriptor = int(_folder.rsplit("/", 1)[1])
         super().__init__(*arguments, pass_fds=(*pass_fds, descriptor), **options)
@@ -382,7 +390,7 @@ def warm_up(kind):
     _warm_up_eager()
     if _is_for_compiler:
         _import_if_possible(_COMPILER)
-    # Nothing is collected from here on, and existing objects are never visited again.
+    # From here on there is nothing to collect, and what is there is never looked at again.
     gc.collect()
     gc.freeze()
     gc.disable()

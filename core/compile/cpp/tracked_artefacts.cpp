@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <set>
 
+#include "core/base/checkout_guard.h"
 #include "core/base/content_hash.h"
-#include "core/base/measured_tree.h"
 #include "core/base/place_below.h"
 #include "core/base/trim.h"
 #include "core/compile/cache_files.h"

@@ -38,7 +38,7 @@ class TrackedArtefacts {
 
   // Makes the artefact if it is missing, and writes its hints. `make` lets the compiler write its
   // list to `list`. Fails if the list names a file of the checked-out tree while another commit is
-  // measured (core/base/measured_tree.h).
+  // measured (core/base/checkout_guard.h).
   using Make = std::function<Expected<void>(const std::filesystem::path& to,
                                             const std::filesystem::path& list)>;
   Expected<std::filesystem::path> get(const ArtefactInputs& inputs, const Make& make) const;

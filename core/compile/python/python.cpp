@@ -5,8 +5,8 @@
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 
+#include "core/base/checkout_guard.h"
 #include "core/base/json_line.h"
-#include "core/base/measured_tree.h"
 #include "core/base/process.h"
 #include "core/base/shell.h"
 #include "core/base/trim.h"

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "core/history/recording.h"
-#include "core/report/html_report.h"
+#include "core/report/html_data.h"
 #include "core/results/result_set.h"
 
 namespace instr {

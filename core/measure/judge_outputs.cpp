@@ -1,4 +1,4 @@
-#include "core/measure/verdict.h"
+#include "core/measure/judge_outputs.h"
 
 #include <fmt/format.h>
 

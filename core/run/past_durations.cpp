@@ -1,4 +1,4 @@
-#include "core/run/costs.h"
+#include "core/run/past_durations.h"
 
 #include <fmt/format.h>
 

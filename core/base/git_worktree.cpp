@@ -1,9 +1,9 @@
-#include "core/base/commit_tree.h"
+#include "core/base/git_worktree.h"
 
 #include <unistd.h>
 
+#include "core/base/checkout_guard.h"
 #include "core/base/environment.h"
-#include "core/base/measured_tree.h"
 
 namespace instr {
 

@@ -1,4 +1,4 @@
-#include "core/compare/compare_row.h"
+#include "core/compare/judge_row.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "core/base/measured_tree.h"
+#include "core/base/checkout_guard.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "core/run/gate.h"
+#include "core/run/reference.h"
 
 #include <fmt/format.h>
 

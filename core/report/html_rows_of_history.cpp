@@ -7,7 +7,7 @@
 #include "core/history/profiles.h"
 #include "core/history/timeline.h"
 #include "core/report/history_tables.h"
-#include "core/report/html_report.h"
+#include "core/report/html_data.h"
 
 namespace instr {
 
