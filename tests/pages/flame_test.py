@@ -215,7 +215,8 @@ class Hostile(FlameTest):
             lines[2] = json.dumps(names) + "\n"
             beside.write_bytes(gzip.compress("".join(lines).encode()))
         self.compare("hostile")
-        for page in [self.explain("hostile graph"), *(self.folder / "hostile").iterdir()]:
+        graph = self.explain("hostile graph")
+        for page in [graph, *(self.folder / "hostile").iterdir()]:
             self.open(page)
             for summary in self.all("details:not([open]) summary"):
                 summary.click()
@@ -224,7 +225,7 @@ class Hostile(FlameTest):
             if page.name != "index.html":
                 for name in HOSTILE[:3] + HOSTILE[4:]:
                     self.assertTrue(any(title.startswith(name) for title in self.titles()), name)
-        page = (self.folder / "hostile.html").read_text(encoding="utf-8")
+        page = graph.read_text(encoding="utf-8")
         self.assertEqual(page.count("<script"), 3)
 
 
