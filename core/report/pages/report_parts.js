@@ -17,6 +17,27 @@ const shownRatio = (ratio) => (ratio === undefined ? "-" : `${ratio.toFixed(2)}x
 const shownDate = (time) => (time === 0 ? "" : new Date(1000 * time).toISOString().slice(0, 10));
 const plural = (count, one, many = one + "s") => `${numbers.format(count)} ${count === 1 ? one : many}`;
 
+// Returns the rows in the order of a key; rows without one come last when it falls.
+function sortRows(rows, key, isUp) {
+  const way = isUp ? 1 : -1;
+  const weight = (value) => (value === undefined || Number.isNaN(value) ? -Infinity : value);
+  return [...rows].sort((a, b) => {
+    const left = weight(key(a)), right = weight(key(b));
+    return way * (left < right ? -1 : left > right ? 1 : 0);
+  });
+}
+
+function makeRow(columns, row) {
+  const cells = columns.map((column, i) => {
+    const content = column.of(row);
+    const tone = column.tone ? column.tone(row) : "";
+    const properties = { className: [column.text ? "text" : "", tone].filter(Boolean).join(" ") };
+    return i === 0 && column.text ? make("th", { scope: "row", ...properties }, content)
+      : make("td", properties, content);
+  });
+  return make("tr", {}, ...cells);
+}
+
 // A table that shows its rows a page at a time. Columns: { title, of(row): a text or a node, text, sort(row) };
 // a column with `sort` can be sorted by it. `after(row)`: an element below the row, if any.
 function makeTable({ caption, columns, rows, sorted, page = 100, after }) {
@@ -37,26 +58,6 @@ function makeTable({ caption, columns, rows, sorted, page = 100, after }) {
     return head;
   });
 
-  function inOrder() {
-    if (!order) return rows;
-    const { sort } = columns[order.place];
-    const way = order.isUp ? 1 : -1;
-    const weight = (value) => (value === undefined || Number.isNaN(value) ? -Infinity : value);
-    return [...rows].sort((a, b) => {
-      const left = weight(sort(a)), right = weight(sort(b));
-      return way * (left < right ? -1 : left > right ? 1 : 0);
-    });
-  }
-  function lineOf(row) {
-    const cells = columns.map((column, i) => {
-      const content = column.of(row);
-      const tone = column.tone ? column.tone(row) : "";
-      const properties = { className: [column.text ? "text" : "", tone].filter(Boolean).join(" ") };
-      return i === 0 && column.text ? make("th", { scope: "row", ...properties }, content)
-        : make("td", properties, content);
-    });
-    return make("tr", {}, ...cells);
-  }
   function below(row) {
     const content = after && after(row);
     return content ? [make("tr", { className: "below" }, make("td", { colSpan: columns.length, className: "text" },
@@ -67,8 +68,8 @@ function makeTable({ caption, columns, rows, sorted, page = 100, after }) {
       if (order && order.place === i) head.setAttribute("aria-sort", order.isUp ? "ascending" : "descending");
       else head.removeAttribute("aria-sort");
     });
-    const all = inOrder();
-    body.replaceChildren(...all.slice(0, count).flatMap((row) => [lineOf(row), ...below(row)]));
+    const all = order ? sortRows(rows, columns[order.place].sort, order.isUp) : rows;
+    body.replaceChildren(...all.slice(0, count).flatMap((row) => [makeRow(columns, row), ...below(row)]));
     more.replaceChildren();
     if (all.length <= count) return;
     const next = Math.min(5 * page, all.length - count);
@@ -92,6 +93,49 @@ Dygraph.PLUGINS = Dygraph.PLUGINS.filter((plugin) => plugin !== Dygraph.Plugins.
 const escaped = (text) => text.replace(/[&<>]/g, (c) => `&#${c.codePointAt(0)};`);
 
 const kColours = ["#0b62c4", "#c2410c", "#15803d", "#9333ea", "#a16207", "#0e7490", "#be185d", "#4d7c0f"];
+
+const isDark = () => matchMedia("(prefers-color-scheme: dark)").matches;
+const colourOf = (i) => kColours[i % kColours.length];
+
+// The appearance of a graph whose x is the distance of commits from the first row.
+function graphOptions(names, rows, format, isSteps) {
+  const labelAt = (x) => {
+    const row = rows.find(({ column }) => column.index - rows[0].column.index === x);
+    return row ? shownDate(row.column.time) || row.column.name : "";
+  };
+  return {
+    labels: ["commit", ...names], colors: names.map((name, i) => colourOf(i)),
+    stepPlot: isSteps, drawPoints: !isSteps || rows.length === 1, pointSize: 3, strokeWidth: 1.5,
+    connectSeparatedPoints: true, legend: "never", highlightCircleSize: 4, gridLineColor: isDark() ? "#444" : "#ddd",
+    axisLabelFontSize: 12, axisLineColor: isDark() ? "#777" : "#999", yRangePad: 12, xRangePad: 6,
+    showRangeSelector: rows.length > 60, rangeSelectorHeight: 28,
+    axes: {
+      x: { axisLabelFormatter: (x) => escaped(labelAt(x)), axisLabelWidth: 84, pixelsPerLabel: 110 },
+      y: { axisLabelFormatter: (y) => escaped(format(y)), axisLabelWidth: 86 },
+    },
+  };
+}
+
+// Draws a dashed vertical line at each place.
+function drawMarks(context, area, places) {
+  context.strokeStyle = isDark() ? "#c96" : "#b45309";
+  context.setLineDash([4, 3]);
+  for (const x of places) {
+    context.beginPath();
+    context.moveTo(x, area.y);
+    context.lineTo(x, area.y + area.h);
+    context.stroke();
+  }
+  context.setLineDash([]);
+}
+
+function makeLegend(names) {
+  return names.length < 2 ? [] : [make("ul", { className: "legend" }, ...names.map((name, i) => {
+    const mark = make("span");
+    mark.style.backgroundColor = colourOf(i);
+    return make("li", {}, mark, name);
+  }))];
+}
 
 // Lines over columns. `rows`: [{ column, values }], a value for each name, or null. Left and Right go from
 // column to column, Enter and a click open one. Behind it is a table of the same values.
@@ -120,53 +164,25 @@ function makeChart({ title, names, rows, format, isSteps, marks = [], open }) {
     }
   });
   const first = rows[0].column.index;
-  const labelAt = (x) => {
-    const found = rows.find((row) => row.column.index - first === x);
-    return found ? shownDate(found.column.time) || found.column.name : "";
-  };
-  const dark = matchMedia("(prefers-color-scheme: dark)").matches;
   let graph = null;
   // Draws once the element is on the page and has a width.
   const draw = () => {
     graph = new Dygraph(canvas, rows.map((row) => [row.column.index - first, ...row.values]), {
-      labels: ["commit", ...names], colors: names.map((name, i) => kColours[i % kColours.length]),
-      stepPlot: isSteps, drawPoints: !isSteps || rows.length === 1, pointSize: 3, strokeWidth: 1.5,
-      connectSeparatedPoints: true, legend: "never", highlightCircleSize: 4, gridLineColor: dark ? "#444" : "#ddd",
-      axisLabelFontSize: 12, axisLineColor: dark ? "#777" : "#999", yRangePad: 12, xRangePad: 6,
-      showRangeSelector: rows.length > 60, rangeSelectorHeight: 28,
-      axes: {
-        x: { axisLabelFormatter: (x) => escaped(labelAt(x)),
-          axisLabelWidth: 84, pixelsPerLabel: 110 },
-        y: { axisLabelFormatter: (y) => escaped(format(y)), axisLabelWidth: 86 },
-      },
+      ...graphOptions(names, rows, format, isSteps),
       highlightCallback: (event, x, points, row) => tell(row),
       clickCallback: (event, x, points) => open(rows[points[0].idx].column),
       underlayCallback: (context, area, dygraph) => {
-        context.strokeStyle = dark ? "#c96" : "#b45309";
-        context.setLineDash([4, 3]);
-        for (const column of marks) {
-          const x = dygraph.toDomXCoord(column.index - first);
-          context.beginPath();
-          context.moveTo(x, area.y);
-          context.lineTo(x, area.y + area.h);
-          context.stroke();
-        }
-        context.setLineDash([]);
+        drawMarks(context, area, marks.map((column) => dygraph.toDomXCoord(column.index - first)));
       },
     });
     canvas.querySelectorAll("canvas").forEach((one) => one.setAttribute("aria-hidden", "true"));
   };
   new ResizeObserver(() => { if (!graph && canvas.clientWidth > 0) draw(); }).observe(canvas);
   tell(at);
-  const legend = names.length < 2 ? [] : [make("ul", { className: "legend" }, ...names.map((name, i) => {
-    const mark = make("span");
-    mark.style.backgroundColor = kColours[i % kColours.length];
-    return make("li", {}, mark, name);
-  }))];
   const behind = make("details", {}, make("summary", {}, "As a table"));
   behind.addEventListener("toggle", () => behind.append(makeTable({ caption: title,
     columns: [{ title: "commit", text: true, of: (row) => nameOf(row.column) },
       ...names.map((name, i) => ({ title: name, of: (row) => (row.values[i] === null ? "" : format(row.values[i])) }))],
     rows: [...rows].reverse() })), { once: true });
-  return make("figure", {}, make("figcaption", {}, title), ...legend, box, behind);
+  return make("figure", {}, make("figcaption", {}, title), ...makeLegend(names), box, behind);
 }
