@@ -1,10 +1,10 @@
 #include "core/base/csv.h"
 
-#include <charconv>
 #include <cmath>
 #include <string_view>
 
 #include "core/base/format.h"
+#include "core/base/parse_number.h"
 #include "core/base/trim.h"
 
 namespace instr {
@@ -31,9 +31,8 @@ bool begins_as_formula(const std::string& text) {
 }
 
 bool is_number(const std::string& text) {
-  double value = 0;
-  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc() && end == text.data() + text.size() && std::isfinite(value);
+  const auto value = parse_number<double>(text);
+  return value && std::isfinite(*value);
 }
 
 }  // namespace

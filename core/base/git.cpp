@@ -16,7 +16,7 @@ namespace instr {
 
 namespace {
 
-std::int64_t parse_number(const std::string& text) {
+std::int64_t leading_number(const std::string& text) {
   std::int64_t number = 0;
   std::from_chars(text.data(), text.data() + text.size(), number);
   return number;
@@ -52,7 +52,7 @@ Expected<fs::path> Repository::top() const {
 }
 
 Expected<std::int64_t> Repository::count_commits(const std::string& revision) const {
-  return ask({"rev-list", "--first-parent", "--count", revision, "--"}).map(parse_number);
+  return ask({"rev-list", "--first-parent", "--count", revision, "--"}).map(leading_number);
 }
 
 Expected<std::string> Repository::resolve(const std::string& revision) const {
@@ -92,7 +92,7 @@ Expected<Commit> Repository::find(const std::string& revision) const {
   TRY_ASSIGN(auto position, count_commits(hash));
   TRY_ASSIGN(auto shown, ask({"show", "--no-patch", "--format=%at%n%s", hash}));
   const auto end = std::min(shown.find('\n'), shown.size());
-  return Commit{hash, position, parse_number(shown.substr(0, end)),
+  return Commit{hash, position, leading_number(shown.substr(0, end)),
                 printable(std::string_view(shown).substr(std::min(end + 1, shown.size())))};
 }
 

@@ -3,7 +3,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include <charconv>
+#include "core/base/parse_number.h"
 
 namespace instr {
 
@@ -45,10 +45,7 @@ int terminal_width(int fd, const EnvironmentLookup& environment) {
   winsize size{};
   if (ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;
   if (auto columns = environment("COLUMNS")) {
-    int width = 0;
-    const char* end = columns->data() + columns->size();
-    auto [stopped, error] = std::from_chars(columns->data(), end, width);
-    if (error == std::errc() && stopped == end && width > 0) return width;
+    if (const int width = parse_number<int>(*columns).value_or(0); width > 0) return width;
   }
   return kDefaultWidth;
 }

@@ -3,13 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <filesystem>
 #include <utility>
 
 #include "core/base/format.h"
 #include "core/base/near_match.h"
+#include "core/base/parse_number.h"
 #include "core/base/trim.h"
 #include "core/definitions/limit.h"
 
@@ -156,11 +156,8 @@ bool CsvReader::read_quoted(CsvField& field) {
 }
 
 std::optional<double> parse_number(const CsvField& field) {
-  const std::string_view text = trim(field.text);
-  double number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  const bool is_number = error == std::errc{} && end == text.data() + text.size();
-  return is_number && std::isfinite(number) ? std::optional(number) : std::nullopt;
+  const auto number = parse_number<double>(trim(field.text));
+  return number && std::isfinite(*number) ? number : std::nullopt;
 }
 
 std::string format_exactly(double value) {

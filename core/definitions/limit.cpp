@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <limits>
 
 #include "core/base/near_match.h"
+#include "core/base/parse_number.h"
 #include "core/base/trim.h"
 #include "core/definitions/metrics.h"
 
@@ -28,14 +28,10 @@ std::vector<std::string_view> split(std::string_view text) {
 }
 
 // Parses a decimal number without a sign.
-std::optional<double> parse_number(std::string_view text) {
+std::optional<double> parse_decimal(std::string_view text) {
   if (text.empty() || text.front() < '0' || text.front() > '9') return std::nullopt;
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size() || !std::isfinite(value)) {
-    return std::nullopt;
-  }
-  return value;
+  const auto value = parse_number<double>(text);
+  return value && std::isfinite(*value) ? value : std::nullopt;
 }
 
 Expected<void> add_part(std::string_view part, Limit& limit) {
@@ -44,7 +40,7 @@ Expected<void> add_part(std::string_view part, Limit& limit) {
   if (plus) digits.remove_prefix(1);
   const bool percent = digits.ends_with('%');
   if (percent) digits.remove_suffix(1);
-  const auto value = parse_number(percent ? trim(digits) : digits);
+  const auto value = parse_decimal(percent ? trim(digits) : digits);
   if (!value || (!plus && !percent)) {
     return fail(
         part.empty() ? std::string("a limit is empty") : fmt::format("`{}` is not a limit", part),

@@ -2,9 +2,8 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
-
 #include "core/base/format.h"
+#include "core/base/parse_number.h"
 
 namespace instr {
 
@@ -58,11 +57,10 @@ Variant parse_key(const std::string& key) {
   const std::string threads = take_last_part(rest);
   const std::string autograd = take_last_part(rest);
   const std::string backend = take_last_part(rest);
-  int count = 0;
-  const char* end = threads.data() + threads.size();
-  const bool is_key = threads.starts_with('t') && std::from_chars(threads.data() + 1, end, count) ==
-                                                      std::from_chars_result{end, std::errc{}};
-  if (!is_key) return variant;
+  const auto count = threads.starts_with('t')
+                         ? parse_number<int>(std::string_view(threads).substr(1))
+                         : std::nullopt;
+  if (!count) return variant;
   const std::string in_python = std::string("/") + facts_of(Language::kPython).name;
   if (rest.ends_with(in_python)) {
     variant.language = Language::kPython;
@@ -71,7 +69,7 @@ Variant parse_key(const std::string& key) {
   variant.params = take_params(rest);
   variant.label = rest;
   variant.device = device;
-  variant.threads = count;
+  variant.threads = *count;
   if (autograd == to_string(Autograd::kForwardBackward)) {
     variant.autograd = Autograd::kForwardBackward;
   }

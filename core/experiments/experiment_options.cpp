@@ -4,8 +4,8 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <charconv>
 
+#include "core/base/parse_number.h"
 #include "core/compile/installation.h"
 #include "core/definitions/definition_keys.h"
 #include "core/definitions/toml_reader.h"
@@ -45,11 +45,8 @@ AxisOption make_axis(AxisOption option, std::vector<T>& (*values_in)(PlanConfig&
 
 AxisOption make_number_axis(AxisOption option, std::vector<int>& (*values_in)(PlanConfig&)) {
   return make_axis(option, values_in, [max = option.max_number](const std::string& text) {
-    int number = 0;
-    const char* end = text.data() + text.size();
-    const auto [stopped, error] = std::from_chars(text.data(), end, number);
-    const bool is_number = error == std::errc() && stopped == end && number >= 1 && number <= max;
-    if (is_number) return Expected<int>(number);
+    const auto number = parse_number<int>(text);
+    if (number && *number >= 1 && *number <= max) return Expected<int>(*number);
     return Expected<int>(fail(fmt::format("`{}` is not a number from 1 to {}", text, max),
                               "write a whole number, such as 2"));
   });

@@ -6,7 +6,6 @@
 #include <sys/wait.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <cstdlib>
 #include <iterator>
@@ -15,6 +14,7 @@
 #include <tuple>
 #include <utility>
 
+#include "core/base/parse_number.h"
 #include "core/compile/cpp/missing_symbol.h"
 #include "core/definitions/backends.h"
 #include "core/definitions/metrics.h"
@@ -31,12 +31,8 @@ namespace {
 
 constexpr int kMaxEntryCost = 64;  // instructions, on top of the empty loop's
 
-std::optional<std::uint64_t> parse_number(const wire::Message& reply, const char* name) {
-  std::string text = reply.get(name);
-  std::uint64_t value = 0;
-  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || text.empty() || end != text.data() + text.size()) return std::nullopt;
-  return value;
+std::optional<std::uint64_t> parse_field(const wire::Message& reply, const char* name) {
+  return parse_number<std::uint64_t>(reply.get(name));
 }
 
 // Instructions per iteration, net of the empty loop, of blocks of `iterations`.
@@ -143,7 +139,7 @@ std::string failure_message(FailureKind kind, const wire::Message& reply, const 
     return reply.get("message");
   }
   std::string message = failure_text(reply.get("message"), reply.get("part"), variant,
-                                     static_cast<int>(parse_number(reply, "line").value_or(0)));
+                                     static_cast<int>(parse_field(reply, "line").value_or(0)));
   const bool has_place = message != reply.get("message");
   if (has_place || kind != FailureKind::kDefinitionError) return message;
   const std::string readable = explain_loader_message(message);
@@ -189,8 +185,8 @@ Outcome parse_times(const wire::Message& reply, const Variant& variant) {
     if (!is_of_repetitions || !reply.fields.contains(metric.name)) continue;
     timing.values[metric.name] = parse_numbers(reply.get(metric.name));
   }
-  timing.iterations = parse_number(reply, "iterations").value_or(0);
-  timing.device_peak_bytes = parse_number(reply, "device_peak_bytes");
+  timing.iterations = parse_field(reply, "iterations").value_or(0);
+  timing.device_peak_bytes = parse_field(reply, "device_peak_bytes");
   if (reply.fields.contains("others")) {
     timing.others = std::strtod(reply.get("others").c_str(), nullptr);
   }
@@ -214,15 +210,15 @@ Outcome parse_times(const wire::Message& reply, const Variant& variant) {
 
 // Allocations per iteration, net of the empty loop's.
 void add_allocations(Counted& counted, const wire::Message& reply) {
-  const auto loop = [&reply](const char* field) { return parse_number(reply, field).value_or(0); };
+  const auto loop = [&reply](const char* field) { return parse_field(reply, field).value_or(0); };
   for (const auto& [metric, field, loop_field] :
        {std::tuple{"allocs", "allocs_2", "loop_allocs"},
         {"alloc_bytes", "alloc_bytes_2", "loop_alloc_bytes"}}) {
-    if (auto total = parse_number(reply, field)) {
+    if (auto total = parse_field(reply, field)) {
       counted.metrics[metric] = per_iteration(*total, loop(loop_field), counted.iterations);
     }
   }
-  if (auto peak = parse_number(reply, "peak_bytes")) {
+  if (auto peak = parse_field(reply, "peak_bytes")) {
     counted.metrics["peak_bytes"] =
         static_cast<double>(*peak - std::min(*peak, loop("loop_peak_bytes")));
   }
@@ -246,19 +242,19 @@ std::optional<Failure> add_functions(Counted& counted, const wire::Message& repl
 
 Outcome parse_counts(const wire::Message& reply, const Variant& variant, const Profile* profile,
                      ProfilePaths paths) {
-  auto iterations = parse_number(reply, "iterations");
-  auto first = parse_number(reply, "ir_1");
-  auto second = parse_number(reply, "ir_2");
-  auto loop = parse_number(reply, "loop_ir");
-  auto loop_entry = parse_number(reply, "loop_entry_ir");
+  auto iterations = parse_field(reply, "iterations");
+  auto first = parse_field(reply, "ir_1");
+  auto second = parse_field(reply, "ir_2");
+  auto loop = parse_field(reply, "loop_ir");
+  auto loop_entry = parse_field(reply, "loop_entry_ir");
   if (reply.verb != "measured" || iterations.value_or(0) == 0 || !first || !second || !loop ||
       !loop_entry) {
     return malformed(reply);
   }
   Counted counted;
   counted.iterations = *iterations;
-  counted.warmup = parse_number(reply, "warmup").value_or(0);
-  NetCost net{*iterations, parse_number(reply, "double_ir").value_or(0), *loop, *loop_entry};
+  counted.warmup = parse_field(reply, "warmup").value_or(0);
+  NetCost net{*iterations, parse_field(reply, "double_ir").value_or(0), *loop, *loop_entry};
   counted.first_block_instructions = net(*first);
   counted.second_block_instructions = net(*second);
   if (counted.second_block_instructions < 0) return negative(counted.second_block_instructions);

@@ -1,12 +1,12 @@
 #include "core/profile/profile.h"
 
 #include <algorithm>
-#include <charconv>
 #include <map>
 #include <tuple>
 #include <unordered_map>
 #include <utility>
 
+#include "core/base/parse_number.h"
 #include "core/base/read_file.h"
 #include "core/base/trim.h"
 
@@ -38,10 +38,7 @@ std::optional<std::uint64_t> number(std::string_view word) {
     base = 16;
     word.remove_prefix(2);
   }
-  std::uint64_t value = 0;
-  auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value, base);
-  if (error != std::errc() || end != word.data() + word.size() || word.empty()) return std::nullopt;
-  return value;
+  return parse_number<std::uint64_t>(word, base);
 }
 
 // Parses "123", "0x1f", or a position relative to `last`: "+3", "-4", "*".

@@ -30,7 +30,7 @@ Axis metric_axis(const std::string& metric, const std::vector<double>& values) {
 
 std::optional<double> find_parameter(const Variant& variant, const std::string& name) {
   for (const auto& [parameter, value] : variant.params) {
-    if (parameter == name) return parse_number(value);
+    if (parameter == name) return parse_drawable(value);
   }
   return std::nullopt;
 }

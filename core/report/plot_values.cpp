@@ -1,12 +1,12 @@
 #include "core/report/plot_values.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <tuple>
 #include <utility>
 
 #include "core/base/format.h"
+#include "core/base/parse_number.h"
 #include "core/report/backend_summary.h"
 
 namespace instr {
@@ -31,19 +31,16 @@ std::optional<Spread> find_spread(const Measurement& measurement, const std::str
   return is_there ? std::optional(Spread{half->lower, half->upper}) : std::nullopt;
 }
 
-std::optional<double> parse_number(const std::string& text) {
-  double number = 0;
-  const char* end = text.data() + text.size();
-  auto [stopped, error] = std::from_chars(text.data(), end, number);
-  bool is_number = error == std::errc() && stopped == end && is_drawable(std::fabs(number));
-  return is_number ? std::optional(number) : std::nullopt;
+std::optional<double> parse_drawable(const std::string& text) {
+  const auto number = parse_number<double>(text);
+  return number && is_drawable(std::fabs(*number)) ? number : std::nullopt;
 }
 
 bool precedes(const Variant& left, const Variant& right, const std::string& but) {
   auto sortable = [&but](const Variant& variant) {
     std::vector<std::tuple<std::string, double, std::string>> params;
     for (const auto& [name, text] : variant.params) {
-      if (name != but) params.emplace_back(name, parse_number(text).value_or(0), text);
+      if (name != but) params.emplace_back(name, parse_drawable(text).value_or(0), text);
     }
     return std::tuple(variant.label, std::move(params), variant.autograd, variant.threads,
                       variant.device, variant.language, variant.backend);

@@ -21,7 +21,7 @@ std::optional<double> find_wall(const Measurement& measurement);
 std::optional<Spread> find_spread(const Measurement& measurement, const std::string& metric);
 
 // The number that a parameter's text is, if it can be drawn.
-std::optional<double> parse_number(const std::string& text);
+std::optional<double> parse_drawable(const std::string& text);
 
 // The order of names in a picture: by label and parameters, those that are numbers by their value,
 // without the parameter `but`.

@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 
+#include "core/base/parse_number.h"
 #include "core/definitions/definition_keys.h"
 
 namespace instr {
@@ -14,14 +14,6 @@ std::string list_of(const std::vector<std::string>& words) {
 }
 
 namespace {
-
-// Parses a number that is the whole text. Returns false if it is not.
-template <class T>
-bool parse_whole(const std::string& text, T& number) {
-  const char* end = text.data() + text.size();
-  auto [stopped, error] = std::from_chars(text.data(), end, number);
-  return error == std::errc() && stopped == end;
-}
 
 template <class Target, class From>
 Take take_from(Target& target, From from) {
@@ -34,8 +26,8 @@ Take take_from(Target& target, From from) {
 }  // namespace
 
 Expected<int> number_from(const Given& given, int min, int max) {
-  int number = 0;
-  if (parse_whole(given.value, number) && number >= min && number <= max) return number;
+  const auto number = parse_number<int>(given.value);
+  if (number && *number >= min && *number <= max) return *number;
   std::string range = max == std::numeric_limits<int>::max()
                           ? fmt::format("of at least {}", min)
                           : fmt::format("from {} to {}", min, max);
@@ -44,8 +36,8 @@ Expected<int> number_from(const Given& given, int min, int max) {
 }
 
 Expected<double> seconds_from(const Given& given) {
-  double number = 0;
-  if (parse_whole(given.value, number) && is_time(number)) return number;
+  const auto number = parse_number<double>(given.value);
+  if (number && is_time(*number)) return *number;
   return fail(fmt::format("`{}` is not a number of seconds above 0, at most 1e6", given.value),
               fmt::format("write for example {0}=30 or {0}=0.5", given.option));
 }
