@@ -102,10 +102,6 @@ std::string format_cost(const ExperimentRunResult& ran) {
   return fmt::format("; {:.0f} s, of which {:.0f} s were timed", ran.seconds, timed_seconds(added));
 }
 
-bool has_failed(const ExperimentRecord& record) {
-  return record.state == ExperimentState::kFailed || Verification{record.code, ""}.is_wrong();
-}
-
 // Returns the status of a complete run.
 ExpectedStatus judge(const ExperimentArguments& options, const std::vector<ExpectedCode>& expected,
                      const std::vector<ExperimentRecord>& records) {

@@ -57,11 +57,6 @@ DocumentCell memory_cell(const AgainstEager& experiment) {
   return number_cell(*experiment.memory_ratio, fmt::format("{:.2f}x", *experiment.memory_ratio));
 }
 
-bool is_failed(const AgainstEager& experiment) {
-  return experiment.record->state == ExperimentState::kFailed ||
-         Verification{experiment.record->code, ""}.is_wrong();
-}
-
 std::string failure_reason(const ExperimentRecord& record) {
   const std::string& reason =
       record.state == ExperimentState::kFailed ? record.reason : record.code_reason;
@@ -131,7 +126,7 @@ std::vector<Kind> kinds() {
           {"failed",
            {"code", "reason"},
            [](const AgainstEager& experiment) -> std::optional<double> {
-             return is_failed(experiment) ? std::optional(0.0) : std::nullopt;
+             return has_failed(*experiment.record) ? std::optional(0.0) : std::nullopt;
            },
            [](const AgainstEager& experiment) {
              const bool has_code =

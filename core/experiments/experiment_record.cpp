@@ -248,6 +248,10 @@ Json to_json(const ExperimentRecord& record) {
   return json;
 }
 
+bool has_failed(const ExperimentRecord& record) {
+  return record.state == ExperimentState::kFailed || Verification{record.code, ""}.is_wrong();
+}
+
 bool is_final(const ExperimentRecord& record) { return record.failure != FailureKind::kWorkerLost; }
 
 Expected<ExperimentRecord> parse_experiment(std::string_view line) {

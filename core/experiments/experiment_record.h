@@ -57,6 +57,9 @@ Measurement measurement_of(const ExperimentRecord& record);
 
 nlohmann::ordered_json to_json(const ExperimentRecord& record);
 
+// Returns true if it could not be measured, or its result is wrong.
+bool has_failed(const ExperimentRecord& record);
+
 // Returns false if the worker was lost: measuring again may give a result.
 bool is_final(const ExperimentRecord& record);
 
