@@ -19,9 +19,8 @@ constexpr int kMaxLogLines = 20;
 }  // namespace
 
 Expected<std::unique_ptr<ErrorLog>> ErrorLog::start() {
-  int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) return fail("cannot make a pipe");
-  return std::unique_ptr<ErrorLog>(new ErrorLog(Fd(ends[0]), Fd(ends[1])));
+  TRY_ASSIGN(auto ends, make_pipe());
+  return std::unique_ptr<ErrorLog>(new ErrorLog(std::move(ends[0]), ends[1]));
 }
 
 ErrorLog::ErrorLog(Fd in, const Fd& out)

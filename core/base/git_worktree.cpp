@@ -1,7 +1,5 @@
 #include "core/base/git_worktree.h"
 
-#include <unistd.h>
-
 #include "core/base/checkout_guard.h"
 #include "core/base/environment.h"
 
@@ -30,13 +28,11 @@ Expected<void> CommitTree::check_out(const std::string& hash) {
 SpawnOptions command_in_tree(std::vector<std::string> words, const fs::path& tree,
                              const fs::path& project,
                              std::map<std::string, std::string> variables) {
-  SpawnOptions spawn;
-  spawn.argv = std::move(words);
+  SpawnOptions spawn = make_command(std::move(words));
   spawn.working_directory = tree;
   variables[kProjectVariable] = project.string();
   variables[kTreeVariable] = tree.string();
   spawn.environment = own_environment(variables);
-  spawn.descriptors = {{STDERR_FILENO, STDOUT_FILENO}, {STDERR_FILENO, STDERR_FILENO}};
   return spawn;
 }
 

@@ -202,6 +202,13 @@ int to_exit_code(int wait_status) {
   return WEXITSTATUS(wait_status);
 }
 
+SpawnOptions make_command(std::vector<std::string> argv, int output) {
+  SpawnOptions spawn;
+  spawn.argv = std::move(argv);
+  spawn.descriptors = {{output, STDOUT_FILENO}, {STDERR_FILENO, STDERR_FILENO}};
+  return spawn;
+}
+
 Expected<int> run_to_end(const SpawnOptions& options, std::stop_token stop) {
   TRY_ASSIGN(auto process, Process::spawn(options));
   if (const auto status = process.wait(stop)) return to_exit_code(*status);

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <sys/types.h>
+#include <unistd.h>
 
 #include <array>
 #include <chrono>
@@ -54,6 +55,9 @@ struct SpawnOptions {
   // and Ctrl-Z from it, as a command in a script does. Its surviving children are then not killed.
   bool own_group = true;
 };
+
+// A command whose standard output goes to `output` and whose errors go to standard error.
+SpawnOptions make_command(std::vector<std::string> argv, int output = STDERR_FILENO);
 
 // A running child, leader of its process group. The destructor kills the group and reaps the child.
 // Once the child itself has ended, the rest of its group is killed as well. A child in the caller's

@@ -5,6 +5,8 @@
 #include <cctype>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 namespace instr {
 
@@ -23,6 +25,11 @@ inline std::string shell_word(const std::string& text) {
   };
   if (!text.empty() && std::ranges::all_of(text, is_plain)) return text;
   return shell_quoted(text);
+}
+
+// A command that runs a script of users, such as a build: a step that fails ends it.
+inline std::vector<std::string> bash_command(std::string script) {
+  return {"bash", "-euo", "pipefail", "-c", std::move(script)};
 }
 
 }  // namespace instr

@@ -14,6 +14,7 @@
 #include "core/base/place_below.h"
 #include "core/base/read_file.h"
 #include "core/base/replace_file.h"
+#include "core/base/shell.h"
 #include "core/commands/commands.h"
 #include "core/results/baselines.h"
 
@@ -146,9 +147,7 @@ class MergeCheck {
   Checked<void> build(const fs::path& tree, const char* side) const {
     if (!options_.make) return {};
     TRY_ASSIGN(const int status,
-               run_to_end(command_in_tree({"bash", "-euo", "pipefail", "-c", *options_.make}, tree,
-                                          project_),
-                          stop_));
+               run_to_end(command_in_tree(bash_command(*options_.make), tree, project_), stop_));
     if (status == 0) return {};
     return refusal(fmt::format("the build of the {} failed (above): {}", side, *options_.make));
   }

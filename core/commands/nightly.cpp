@@ -11,6 +11,7 @@
 #include "core/base/process.h"
 #include "core/base/read_file.h"
 #include "core/base/replace_file.h"
+#include "core/base/shell.h"
 #include "core/base/trim.h"
 #include "core/commands/commands.h"
 
@@ -58,10 +59,7 @@ class Night {
 
   Expected<int> run_program(std::vector<std::string> words, int output = STDERR_FILENO) const {
     words.insert(words.begin(), own_program());
-    SpawnOptions spawn;
-    spawn.argv = std::move(words);
-    spawn.descriptors = {{output, STDOUT_FILENO}, {STDERR_FILENO, STDERR_FILENO}};
-    return run_to_end(spawn, stop_);
+    return run_to_end(make_command(std::move(words), output), stop_);
   }
 
   // The words of a command, with the options of the runs after them.
@@ -118,10 +116,7 @@ class Night {
       return kGood;
     }
     if (options_.make) {
-      SpawnOptions spawn;
-      spawn.argv = {"bash", "-euo", "pipefail", "-c", *options_.make};
-      spawn.descriptors = {{STDERR_FILENO, STDOUT_FILENO}, {STDERR_FILENO, STDERR_FILENO}};
-      TRY_ASSIGN(const int status, run_to_end(spawn, stop_));
+      TRY_ASSIGN(const int status, run_to_end(make_command(bash_command(*options_.make)), stop_));
       if (stop_.stop_requested()) return kInterrupted;
       if (status != 0) return fail("the build failed (above): " + *options_.make);
     }
