@@ -388,8 +388,8 @@ TEST_F(Python, WithoutATorchItIsSkippedWithTheReason) {
   const nlohmann::json& skipped = records.at("relu/py/eager/forward/t1/cpu");
   EXPECT_EQ(skipped.at("outcome"), "skipped");
   EXPECT_EQ(skipped.at("reason"), bare.string() +
-                                      " has no torch: name an interpreter with --python, or leave "
-                                      "it out: --language=cpp");
+                                      " has no torch: name an interpreter with --python, or select "
+                                      "C++ alone: --language=cpp");
 }
 
 }  // namespace

@@ -41,7 +41,7 @@ std::optional<std::string> find_lacking_package(const Python& python,
 
 // The advice if no interpreter is suitable.
 inline constexpr const char* kPythonAdvice =
-    "name an interpreter with --python, or leave it out: --language=cpp";
+    "name an interpreter with --python, or select C++ alone: --language=cpp";
 
 // Returns the path of a script of the worker for Python. `sources`: the folder that holds worker/.
 std::filesystem::path python_script(const std::filesystem::path& sources, const char* name);
