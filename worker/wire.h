@@ -32,6 +32,8 @@ inline constexpr const char* kLibraryLink = "libtorch";
 // descriptor are not mistaken for replies.
 inline constexpr const char* kToken = "token";
 
+using Fields = std::map<std::string, std::string>;
+
 // Requests (coordinator to worker), each with a reply:
 //   fork                      + a socket as ancillary data (SCM_RIGHTS): forks a process that
 //   serves
@@ -53,11 +55,13 @@ inline constexpr const char* kToken = "token";
 //           timeout_ms: times these snippets alternately
 //             -> all 0 1 ... (each timed or failed) | failed kind message
 //   start   the same, with a single symbol: times its start -> started first_result ready (ns)
+//             ready_cpu (ns of CPU time, of the process and those it started)
 //             [graphs graph_breaks frames frames_compiled guard_failures recompilations compiler]
 //             `compiler` is JSON (core/measure/compiler_report.h)
-//   experiment  as start: times the start and the repetitions, and profiles
-//             -> experimented (the fields of timed and started, peak_bytes operators_cpu
-//                operators_device (ns) counters, and with wants_events=1 events)
+//   experiment  as time: also measures memory and profiles. With cold=1 it times the start of the
+//             last snippet. With eager and candidate, as for verify, it verifies the last snippet
+//             -> all 0 1 ... (each experimented or failed) [verification (the reply to verify)]
+//              | failed kind message [so_far (all 0 1 ..., if the verification failed)]
 //   inspect as start -> inspected graph optimized_graph events counters, and log_NAME for each of
 //             the compiler's logs. An event is a line "start duration thread device name", in ns;
 //             counters are graphs fused fallbacks bailouts
@@ -79,9 +83,11 @@ inline constexpr const char* kToken = "token";
 //           profile (the last block's file, in the work folder; empty: not written) output (the
 //           start of the snippet's output) followed followed_iterations (if calls were followed:
 //           the file with them, and the iterations of their block)
-// failed:   kind (a name of FailureKind) message; part (setup or statement, if either ran); line
-// (of
-//           the snippet in Python that raised an exception, as compile_snippets.py counts them)
+// experimented: the fields of timed, of started if the start was timed, peak_bytes operators_cpu
+//           operators_device (ns) counters, and with wants_events=1 events
+// failed:   kind (a name of FailureKind) message; part (setup or statement, if either ran) and
+//           snippet (the number of the one that ran); line (of the snippet in Python that raised an
+//           exception, as compile_snippets.py counts them)
 // compared: a message for each tensor, the output first: name ("": the output) eager_type
 //           eager_shape eager_device; type shape device, or otherwise (a description); if the two
 //           have one type, shape and device, exceeds difference allowed at value eager_value
@@ -90,7 +96,7 @@ inline constexpr const char* kToken = "token";
 //           and the count of values
 struct Message {
   std::string verb;
-  std::map<std::string, std::string> fields;
+  Fields fields;
 
   std::string get(const std::string& name, const std::string& fallback = "") const {
     const auto it = fields.find(name);

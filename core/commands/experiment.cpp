@@ -229,6 +229,9 @@ Action experiment_command(CommandLine& line) {
   line.option("--timeout", "SECONDS",
               "stop an experiment that has used this much CPU time, or was idle for as long (60)",
               take_seconds(options->timeout));
+  line.flag("--no-warm-compile",
+            "do not compile again to see how long that takes with the compiler's cache",
+            [options](bool is_left_out) { options->measure.wants_warm_compile = !is_left_out; });
   declare_tools(line, options->measure.tools);
   declare_build(line, options->plan.build);
   declare_output(line, *options);

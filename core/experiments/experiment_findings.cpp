@@ -44,7 +44,8 @@ DocumentTable table_of(const std::string& name, const std::vector<std::string>& 
 DocumentCell speedup_cell(const AgainstEager& experiment) {
   if (!experiment.speedup) return kNothing;
   const bool is_slower = experiment.speedup->ratio < kMinSpeedup && !experiment.speedup->is_same();
-  return number_cell(experiment.speedup->ratio, to_string(*experiment.speedup),
+  const char* mark = experiment.disturbance ? kDisturbed : "";
+  return number_cell(experiment.speedup->ratio, mark + to_string(*experiment.speedup),
                      is_slower ? Tone::kWarning : Tone::kPlain);
 }
 
@@ -96,13 +97,28 @@ Kind kind_unlowered() {
           }};
 }
 
+Kind kind_disturbed() {
+  return {fmt::format("{} speed-ups that cannot be trusted", kDisturbed),
+          {"speed-up", "reason"},
+          [](const AgainstEager& experiment) -> std::optional<double> {
+            const bool is_disturbed =
+                !experiment.is_eager() && experiment.speedup && experiment.disturbance;
+            return is_disturbed ? std::optional(0.0) : std::nullopt;
+          },
+          [](const AgainstEager& experiment) {
+            return std::vector{speedup_cell(experiment), DocumentCell{*experiment.disturbance}};
+          }};
+}
+
 std::vector<Kind> kinds() {
   return {{fmt::format("slower than {}x", kMinSpeedup),
            {"speed-up"},
            [](const AgainstEager& experiment) -> std::optional<double> {
              const auto& speedup = experiment.speedup;
-             if (!speedup || speedup->is_same() || speedup->ratio >= kMinSpeedup)
+             if (experiment.is_eager() || !speedup || speedup->is_same() ||
+                 speedup->ratio >= kMinSpeedup) {
                return std::nullopt;
+             }
              return 1 / speedup->ratio;
            },
            [](const AgainstEager& experiment) { return std::vector{speedup_cell(experiment)}; }},
@@ -123,6 +139,7 @@ std::vector<Kind> kinds() {
            },
            [](const AgainstEager& experiment) { return std::vector{memory_cell(experiment)}; }},
           kind_unlowered(),
+          kind_disturbed(),
           {"failed",
            {"code", "reason"},
            [](const AgainstEager& experiment) -> std::optional<double> {
@@ -156,6 +173,27 @@ DocumentTable collect_findings(const Kind& kind, const std::vector<AgainstEager>
   return table;
 }
 
+// A row of each_experiment_table(). Programs also get the interval, the p-value and the
+// disturbance.
+DocumentRow row_of_each(const AgainstEager& experiment) {
+  const std::vector<double>& times = experiment.record->per_iter_times;
+  const auto& known = experiment.speedup;
+  const auto interval = known ? known->interval : std::nullopt;
+  const auto hidden = [](const std::optional<double>& value) {
+    return value ? number_cell(*value, "") : DocumentCell{};
+  };
+  DocumentCell code = text_cell(to_string(experiment.record->code));
+  code.tone = experiment.has_passed() ? Tone::kGood : Tone::kWarning;
+  return make_row(
+      *experiment.record,
+      {seconds_cell(times.empty() ? std::nullopt : std::optional(median(times))),
+       speedup_cell(experiment), hidden(interval ? std::optional(interval->first) : std::nullopt),
+       hidden(interval ? std::optional(interval->second) : std::nullopt),
+       hidden(known ? std::optional(known->p) : std::nullopt),
+       text_cell(experiment.disturbance.value_or("")), seconds_cell(experiment.compile_time),
+       memory_cell(experiment), experiment.is_eager() ? kNothing : std::move(code)});
+}
+
 }  // namespace
 
 std::vector<DocumentTable> find_findings(const std::vector<ExperimentRecord>& records) {
@@ -170,17 +208,15 @@ std::vector<DocumentTable> find_findings(const std::vector<ExperimentRecord>& re
 
 DocumentTable each_experiment_table(const std::vector<ExperimentRecord>& records) {
   DocumentTable table =
-      table_of("experiment", {"time", "speed-up", "compile time", "memory saved", "code"});
+      table_of("experiment", {"time", "speed-up", "speed-up low", "speed-up high", "p",
+                              "disturbance", "compile time", "memory saved", "code"});
+  for (DocumentColumn& column : table.columns) {
+    column.is_hidden = column.name == "speedup_low" || column.name == "speedup_high" ||
+                       column.name == "p" || column.name == "disturbance";
+  }
   table.stacked_title = "by experiment:";
   for (const AgainstEager& experiment : compare_with_eager(records)) {
-    if (experiment.is_eager()) continue;
-    const auto& times = experiment.record->per_iter_times;
-    const auto time = times.empty() ? std::nullopt : std::optional(median(times));
-    DocumentCell code = text_cell(to_string(experiment.record->code));
-    code.tone = experiment.has_passed() ? Tone::kGood : Tone::kWarning;
-    table.rows.push_back(make_row(*experiment.record, {seconds_cell(time), speedup_cell(experiment),
-                                                       seconds_cell(experiment.compile_time),
-                                                       memory_cell(experiment), std::move(code)}));
+    table.rows.push_back(row_of_each(experiment));
   }
   return table;
 }

@@ -69,7 +69,9 @@ struct MetricName {
 };
 constexpr MetricName kMetricNames[] = {{"first_result", "first_result_time", kNanosecond},
                                        {"ready", "ready_time", kNanosecond},
+                                       {"ready_cpu", "ready_cpu_time", kNanosecond},
                                        {"warm_ready", "warm_ready_time", kNanosecond},
+                                       {"warm_ready_cpu", "warm_ready_cpu_time", kNanosecond},
                                        {"operators_cpu", "total_cpu_time", kNanosecond},
                                        {"operators_device", "total_cuda_time", kNanosecond},
                                        {"peak_bytes", "peak_memory_bytes", 1},
@@ -118,6 +120,8 @@ Json metrics_json(const ExperimentRecord& record) {
   if (record.state != ExperimentState::kMeasured) return json;
   json["total_time"] = json_numbers(record.total_times);
   json["per_iter_time"] = json_numbers(record.per_iter_times);
+  if (!record.eager_times.empty()) json["eager_per_iter_time"] = json_numbers(record.eager_times);
+  if (record.others) json["others"] = json_number(*record.others);
   for (const auto& [name, value] : record.metrics) json[name] = json_number(value);
   return json;
 }
@@ -130,6 +134,8 @@ void take_times(const Measurement& measurement, ExperimentRecord& record) {
       record.per_iter_times.push_back(wall * kNanosecond);
       record.total_times.push_back(wall * kNanosecond * static_cast<double>(record.iterations));
     }
+    for (double wall : counted.timing->eager) record.eager_times.push_back(wall * kNanosecond);
+    record.others = counted.timing->others;
   }
   for (const auto& [metric, name, factor] : kMetricNames) {
     auto entry = counted.metrics.find(metric);
@@ -137,8 +143,10 @@ void take_times(const Measurement& measurement, ExperimentRecord& record) {
   }
   if (!is_script(measurement.variant.backend)) return;
   // The time to start beyond one run at the final speed.
-  for (const auto& [until, compiling] :
-       {std::pair{"ready_time", "compile_time"}, {"warm_ready_time", "warm_compile_time"}}) {
+  for (const auto& [until, compiling] : {std::pair{"ready_time", "compile_time"},
+                                         {"ready_cpu_time", "compile_cpu_time"},
+                                         {"warm_ready_time", "warm_compile_time"},
+                                         {"warm_ready_cpu_time", "warm_compile_cpu_time"}}) {
     auto ready = record.metrics.find(until);
     if (ready == record.metrics.end()) continue;
     record.metrics[compiling] = std::max(0.0, ready->second - median(record.per_iter_times));
@@ -199,6 +207,15 @@ ExperimentRecord record_of(const Measurement& measurement, const ExperimentSetti
   return record;
 }
 
+Timing timing_of(const ExperimentRecord& record) {
+  Timing timing;
+  timing.iterations = record.iterations;
+  for (double time : record.per_iter_times) timing.values[kWall].push_back(time / kNanosecond);
+  for (double time : record.eager_times) timing.eager.push_back(time / kNanosecond);
+  timing.others = record.others;
+  return timing;
+}
+
 Measurement measurement_of(const ExperimentRecord& record) {
   Measurement measurement{record.variant, Skipped{record.reason}, 0,
                           Verification{record.code, record.code_reason}};
@@ -209,9 +226,7 @@ Measurement measurement_of(const ExperimentRecord& record) {
   }
   if (record.state != ExperimentState::kMeasured) return measurement;
   Counted counted;
-  Timing timing;
-  timing.iterations = record.iterations;
-  for (double time : record.per_iter_times) timing.values[kWall].push_back(time / kNanosecond);
+  Timing timing = timing_of(record);
   add_times(counted.metrics, timing);
   for (const auto& [metric, name, factor] : kMetricNames) {
     auto entry = record.metrics.find(name);
@@ -292,12 +307,15 @@ Expected<ExperimentRecord> parse_experiment(std::string_view line) {
     if (!total || !per_iter) return fail("this line's times are not lists of numbers");
     record.total_times = *std::move(total);
     record.per_iter_times = *std::move(per_iter);
+    record.eager_times = value_at<std::vector<double>>(json, "/metrics/eager_per_iter_time")
+                             .value_or(std::vector<double>());
   }
   if (auto metrics = json.find("metrics"); metrics != json.end() && metrics->is_object()) {
     for (const auto& [name, value] : metrics->items()) {
       if (value.is_number()) record.metrics[name] = value.get<double>();
     }
   }
+  if (auto others = record.metrics.extract("others")) record.others = others.mapped();
   record.compiler = parse_compiler(json);
   record.operators = parse_operators(json);
   return record;

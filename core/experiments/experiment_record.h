@@ -40,6 +40,8 @@ struct ExperimentRecord {
   std::optional<FailureKind> failure;      // if it failed: the beginning of the reason
   std::vector<double> total_times;         // seconds of each run
   std::vector<double> per_iter_times;      // the same per iteration
+  std::vector<double> eager_times;         // of eager, measured alternately; may be missing
+  std::optional<double> others;            // cores that other processes used during the runs
   std::uint64_t iterations = 0;            // of a run
   std::map<std::string, double> metrics;   // other metrics, by their names in the line
   std::optional<CompilerReport> compiler;  // of a compiler of whole functions
@@ -51,6 +53,9 @@ struct ExperimentRecord {
 };
 
 ExperimentRecord record_of(const Measurement& measurement, const ExperimentSetting& setting);
+
+// Returns the times of a record that was measured.
+Timing timing_of(const ExperimentRecord& record);
 
 // Converts a record back, with the times, memory and verification that it has.
 Measurement measurement_of(const ExperimentRecord& record);

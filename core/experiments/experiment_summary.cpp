@@ -11,6 +11,7 @@
 #include "core/definitions/axes.h"
 #include "core/definitions/variant.h"
 #include "core/report/backend_summary.h"
+#include "core/results/disturbance.h"
 #include "core/results/verification.h"
 
 namespace instr {
@@ -60,6 +61,7 @@ void add(const AgainstEager& experiment, Collected& to) {
   }
   ++summary.passed;
   if (experiment.speedup) to.speedups.push_back(experiment.speedup->ratio);
+  if (experiment.speedup && experiment.disturbance) ++summary.disturbed;
   if (experiment.memory_ratio) to.memory_ratios.push_back(*experiment.memory_ratio);
   if (experiment.compile_time) to.compile_times.push_back(*experiment.compile_time);
 }
@@ -96,9 +98,9 @@ void count_fastest(const std::vector<AgainstEager>& all,
   }
 }
 
-DocumentCell times_cell(const std::optional<double>& value) {
+DocumentCell times_cell(const std::optional<double>& value, const char* mark = "") {
   if (!value) return {"-", Tone::kDim};
-  return number_cell(*value, fmt::format("{:.2f}x", *value));
+  return number_cell(*value, fmt::format("{}{:.2f}x", mark, *value));
 }
 
 DocumentCell share_cell(std::size_t part, std::size_t whole) {
@@ -149,13 +151,19 @@ std::vector<DocumentCell> cells_of(const ExperimentSummary& summary) {
   return {{.text = "", .value = std::to_string(summary.requested)},
           share_cell(summary.measured, summary.requested),
           beside_eager(share_cell(summary.passed, summary.requested)),
-          beside_eager(times_cell(summary.speedup)),
+          beside_eager(times_cell(summary.speedup, summary.disturbed != 0 ? kDisturbed : "")),
+          {.text = "", .value = std::to_string(summary.disturbed)},
           count_cell(summary.fastest),
           summary.compile_time && !is_eager
               ? number_cell(*summary.compile_time, format_time(*summary.compile_time * 1e9))
               : none,
           beside_eager(times_cell(summary.memory_ratio)),
           beside_eager(codes)};
+}
+
+std::optional<std::string> find_disturbance_of(const ExperimentRecord& record) {
+  if (record.eager_times.empty()) return "not timed alternately with eager";
+  return find_disturbance(timing_of(record));
 }
 
 }  // namespace
@@ -174,10 +182,15 @@ std::vector<AgainstEager> compare_with_eager(std::span<const ExperimentRecord> r
     experiment.record = record;
     const auto eager = by_key.find(make_eager(record->variant).key);
     if (eager != by_key.end() && is_measured(*eager->second)) experiment.eager = eager->second;
-    if (experiment.is_eager() || !experiment.has_passed()) continue;
-    experiment.compile_time = metric(*record, "compile_time");
-    if (experiment.eager == nullptr) continue;
-    experiment.speedup = speedup(experiment.eager->per_iter_times, record->per_iter_times);
+    // Eager may have been timed beside itself, which shows what chance does.
+    const bool has_speedup = !experiment.is_eager() || !record->eager_times.empty();
+    if (!has_speedup || !experiment.has_passed()) continue;
+    if (!experiment.is_eager()) experiment.compile_time = metric(*record, "compile_time");
+    const ExperimentRecord* reference = experiment.eager;
+    const Timing of_eager = reference == nullptr ? Timing{} : timing_of(*reference);
+    experiment.speedup = speedup_over(of_eager, timing_of(*record));
+    experiment.disturbance = find_disturbance_of(*record);
+    if (reference == nullptr) continue;
     experiment.memory_ratio = times_better(peak_of(*experiment.eager), peak_of(*record));
   }
   return all;
@@ -213,6 +226,7 @@ DocumentTable experiment_table(const std::vector<ExperimentSummary>& summaries) 
                                   {"measured", "measured"},
                                   {"passed", "passed"},
                                   {"speed-up", "speedup"},
+                                  {.heading = "", .name = "disturbed", .is_hidden = true},
                                   {"fastest", "fastest"},
                                   {"compile time", "compile_time"},
                                   {"memory saved", "memory_saved"},

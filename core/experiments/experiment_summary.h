@@ -20,12 +20,16 @@ struct AgainstEager {
   const ExperimentRecord* eager = nullptr;  // null: not measured
   // Nothing unless both were measured and this one has passed.
   std::optional<Speedup> speedup;
-  std::optional<double> memory_ratio;  // eager's peak over this one's
-  std::optional<double> compile_time;  // seconds
+  std::optional<std::string> disturbance;  // why the speed-up cannot be trusted
+  std::optional<double> memory_ratio;      // eager's peak over this one's
+  std::optional<double> compile_time;      // seconds
 
   bool is_eager() const { return record->variant.backend == Backend::kEager; }
   bool has_passed() const;  // measured, and verified as PASS
 };
+
+// Stands before a speed-up that cannot be trusted.
+inline constexpr const char* kDisturbed = "~";
 
 // Compares experiments with eager, in the order of keys, without skipped ones. The result points
 // into `records`.
@@ -50,8 +54,9 @@ struct ExperimentSummary {
   Backend backend = Backend::kEager;
   std::size_t requested = 0;  // not skipped
   std::size_t measured = 0;
-  std::size_t passed = 0;   // measured, and verified as PASS
-  std::size_t fastest = 0;  // among the backends that work for the benchmark
+  std::size_t passed = 0;     // measured, and verified as PASS
+  std::size_t fastest = 0;    // among the backends that work for the benchmark
+  std::size_t disturbed = 0;  // speed-ups in the mean that cannot be trusted
   // Means over the experiments that passed; of the ratios to eager geometric means.
   std::optional<double> speedup;
   std::optional<double> memory_ratio;

@@ -1,97 +1,48 @@
 #include "core/measure/experimenter.h"
 
 #include <algorithm>
+#include <map>
 #include <optional>
+#include <set>
 #include <utility>
 
-#include "core/base/private_folder.h"
-#include "core/compile/compiled_variant.h"
-#include "core/measure/failure_text.h"
-#include "core/measure/parse_reply.h"
+#include "core/base/stopwatch.h"
+#include "core/measure/experiment_group.h"
 #include "core/measure/verifier.h"
+#include "core/results/verification.h"
 
 namespace instr {
 
 namespace {
 
-struct Compiled {
-  CompiledVariants to_verify;
-  CompiledVariants to_measure;
-};
-
-class Experiment {
- public:
-  Experiment(const Variant& variant, const Compiled& compiled, NativeWorker& worker,
-             TimerOptions options)
-      : variant_(variant), compiled_(compiled), worker_(worker), options_(std::move(options)) {}
-
-  Measurement run() {
-    Measurement result{variant_, Counted{}, 0};
-    std::optional<Outcome> failed = start();
-    const bool is_skipped = failed && std::holds_alternative<Skipped>(*failed);
-    if (is_candidate(variant_) && !is_skipped) {
-      auto verification = verify(variant_, compiled_.to_verify, worker_, options_);
-      result.verification = verification.value_or(Verification{});
-      if (!verification) {
-        failed =
-            Failure{FailureKind::kWorkerLost, "while it was verified: " + verification.error()};
-      }
+// Puts together what is timed together: the variants of a benchmark, except that each on a compiler
+// of whole functions is alone.
+std::vector<std::vector<Variant>> make_groups(const std::vector<Variant>& variants) {
+  std::vector<std::vector<Variant>> groups;
+  std::map<std::string, std::size_t> places;  // by eager's key
+  for (const Variant& variant : variants) {
+    if (is_compiled(variant.backend)) {
+      groups.push_back({variant});
+      continue;
     }
-    result.outcome = failed ? *std::move(failed) : measure();
-    return result;
+    const auto [place, is_new] = places.try_emplace(make_eager(variant).key, groups.size());
+    if (is_new) groups.emplace_back();
+    groups[place->second].push_back(variant);
   }
+  return groups;
+}
 
- private:
-  // For a variant that is compiled as a whole: starts it with an empty cache of its compiler, so
-  // that later requests find the same code there.
-  std::optional<Outcome> start() {
-    if (!is_compiled(variant_.backend)) return std::nullopt;
-    auto folder = PrivateFolder::make();
-    if (!folder) return Failure{FailureKind::kWorkerLost, to_string(folder.error())};
-    cache_ = *std::move(folder);
-    options_.compiler.cache = cache_->path();
-    auto reply = ask("start");
-    if (!reply) return reply.error();
-    started_ = *std::move(reply);
-    return started_.verb == "started" ? std::nullopt : std::optional(outcome(started_));
-  }
-
-  Outcome measure() {
-    auto reply = ask("experiment");
-    if (!reply) return reply.error();
-    if (reply->verb == "experimented" && started_.verb == "started") {
-      reply->fields["warm_ready"] = reply->get(kReadyTime);
-      for (const char* cold : {kFirstResultTime, kReadyTime})
-        reply->fields[cold] = started_.get(cold);
+// Adds eager of each variant, which need not be among them.
+std::vector<Variant> with_eager(const std::vector<Variant>& variants) {
+  std::vector<Variant> all;
+  std::set<std::string> keys;
+  for (const Variant& variant : variants) {
+    for (const Variant& each : {make_eager(variant), variant}) {
+      if (keys.insert(each.key).second) all.push_back(each);
     }
-    return outcome(*reply);
   }
-
-  tl::expected<wire::Message, Outcome> ask(const char* verb) {
-    const auto& [units, failures] = compiled_.to_measure;
-    if (auto failed = failures.find(variant_.key); failed != failures.end()) {
-      return tl::unexpected<Outcome>(failed->second);
-    }
-    auto unit = units.find(variant_.key);
-    if (unit == units.end()) {
-      return tl::unexpected<Outcome>(Failure{FailureKind::kCompileError, "it was not compiled"});
-    }
-    return ask_worker(verb, worker_, {unit->second}, options_).map_error([](const auto& how) {
-      return Outcome(Failure{FailureKind::kWorkerLost, how});
-    });
-  }
-
-  Outcome outcome(const wire::Message& reply) const {
-    return with_timeout_advice(parse_reply(reply, variant_), variant_);
-  }
-
-  const Variant& variant_;
-  const Compiled& compiled_;
-  NativeWorker& worker_;
-  TimerOptions options_;
-  std::optional<PrivateFolder> cache_;  // for the compiler of this experiment alone
-  wire::Message started_;               // the reply to `start`, when it was empty
-};
+  return all;
+}
 
 }  // namespace
 
@@ -103,13 +54,23 @@ Expected<bool> run_experiments(const std::vector<Variant>& variants, const Nativ
   auto to_verify = compile_for_verification(candidates, language, stop);
   if (stop.stop_requested()) return false;
   TRY(to_verify);
-  auto to_measure = language.support.compile_all(variants, Purpose::kMeasure, stop);
+  auto to_time = language.support.compile_all(with_eager(variants), Purpose::kMeasure, stop);
   if (stop.stop_requested()) return false;
-  TRY(to_measure);
-  const Compiled compiled{*std::move(to_verify), *std::move(to_measure)};
-  return language.measure_each(variants, events, stop, [&](const Variant& variant) {
-    return Experiment(variant, compiled, language.worker, options).run();
-  });
+  TRY(to_time);
+  const ExperimentCode code{*std::move(to_verify), *std::move(to_time)};
+  std::stop_callback end(stop, [&language] { language.worker.kill(); });
+  for (const std::vector<Variant>& group : make_groups(variants)) {
+    if (stop.stop_requested()) return false;
+    for (const Variant& variant : group) events.on_start(variant.key);
+    const Stopwatch watch;
+    std::vector<Measurement> measured = measure_group(group, code, language.worker, options);
+    if (stop.stop_requested()) return false;
+    for (Measurement& measurement : measured) {
+      measurement.seconds = watch.seconds() / static_cast<double>(group.size());
+      events.on_done(std::move(measurement));
+    }
+  }
+  return !stop.stop_requested();
 }
 
 }  // namespace instr

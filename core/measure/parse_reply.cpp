@@ -190,6 +190,7 @@ Outcome parse_times(const wire::Message& reply, const Variant& variant) {
   if (reply.fields.contains("others")) {
     timing.others = std::strtod(reply.get("others").c_str(), nullptr);
   }
+  timing.eager = parse_numbers(reply.get("eager"));
   if (timing.of(kWall).empty() || timing.iterations == 0) return malformed(reply);
   Counted timed;
   timed.iterations = timing.iterations;

@@ -9,9 +9,7 @@
 #include <tuple>
 #include <utility>
 
-#include "core/base/environment.h"
 #include "core/base/stopwatch.h"
-#include "core/definitions/axes.h"
 #include "core/measure/failure_text.h"
 #include "core/measure/parse_reply.h"
 #include "worker/native/event_counter.h"
@@ -21,53 +19,7 @@ namespace instr {
 
 namespace {
 
-// Variants of one side that differ only in their backend.
-using Group = std::vector<CompiledVariant>;
-
-// Returns the last cores that this process may use: other processes tend to use the first ones.
-std::string cores_for(int threads) {
-  const std::vector<int> cores = usable_cores();
-  const auto count = std::min<std::ptrdiff_t>(threads, std::ssize(cores));
-  return fmt::format("{}", fmt::join(cores.end() - count, cores.end(), " "));
-}
-
-std::chrono::milliseconds sum_timeouts(const Group& group, double usual) {
-  double sum = 0;
-  for (const auto& compiled : group) sum += compiled.variant.timeout.value_or(usual);
-  return timeout_of(sum);
-}
-
-// Returns the iterations of a repetition; 0 if the worker chooses them.
-int fixed_iterations(const Group& group, const TimerOptions& options) {
-  return options.iterations.value_or(group.front().variant.iterations.value_or(0));
-}
-
 constexpr int kMaxTimedStarts = 5;  // of a variant, in fresh processes
-
-wire::Message make_request(const char* verb, const Group& group, const TimerOptions& options) {
-  const Variant& variant = group.front().variant;
-  std::string symbols;
-  for (const auto& compiled : group) symbols += (symbols.empty() ? "" : " ") + compiled.symbol;
-  wire::Message request{
-      verb,
-      {{"symbols", symbols},
-       {"device", variant.device},
-       {"threads", std::to_string(variant.threads)},
-       {"repetitions", std::to_string(options.repetitions)},
-       {"min_time", fmt::format("{}", options.min_time_s)},
-       {"iterations", std::to_string(fixed_iterations(group, options))},
-       {"dtype", find_default_type(variant)},
-       {"events", fmt::format("{}", fmt::join(options.events, " "))},
-       {"cores", cores_for(variant.threads)},
-       {"memory_limit", std::to_string(options.memory_limit)},
-       {"wants_events", options.wants_operators ? "1" : "0"},
-       {"timeout_ms", std::to_string(sum_timeouts(group, options.timeout_s).count())}}};
-  const bool compiles = std::any_of(group.begin(), group.end(), [](const auto& compiled) {
-    return is_compiled(compiled.variant.backend);
-  });
-  if (compiles) add_to(request, options.compiler);
-  return request;
-}
 
 void append(std::vector<double>& to, const std::vector<double>& more, bool drops_first) {
   to.insert(to.end(), more.begin() + (drops_first && !more.empty() ? 1 : 0), more.end());
@@ -84,7 +36,7 @@ std::optional<double> mean_others(const Timing& before, const Timing& more) {
 // Times the group of a side.
 class GroupTimer {
  public:
-  GroupTimer(const TimedSide& side, Group group)
+  GroupTimer(const TimedSide& side, TimedGroup group)
       : side_(&side), group_(std::move(group)), outcomes_(group_.size()), parts_(1) {
     for (std::size_t i = 0; i < group_.size(); ++i) parts_[0].push_back(i);
   }
@@ -129,7 +81,7 @@ class GroupTimer {
 
   // If the process of several variants ended, each runs on its own from then on.
   void repeat_part(const Part& part, const TimerOptions& options, bool drops_first) {
-    Group requested;
+    TimedGroup requested;
     for (std::size_t place : part) requested.push_back(group_[place]);
     auto reply = ask_worker("time", side_->worker, requested, options);
     bool is_whole = reply && reply->verb == "all";
@@ -197,7 +149,7 @@ class GroupTimer {
   }
 
   const TimedSide* side_;
-  Group group_;
+  TimedGroup group_;
   std::vector<Outcome> outcomes_;  // the timings so far, or the failure
   std::vector<Part> parts_;        // without variants that have failed
   double seconds_ = 0;
@@ -208,7 +160,7 @@ std::vector<std::vector<GroupTimer>> make_timers(const std::vector<TimedSide>& s
   using Identity = std::tuple<std::string, std::vector<std::pair<std::string, std::string>>,
                               Autograd, int, std::string>;
   std::map<Identity, std::size_t> known;
-  std::vector<std::vector<Group>> all;  // by identity and side
+  std::vector<std::vector<TimedGroup>> all;  // by identity and side
   for (std::size_t side = 0; side < sides.size(); ++side) {
     for (const CompiledVariant& compiled : sides[side].variants) {
       const Variant& v = compiled.variant;
@@ -262,21 +214,6 @@ Expected<void> check_events(const std::vector<std::string>& metrics) {
     if (problem) return fail(metric + " is unsupported here: " + problem->what, problem->advice);
   }
   return {};
-}
-
-void add_to(wire::Message& request, const CompilerOptions& options) {
-  request.fields["compiler"] = "1";
-  request.fields["compiler_cache"] = options.cache.string();
-  request.fields["compiler_logs"] = options.logs;
-}
-
-tl::expected<wire::Message, std::string> ask_worker(const char* verb, NativeWorker& worker,
-                                                    const std::vector<CompiledVariant>& group,
-                                                    const TimerOptions& options) {
-  std::set<std::filesystem::path> units;
-  for (const CompiledVariant& compiled : group) units.insert(compiled.unit);
-  return worker.ask(units, make_request(verb, group, options),
-                    sum_timeouts(group, options.timeout_s));
 }
 
 bool time_all(std::vector<TimedSide> sides, std::stop_token stop) {

@@ -3,48 +3,17 @@
 // be compared.
 #pragma once
 
-#include <cstdint>
-#include <filesystem>
-#include <optional>
 #include <stop_token>
 #include <string>
 #include <vector>
 
-#include "core/compile/compiled_variant.h"
-#include "core/measure/native_worker.h"
+#include "core/measure/measure_events.h"
+#include "core/measure/timing_request.h"
 
 namespace instr {
 
-// Options of a compiler of whole functions.
-struct CompilerOptions {
-  std::filesystem::path cache = {};  // folder; empty: the usual one
-  std::string logs = {};             // that are kept; words
-};
-
-// Adds these to a request that runs compiled variants.
-void add_to(wire::Message& request, const CompilerOptions& options);
-
-struct TimerOptions {
-  int repetitions = 10;
-  double min_time_s = 0.05;              // of one repetition
-  double timeout_s = 60;                 // of a variant without its own
-  std::uint64_t memory_limit = 0;        // bytes that a process may use; 0: no limit
-  bool wants_start = false;              // also time the start of each
-  std::vector<std::string> events = {};  // also count these (worker/native/event_counter.h)
-  // For a repetition; absent: the variant's own number, or as many as fill min_time_s.
-  std::optional<int> iterations = {};
-  CompilerOptions compiler = {};
-  bool wants_operators = false;  // an experiment's time by operator
-};
-
 // Checks that these metrics (kEventMetrics) can be counted on this machine.
 Expected<void> check_events(const std::vector<std::string>& metrics);
-
-// Returns the native worker's reply to a request about these variants (worker/wire.h), or how the
-// worker was lost.
-tl::expected<wire::Message, std::string> ask_worker(const char* verb, NativeWorker& worker,
-                                                    const std::vector<CompiledVariant>& group,
-                                                    const TimerOptions& options);
 
 // The variants to time in one worker, and the callbacks.
 struct TimedSide {

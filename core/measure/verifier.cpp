@@ -1,6 +1,5 @@
 #include "core/measure/verifier.h"
 
-#include <set>
 #include <utility>
 
 #include "core/definitions/axes.h"
@@ -14,21 +13,15 @@ namespace {
 
 using Code = VerificationCode;
 
-wire::Message verify_request(const CompiledVariant& candidate, const CompiledVariant& eager,
-                             const TimerOptions& options, std::chrono::milliseconds limit) {
-  const Variant& variant = candidate.variant;
+wire::Message make_request(const Variant& candidate, const TimerOptions& options,
+                           std::chrono::milliseconds limit) {
   wire::Message request{"verify",
-                        {{"eager", eager.symbol},
-                         {"candidate", candidate.symbol},
-                         {"device", variant.device},
-                         {"threads", std::to_string(variant.threads)},
-                         {"dtype", find_default_type(variant)},
-                         {"allowed", allowed_differences(variant)},
+                        {{"device", candidate.device},
+                         {"threads", std::to_string(candidate.threads)},
+                         {"dtype", find_default_type(candidate)},
                          {"memory_limit", std::to_string(options.memory_limit)},
                          {"timeout_ms", std::to_string(limit.count())}}};
-  if (is_compiled(variant.backend)) add_to(request, options.compiler);
-  // The first backward(), which is eager's, prepares for the devices that exist by then.
-  if (facts_of(variant.backend).is_on_xla) request.fields["compiler_logs"] += " xla";
+  if (is_compiled(candidate.backend)) add_to(request, options.compiler, candidate);
   return request;
 }
 
@@ -47,6 +40,27 @@ Expected<CompiledVariants> compile_for_verification(const std::vector<Variant>& 
   return language.support.compile_all(all, Purpose::kVerify, stop);
 }
 
+void add_verification(wire::Message& request, std::set<std::filesystem::path>& units,
+                      const Variant& candidate, const CompiledVariants& compiled) {
+  const auto unit = compiled.units.find(candidate.key);
+  const auto eager = compiled.units.find(make_eager(candidate).key);
+  if (unit == compiled.units.end() || eager == compiled.units.end()) return;
+  units.insert({unit->second.unit, eager->second.unit});
+  request.fields["eager"] = eager->second.symbol;
+  request.fields["candidate"] = unit->second.symbol;
+  request.fields["allowed"] = allowed_differences(candidate);
+}
+
+Verification judge(const wire::Message& reply, const Variant& candidate) {
+  Verification verified = judge(reply, candidate.tolerance);
+  const auto kind = failure_kind_from(reply.get("kind"));
+  if (kind == FailureKind::kTimedOut) verified.reason += timeout_advice(candidate);
+  if (auto place = script_place(reply.get("message"), candidate)) {
+    verified.reason = to_string(*place) + ": " + verified.reason;
+  }
+  return verified;
+}
+
 tl::expected<Verification, std::string> verify(const Variant& candidate,
                                                const CompiledVariants& compiled,
                                                NativeWorker& worker, const TimerOptions& options) {
@@ -57,24 +71,16 @@ tl::expected<Verification, std::string> verify(const Variant& candidate,
   if (auto failed = compiled.failures.find(candidate.key); failed != compiled.failures.end()) {
     return Verification{Code::kVerifierDidntRun, failed->second.message};
   }
-  auto unit = compiled.units.find(candidate.key);
-  auto eager = compiled.units.find(eager_key);
-  if (unit == compiled.units.end() || eager == compiled.units.end()) {
-    return Verification{Code::kVerifierDidntRun, "it was not compiled"};
-  }
-  auto limit = timeout_of(candidate.timeout.value_or(options.timeout_s));
-  TRY_ASSIGN(auto reply,
-             worker.ask({unit->second.unit, eager->second.unit},
-                        verify_request(unit->second, eager->second, options, limit), limit));
+  const auto limit = timeout_of(candidate.timeout.value_or(options.timeout_s));
+  wire::Message request = make_request(candidate, options, limit);
+  std::set<std::filesystem::path> units;
+  add_verification(request, units, candidate, compiled);
+  if (units.empty()) return Verification{Code::kVerifierDidntRun, "it was not compiled"};
+  TRY_ASSIGN(auto reply, worker.ask(units, request, limit));
   const auto kind = failure_kind_from(reply.get("kind"));
   if (reply.verb == "failed" && kind == FailureKind::kWorkerLost)
     return tl::unexpected(reply.get("message"));
-  Verification verified = judge(reply, candidate.tolerance);
-  if (kind == FailureKind::kTimedOut) verified.reason += timeout_advice(candidate);
-  if (auto place = script_place(reply.get("message"), candidate)) {
-    verified.reason = to_string(*place) + ": " + verified.reason;
-  }
-  return verified;
+  return judge(reply, candidate);
 }
 
 Expected<bool> verify_all(const std::vector<Variant>& candidates, const NativeLanguage& language,

@@ -1,6 +1,8 @@
 // Verification: the native worker runs variants and their eager ones, and compares the results.
 #pragma once
 
+#include <filesystem>
+#include <set>
 #include <stop_token>
 #include <string>
 #include <vector>
@@ -8,7 +10,7 @@
 #include "core/base/error.h"
 #include "core/compile/compiled_variant.h"
 #include "core/measure/native_worker.h"
-#include "core/measure/timer.h"
+#include "core/measure/timing_request.h"
 
 namespace instr {
 
@@ -16,6 +18,14 @@ namespace instr {
 Expected<CompiledVariants> compile_for_verification(const std::vector<Variant>& candidates,
                                                     const NativeLanguage& language,
                                                     std::stop_token stop);
+
+// Adds to a request that runs a candidate that it is verified as well, and the units that this
+// needs. Nothing if the candidate or its eager variant did not compile.
+void add_verification(wire::Message& request, std::set<std::filesystem::path>& units,
+                      const Variant& candidate, const CompiledVariants& compiled);
+
+// Judges the worker's reply about a candidate, in terms of its definition.
+Verification judge(const wire::Message& reply, const Variant& candidate);
 
 // The error says how the worker was lost, independently of the candidate.
 tl::expected<Verification, std::string> verify(const Variant& candidate,

@@ -12,10 +12,6 @@ namespace {
 
 using LanguageBackend = std::pair<Language, Backend>;
 
-double wall_median(const Measurement& measurement) {
-  return median(find_working_timing(measurement)->of(kWall));
-}
-
 struct Figures {
   std::vector<double> speedups;
   std::vector<double> memory_ratios;
@@ -29,11 +25,21 @@ std::optional<double> find_median(const std::vector<double>& values) {
 
 const Measurement* eager_among(const std::vector<const Measurement*>& alternatives) {
   for (const Measurement* measurement : alternatives) {
-    if (measurement->variant.backend == Backend::kEager &&
+    if (measurement != nullptr && measurement->variant.backend == Backend::kEager &&
         find_working_timing(*measurement) != nullptr)
       return measurement;
   }
   return nullptr;
+}
+
+// Returns the wall times in units of eager's median, which takes out the machine's speed when they
+// were measured; without eager in nanoseconds.
+std::vector<double> relative_times(const Timing& timing, const Timing* eager) {
+  std::vector<double> times = timing.of(kWall);
+  double unit = median(timing.eager);
+  if (timing.eager.empty()) unit = eager == nullptr ? 1 : median(eager->of(kWall));
+  for (double& time : times) time /= unit;
+  return times;
 }
 
 void add_benchmark(const std::vector<const Measurement*>& alternatives,
@@ -54,8 +60,8 @@ void add_benchmark(const std::vector<const Measurement*>& alternatives,
       known.first_results.push_back(median(timing->of(kFirstResultTime)));
     if (!timing->of(kReadyTime).empty()) known.ready.push_back(median(timing->of(kReadyTime)));
     if (eager == nullptr) continue;
-    if (auto faster = times_better(wall_median(*eager), wall_median(*measurement)))
-      known.speedups.push_back(*faster);
+    if (const auto faster = speedup_over(*find_working_timing(*eager), *timing))
+      known.speedups.push_back(faster->ratio);
     auto less = times_better(find_working_peak(*eager).value_or(0),
                              find_working_peak(*measurement).value_or(0));
     if (less) known.memory_ratios.push_back(*less);
@@ -99,24 +105,27 @@ std::optional<double> times_better(double of_eager, double of_this) {
 }
 
 const Measurement* find_fastest(const std::vector<const Measurement*>& alternatives) {
-  std::vector<const Measurement*> working;
-  for (const Measurement* measurement : alternatives) {
-    if (measurement != nullptr && find_working_timing(*measurement) != nullptr)
-      working.push_back(measurement);
-  }
-  if (working.size() < 2) return nullptr;
-  const Measurement* min = *std::min_element(
-      working.begin(), working.end(),
-      [](const auto* left, const auto* right) { return wall_median(*left) < wall_median(*right); });
-  auto is_as_fast = [&](const Measurement* measurement) {
-    auto ratio =
-        speedup(find_working_timing(*measurement)->of(kWall), find_working_timing(*min)->of(kWall));
-    return measurement == min || (ratio && ratio->is_same());
+  struct Rival {
+    const Measurement* measurement;
+    std::vector<double> times;
   };
-  std::stable_sort(working.begin(), working.end(), [](const auto* left, const auto* right) {
-    return left->variant.backend < right->variant.backend;
-  });
-  return *std::find_if(working.begin(), working.end(), is_as_fast);
+  const Measurement* eager = eager_among(alternatives);
+  const Timing* of_eager = eager == nullptr ? nullptr : find_working_timing(*eager);
+  std::vector<Rival> rivals;
+  for (const Measurement* measurement : alternatives) {
+    const Timing* timing = measurement == nullptr ? nullptr : find_working_timing(*measurement);
+    if (timing != nullptr) rivals.push_back({measurement, relative_times(*timing, of_eager)});
+  }
+  if (rivals.size() < 2) return nullptr;
+  const Rival min =
+      *std::ranges::min_element(rivals, {}, [](const Rival& rival) { return median(rival.times); });
+  const auto is_as_fast = [&min](const Rival& rival) {
+    const auto ratio = speedup(rival.times, min.times);
+    return rival.measurement == min.measurement || (ratio && ratio->is_same());
+  };
+  std::ranges::stable_sort(rivals, {},
+                           [](const Rival& rival) { return rival.measurement->variant.backend; });
+  return std::ranges::find_if(rivals, is_as_fast)->measurement;
 }
 
 std::vector<BackendSummary> summarize_backends(const std::vector<Measurement>& measurements) {

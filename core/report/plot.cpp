@@ -56,10 +56,18 @@ std::vector<Series> take_series(std::map<Backend, std::vector<ChartPoint>> point
   return all;
 }
 
+std::optional<Speedup> find_speedup(const Measurement& eager, const Measurement& other) {
+  return speedup_over(*find_working_timing(eager), *find_working_timing(other));
+}
+
+// find_wall() has found times above 0 of both.
+double find_ratio(const Measurement& eager, const Measurement& other) {
+  return find_speedup(eager, other).value_or(Speedup{}).ratio;
+}
+
 ChartPoint make_bar(const Measurement& eager, const Measurement& other, double place) {
-  ChartPoint bar{*find_wall(eager) / *find_wall(other), place};
-  const auto known =
-      speedup(find_working_timing(eager)->of(kWall), find_working_timing(other)->of(kWall));
+  const auto known = find_speedup(eager, other);
+  ChartPoint bar{find_ratio(eager, other), place};
   const auto interval = known ? known->interval : std::nullopt;
   if (interval && is_drawable(interval->first) && is_drawable(interval->second)) {
     bar.spread = Spread{interval->first, interval->second};
@@ -76,7 +84,7 @@ double find_best_speedup(const Cluster& cluster) {
   double best = 0;
   for (const auto& [backend, measurement] : cluster.timed) {
     if (backend == Backend::kEager) continue;
-    best = std::max(best, *find_wall(*cluster.eager) / *find_wall(*measurement));
+    best = std::max(best, find_ratio(*cluster.eager, *measurement));
   }
   return best;
 }
@@ -123,7 +131,7 @@ Chart distribution_chart(const std::vector<Measurement>& measurements) {
     drawn.push_back(cluster.eager);
     for (const auto& [backend, measurement] : cluster.timed) {
       if (backend == Backend::kEager) continue;
-      speedups[backend].push_back(*find_wall(*cluster.eager) / *find_wall(*measurement));
+      speedups[backend].push_back(find_ratio(*cluster.eager, *measurement));
       all.push_back(speedups[backend].back());
     }
   }

@@ -124,7 +124,7 @@ DocumentCell wall_cell(const Measurement& measurement, const Counted& timed,
   place.backend = Backend::kEager;
   const Counted* eager = counted_of(find(variants, place));
   if (eager == nullptr || !eager->timing) return {time};
-  const auto faster = speedup(eager->timing->of(kWall), timed.timing->of(kWall));
+  const auto faster = speedup_over(*eager->timing, *timed.timing);
   if (!faster) return {time};
   if (faster->is_same()) return {time + "  same"};
   return {time + "  " + to_string(*faster), faster->ratio > 1 ? Tone::kGood : Tone::kWarning};

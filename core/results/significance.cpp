@@ -8,7 +8,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "core/results/timing.h"
+#include "core/definitions/metrics.h"
 
 namespace instr {
 
@@ -139,6 +139,10 @@ std::optional<Speedup> speedup(const std::vector<double>& before,
     interval = {std::min(interval->first, result.ratio), std::max(interval->second, result.ratio)};
   }
   return result;
+}
+
+std::optional<Speedup> speedup_over(const Timing& eager, const Timing& timing) {
+  return speedup(timing.eager.empty() ? eager.of(kWall) : timing.eager, timing.of(kWall));
 }
 
 }  // namespace instr

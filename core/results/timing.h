@@ -19,6 +19,9 @@ struct Timing {
   std::optional<std::uint64_t> device_peak_bytes = {};
   // Cores that other processes used at the same time, on average, if known.
   std::optional<double> others = {};
+  // The wall times of eager that were measured alternately with these in one process, if its own
+  // measurement was another one.
+  std::vector<double> eager = {};
 
   // The values of a metric; empty if it was not timed.
   const std::vector<double>& of(std::string_view metric) const;

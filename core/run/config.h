@@ -61,6 +61,7 @@ struct MeasureConfig {
   std::optional<int> iterations = {};  // of each of them; absent: as many as fill `min_time`
   double min_time = 0.05;              // seconds
   bool wants_operators = false;        // of an experiment, the time in each
+  bool wants_warm_compile = true;      // of an experiment, how long compiling takes with a cache
   DumpParts dump = {};
   std::filesystem::path dump_folder = {};
   std::optional<std::filesystem::path> keep_profiles = {};

@@ -78,6 +78,7 @@ Expected<bool> NativePasses::experiment(const std::vector<Variant>& variants,
   TimerOptions options = timer_options();
   options.iterations = config_.iterations;
   options.wants_operators = config_.wants_operators;
+  options.wants_warm_compile = config_.wants_warm_compile;
   reporter_.measuring("measuring");
   return by_language(
       variants, stop, [&](const auto& selected, const NativeLanguage& language) -> Expected<bool> {

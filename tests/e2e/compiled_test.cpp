@@ -76,7 +76,7 @@ TEST_F(Compiled, ReportsWhatItCouldNotCompile) {
   EXPECT_FALSE(eager.contains("counters"));
 }
 
-// The second start uses the code that the first one compiled.
+// The first compilation is timed, verified and reported; the second one uses its code.
 TEST_F(Compiled, IsCompiledColdAndWarm) {
   const std::string dumps = (folder_.path() / "dumps").string();
   const Records records = experiment({"--backend=inductor", "--filter=sleeps", "--collect-counters",
@@ -87,8 +87,11 @@ TEST_F(Compiled, IsCompiledColdAndWarm) {
   const nlohmann::json& metrics = one.at("metrics");
   EXPECT_GT(metrics.at("compile_time").get<double>(), 0);
   EXPECT_GT(metrics.at("warm_compile_time").get<double>(), 0);
-  EXPECT_EQ(one.at("counters").at("inductor").at("fxgraph_cache_hit"), 2) << one.at("counters");
-  EXPECT_FALSE(one.at("counters").at("inductor").contains("fxgraph_cache_miss"));
+  const auto cpu_time = [&](const char* name) { return metrics.at(name).get<double>(); };
+  EXPECT_LT(cpu_time("warm_compile_cpu_time"), cpu_time("compile_cpu_time"));
+  EXPECT_EQ(metrics.at("eager_per_iter_time").size(), 2u);
+  EXPECT_EQ(one.at("counters").at("inductor").at("fxgraph_cache_miss"), 2) << one.at("counters");
+  EXPECT_FALSE(one.at("counters").at("inductor").contains("fxgraph_cache_hit"));
   const fs::path folder = fs::path(dumps) / "sleeps.py.inductor.forward.t1.cpu";
   for (const auto& [file, content] : {std::pair{"graph.before.txt", "torch.nn.Module"},
                                       {"graph.after.txt", "torch.ops.aten"},
@@ -98,6 +101,36 @@ TEST_F(Compiled, IsCompiledColdAndWarm) {
                                       {"profile.txt", "operator"}}) {
     EXPECT_HAS(text_of(folder / file), content) << file;
   }
+}
+
+TEST_F(Compiled, CanLeaveOutTheSecondCompilation) {
+  const Records records =
+      experiment({"--backend=aot_eager", "--filter=sleeps", "--no-warm-compile"});
+  const nlohmann::json& metrics = records.at("sleeps/py/aot_eager/forward/t1/cpu").at("metrics");
+  EXPECT_GT(metrics.at("compile_time").get<double>(), 0);
+  EXPECT_FALSE(metrics.contains("warm_compile_time")) << metrics;
+}
+
+// The verification ends the process in which the times were taken.
+TEST_F(Compiled, AVerificationThatCrashesKeepsTheTimes) {
+  folder_.write("d.toml", R"toml(schema = 1
+[[benchmark]]
+label = "crashes"
+py_setup = """
+x = torch.ones(4)
+if 'instr_verification_' in locals():
+    import os
+    os.abort()
+"""
+py_stmt = "y = x + 1"
+signature = "f(x) -> y"
+)toml");
+  const Records records = experiment({"--backend=aot_eager", "--no-warm-compile"});
+  const nlohmann::json& crashes = records.at("crashes/py/aot_eager/forward/t1/cpu");
+  EXPECT_EQ(crashes.at("state"), "measured") << crashes;
+  EXPECT_EQ(crashes.at("metrics").at("total_time").size(), 2u);
+  EXPECT_EQ(crashes.at("verification_code"), "VERIFIER_DIDNT_RUN");
+  EXPECT_HAS(crashes.at("verification_reason").get<std::string>(), "in the eager run: ");
 }
 
 }  // namespace

@@ -39,9 +39,9 @@ class ExperimentFixture : public ::testing::Test {
   std::string marker() const { return file("is there"); }
 
   // Starts experiments, and waits until a snippet has made the marker.
-  Process start_until_marker() const {
+  Process start_until_marker(std::vector<std::string> more = {}) const {
     fs::remove(marker());
-    auto process = value_of(Process::spawn(command(with({}))));
+    auto process = value_of(Process::spawn(command(with(std::move(more)))));
     while (!fs::exists(marker()) && !process.wait_for(std::chrono::milliseconds(20))) {
     }
     return process;

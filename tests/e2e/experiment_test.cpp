@@ -3,6 +3,7 @@
 #include <signal.h>
 
 #include <cctype>
+#include <thread>
 
 #include "tests/e2e/experiment_file_reader.h"
 #include "tests/labels.h"
@@ -109,6 +110,57 @@ TEST_F(Experiment, MeasuresTheProductAndSummarizesIt) {
   EXPECT_HAS(ended.output, "2 of 3 (67%)");
   EXPECT_HAS(ended.output, "eval float64\n");
   EXPECT_TRUE(stray_processes().empty());
+}
+
+// A load on all cores from the middle of the repetitions, and still there when they are repeated.
+TEST_F(Experiment, ALoadThatStartsHalfwayIsNoticed) {
+  write_definitions_with_marker(R"toml(schema = 1
+global_setup = """
+#include <fcntl.h>
+static int runs = 0;
+"""
+[[benchmark]]
+label = "loaded"
+setup = "auto x = torch::rand({4});"
+signature = "f(x) -> y"
+stmt = """
+for (volatile int i = 0; i < 50'000'000;) i = i + 1;
+if (++runs == 5) open("FILE", O_CREAT | O_WRONLY, 0600);
+auto y = x + 1;
+"""
+torchscript = "y = x + 1"
+)toml");
+  auto process = start_until_marker({"--iterations-per-run=1", "--repetitions=10"});
+  std::vector<std::jthread> load;
+  for (unsigned i = 0; i < std::thread::hardware_concurrency(); ++i) {
+    load.emplace_back([](const std::stop_token& stop) {
+      while (!stop.stop_requested()) {
+      }
+    });
+  }
+  EXPECT_EQ(to_exit_code(process.wait()), 0);
+  const auto others = records().at("loaded/frozen/forward/t1/cpu").at("metrics").at("others");
+  EXPECT_GT(others.get<double>(), 0.2);
+  const auto shown = run(with({"--iterations-per-run=1", "--repetitions=10"}));
+  EXPECT_HAS(shown.output, "~ speed-ups that cannot be trusted:");
+  EXPECT_HAS(shown.output, "other processes used");
+}
+
+// In one process both would fail the second time.
+TEST_F(Experiment, ASetupThatRunsOnlyOnceInAProcessIsMeasuredAlone) {
+  write(file("d.toml"), R"toml(schema = 1
+[[benchmark]]
+label = "once"
+global_setup = "static int set_ups = 0;"
+setup = "if (++set_ups != 1) throw std::runtime_error(\"set up twice\"); auto x = torch::rand({4});"
+signature = "f(x) -> y"
+stmt = "auto y = x + 1;"
+torchscript = "y = x + 1"
+)toml");
+  run(with({}));
+  const auto measured = records();
+  EXPECT_EQ(measured.size(), 3u);
+  for (const auto& [key, record] : measured) EXPECT_EQ(record.at("state"), "measured") << record;
 }
 
 // The current experiment fails, the next ones have a new worker, and the same command measures it

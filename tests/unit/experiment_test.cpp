@@ -1,7 +1,9 @@
 // Experiments as values: the lines of a results file, and their summary.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <functional>
 #include <nlohmann/json.hpp>
 
 #include "core/experiments/experiment_record.h"
@@ -39,11 +41,13 @@ TEST(ExperimentRecord, ACompilersStartIsColdAndWarm) {
   Measurement measurement = measured("m/py/inductor/forward/t1/cpu", {2000, 1000, 3000}, 64);
   auto& counted = std::get<Counted>(measurement.outcome);
   counted.metrics["warm_ready"] = 1e6;
+  counted.metrics["ready_cpu"] = 4e6;
   counted.metrics["frames"] = 3;
   counted.compiler = CompilerReport{{{"a.toml:3:1", "a loop", 1}}};
   const auto json = to_json(record(measurement));
   EXPECT_NEAR(json["metrics"]["compile_time"].get<double>(), 0.005 - 2e-6, 1e-12);
   EXPECT_NEAR(json["metrics"]["warm_compile_time"].get<double>(), 0.001 - 2e-6, 1e-12);
+  EXPECT_NEAR(json["metrics"]["compile_cpu_time"].get<double>(), 0.004 - 2e-6, 1e-12);
   EXPECT_EQ(json["metrics"]["frames"], 3);
   auto read = parse_experiment(json.dump());
   ASSERT_TRUE(read);
@@ -79,10 +83,17 @@ TEST(ExperimentRecord, FailuresAndSkipsSayWhy) {
 TEST(ExperimentRecord, ConvertsBackToAMeasurement) {
   Measurement measurement =
       measured("m/frozen/forward/t1/cpu", {2000, 1000, 3000}, 64, VerificationCode::kFail);
-  Measurement back = measurement_of(record(measurement));
+  std::get<Counted>(measurement.outcome).timing->eager = {4000, 5000, 6000};
+  std::get<Counted>(measurement.outcome).timing->others = 0.5;
+  const auto read = parse_experiment(to_json(record(measurement)).dump());
+  ASSERT_TRUE(read);
+  Measurement back = measurement_of(*read);
   const auto& counted = std::get<Counted>(back.outcome);
   ASSERT_EQ(counted.timing->of(kWall).size(), 3u);
   EXPECT_NEAR(counted.metrics.at("wall"), 2000, 1e-6);
+  ASSERT_EQ(counted.timing->eager.size(), 3u);
+  EXPECT_NEAR(counted.timing->eager[1], 5000, 1e-6);
+  EXPECT_EQ(counted.timing->others, 0.5);
   EXPECT_EQ(counted.metrics.at("peak_bytes"), 64);
   EXPECT_NEAR(counted.metrics.at("ready"), 5e6, 1e-3);
   EXPECT_EQ(back.verification->code, VerificationCode::kFail);
@@ -115,7 +126,7 @@ TEST(ExperimentSummary, OnlyPassedOnesCountForSpeedup) {
   add(measured("b/frozen" + end, {8, 8, 8}, 400, VerificationCode::kPass));
   add(measured("c/frozen" + end, {0.1, 0.1, 0.1}, 1, VerificationCode::kFail));
   add({parse_key("a/aoti" + end), Skipped{"no package"}, 0});
-  auto summaries = summarize_experiments(records);
+  auto summaries = summarize_experiments(beside_eager(records));
   ASSERT_EQ(summaries.size(), 2u);
   EXPECT_EQ(summaries[0].backend, Backend::kEager);
   EXPECT_EQ(summaries[0].measured, 3u);
@@ -197,7 +208,7 @@ TEST(ExperimentFindings, ListWhatIsSlowLargeOrWrong) {
   };
   const auto titles = [&] {
     std::string text;
-    for (const DocumentTable& table : find_findings(records)) {
+    for (const DocumentTable& table : find_findings(beside_eager(records))) {
       text += table.title + ":";
       for (const DocumentRow& row : table.rows) text += " " + row.cells[0].text;
       text += "\n";
@@ -227,7 +238,7 @@ TEST(ExperimentFindings, AreTheWorstOfMany) {
     records.push_back(record(measured(label + "/frozen" + end, {time, time + 1, time + 2, time + 3},
                                       1, VerificationCode::kPass)));
   }
-  const auto findings = find_findings(records);
+  const auto findings = find_findings(beside_eager(records));
   ASSERT_EQ(findings.size(), 1u);
   EXPECT_EQ(findings[0].rows.size(), kMaxFindings);
   EXPECT_EQ(findings[0].rows[0].cells[0].text, "m24, frozen");
@@ -251,8 +262,61 @@ TEST(ExperimentFindings, EachHasItsPValue) {
   const std::vector<ExperimentRecord> records{
       record(measured("m/eager" + end, {8, 8.1, 8.2, 8.3, 8.4}, 400)),
       record(measured("m/frozen" + end, {4, 4.1, 4.2, 4.3, 4.4}, 400, VerificationCode::kPass))};
-  EXPECT_GOLDEN("experiment/each_with_its_p_value.txt",
-                render(ReportFormat::kTable, {.tables = {each_experiment_table(records)}}));
+  EXPECT_GOLDEN(
+      "experiment/each_with_its_p_value.txt",
+      render(ReportFormat::kTable, {.tables = {each_experiment_table(beside_eager(records))}}));
+}
+
+// 10 rounds, of which a load makes the last five slower.
+std::vector<double> loaded(double time) {
+  std::vector<double> times;
+  for (int i = 0; i < 10; ++i) times.push_back((i < 5 ? time : 2 * time) + 0.01 * i);
+  return times;
+}
+
+TEST(ExperimentSummary, MarksSpeedupsThatCannotBeTrusted) {
+  const std::string end = "/forward/t1/cpu";
+  const auto findings_of = [&](const std::function<void(ExperimentRecord&)>& change) {
+    std::vector<ExperimentRecord> records{
+        record(measured("m/eager" + end, {8, 8.1, 8.2, 8.3, 8.2}, 400)),
+        record(measured("m/frozen" + end, {4, 4.1, 4.2, 4.3, 4.2}, 400, VerificationCode::kPass))};
+    records = beside_eager(records);
+    change(records[1]);
+    const ExperimentSummary frozen = summarize_experiments(records)[1];
+    const std::string mean = experiment_table({frozen}).rows[0].cells[4].text;
+    std::string text = fmt::format("{} of {}", frozen.disturbed, mean);
+    for (const DocumentTable& table : find_findings(records)) {
+      text += fmt::format("; {}: {}", table.title, table.rows[0].cells[2].text);
+    }
+    return text;
+  };
+  const std::string mark = "1 of ~1.95x; ~ speed-ups that cannot be trusted: ";
+  EXPECT_EQ(findings_of([](ExperimentRecord& one) { one.others = 0.1; }), "0 of 1.95x");
+  EXPECT_EQ(findings_of([](ExperimentRecord& one) { one.others = 1; }),
+            mark + "other processes used 1.0 cores");
+  EXPECT_EQ(findings_of([](ExperimentRecord& one) { one.eager_times.clear(); }),
+            mark + "not timed alternately with eager");
+  EXPECT_EQ(findings_of([](ExperimentRecord& one) {
+              one.eager_times = loaded(8);
+              one.per_iter_times = loaded(4);
+            }),
+            "1 of ~1.99x; ~ speed-ups that cannot be trusted: times rose by 101% halfway");
+}
+
+// A load that slows both sides alike leaves the speed-up as it is.
+TEST(ExperimentSummary, ComparesWithTheEagerOfTheSameProcess) {
+  const std::string end = "/forward/t1/cpu";
+  std::vector<ExperimentRecord> records{
+      record(measured("m/eager" + end, {8, 8.1, 8.2, 8.3}, 400)),
+      record(measured("m/frozen" + end, {80, 81, 82, 83}, 400, VerificationCode::kPass)),
+      record(measured("m/optimized" + end, {7, 7.1, 7.2, 7.3}, 400, VerificationCode::kPass))};
+  records = beside_eager(records);
+  for (double& time : records[1].eager_times) time *= 20;
+  const auto summaries = summarize_experiments(records);
+  ASSERT_EQ(summaries.size(), 3u);
+  EXPECT_NEAR(*summaries[1].speedup, 2, 1e-9);
+  EXPECT_EQ(summaries[1].fastest, 1u);
+  EXPECT_EQ(summaries[2].fastest, 0u);
 }
 
 }  // namespace

@@ -22,6 +22,18 @@ inline Measurement measured(const std::string& key, std::vector<double> wall, do
   return made;
 }
 
+// Gives each candidate the times of its eager as measured alternately with its own.
+inline std::vector<ExperimentRecord> beside_eager(std::vector<ExperimentRecord> records) {
+  for (ExperimentRecord& candidate : records) {
+    if (candidate.variant.backend == Backend::kEager) continue;
+    for (const ExperimentRecord& eager : records) {
+      if (eager.variant.key != make_eager(candidate.variant).key) continue;
+      candidate.eager_times = eager.per_iter_times;
+    }
+  }
+  return records;
+}
+
 inline ExperimentRecord record(const Measurement& measurement) {
   return record_of(measurement, kSetting);
 }

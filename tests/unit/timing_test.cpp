@@ -81,6 +81,8 @@ TEST(Timing, AReplyOfTheWorkerBecomesMetrics) {
   EXPECT_FALSE(got.timing->others);
   reply.fields["others"] = "0.125";
   EXPECT_EQ(std::get<Counted>(parse_reply(reply, {})).timing->others, 0.125);
+  reply.fields["eager"] = "20 21 22";
+  EXPECT_EQ(std::get<Counted>(parse_reply(reply, {})).timing->eager, (Values{20, 21, 22}));
   reply.fields["device_peak_bytes"] = "1048576";
   EXPECT_EQ(std::get<Counted>(parse_reply(reply, {})).metrics.at("device_peak_bytes"), 1048576);
   reply.fields["wall"] = "";

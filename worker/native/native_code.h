@@ -10,8 +10,12 @@
 
 #include "worker/abi.h"
 #include "worker/torch_side.h"
+#include "worker/wire.h"
 
 namespace instr {
+
+// Called before code runs that may crash, with fields for the reply if it does.
+using OnProgress = std::function<void(const wire::Fields&)>;
 
 // A snippet that is suspended between blocks: the setup runs once, and the caller decides the
 // iterations of each block.

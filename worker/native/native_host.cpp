@@ -105,18 +105,9 @@ wire::Message missing(const std::string& symbol) {
   return failed("definition_error", "no unit has '" + symbol + "'");
 }
 
-// A child's report of its stage.
-constexpr const char* kStage = "stage";
+wire::Message time_all(const TimingRequest& request) { return join(time_alternately(request)); }
 
-// Times all snippets; the reply contains theirs by their numbers.
-wire::Message time_all(const TimingRequest& request) {
-  const std::vector<wire::Message> messages = time_alternately(request);
-  wire::Message reply{"all", {}};
-  for (std::size_t i = 0; i < messages.size(); ++i) {
-    reply.fields[std::to_string(i)] = wire::encode(messages[i]);
-  }
-  return reply;
-}
+constexpr const char* kProgress = "progress";  // a child's message before its reply
 
 // Requests that run snippets.
 const std::map<std::string, wire::Message (*)(const TimingRequest&)> kTimed{
@@ -162,6 +153,23 @@ wire::Message NativeHost::load(const std::string& path) {
   return {"loaded", {}};
 }
 
+namespace {
+
+VerificationRequest make_verification(const wire::Message& request) {
+  VerificationRequest asked;
+  asked.eager = find_code(request.get("eager"));
+  asked.candidate = find_code(request.get("candidate"));
+  asked.threads = static_cast<int>(number(request, "threads", "1"));
+  std::istringstream allowed(request.get("allowed"));
+  Allowed limit;
+  for (std::string type; allowed >> type >> limit.relative >> limit.absolute;) {
+    asked.allowed[type] = limit;
+  }
+  return asked;
+}
+
+}  // namespace
+
 wire::Message NativeHost::time(const wire::Message& request) {
   TimingRequest timing;
   for (const std::string& symbol : split_words<std::string>(request.get("symbols"))) {
@@ -178,27 +186,25 @@ wire::Message NativeHost::time(const wire::Message& request) {
   timing.iterations = static_cast<std::uint64_t>(number(request, "iterations", "0"));
   timing.wants_events = request.get("wants_events") == "1";
   timing.logs = split_words<std::string>(request.get("compiler_logs"));
+  timing.is_cold = request.get("cold") == "1";
+  if (request.fields.contains("candidate")) {
+    timing.verification = make_verification(request);
+    if (!timing.verification->is_complete()) return missing(request.get("candidate"));
+  }
   auto cores = split_words<int>(request.get("cores"));
-  return in_child(request, [&](const auto& on_stage) {
-    timing.on_part = on_stage;
+  return in_child(request, [&](const OnProgress& on_progress) {
+    timing.on_progress = on_progress;
     pin_to(cores);
     return kTimed.at(request.verb)(timing);
   });
 }
 
 wire::Message NativeHost::verify(const wire::Message& request) {
-  VerificationRequest asked;
-  asked.eager = find_code(request.get("eager"));
-  asked.candidate = find_code(request.get("candidate"));
-  if (asked.eager == nullptr) return missing(request.get("eager"));
-  if (asked.candidate == nullptr) return missing(request.get("candidate"));
-  asked.threads = static_cast<int>(number(request, "threads", "1"));
-  std::istringstream allowed(request.get("allowed"));
-  Allowed limit;
-  for (std::string type; allowed >> type >> limit.relative >> limit.absolute;) {
-    asked.allowed[type] = limit;
-  }
-  return in_child(request, [&](const auto& on_stage) { return instr::verify(asked, on_stage); });
+  const VerificationRequest asked = make_verification(request);
+  if (!asked.is_complete()) return missing(request.get("candidate"));
+  return in_child(request, [&](const OnProgress& on_progress) {
+    return instr::verify(asked, [&](const std::string& stage) { on_progress({{"stage", stage}}); });
+  });
 }
 
 wire::Message NativeHost::in_child(const wire::Message& request, const Work& work) {
@@ -210,8 +216,8 @@ wire::Message NativeHost::in_child(const wire::Message& request, const Work& wor
   int output = answer.is_mapped() ? memfd_create("snippet-output", MFD_CLOEXEC) : -1;
   if (output < 0)
     return failed("worker_lost", std::string("no memory for the reply: ") + strerror(errno));
-  auto on_stage = [&answer](const std::string& stage) {
-    answer.set(wire::encode({kStage, {{"stage", stage}}}));
+  auto on_progress = [&answer](const wire::Fields& fields) {
+    answer.set(wire::encode({kProgress, fields}));
   };
   auto body = [&] {
     close(channel_.fd());
@@ -225,7 +231,7 @@ wire::Message NativeHost::in_child(const wire::Message& request, const Work& wor
       watch_compiler({request.get("compiler_cache"), request.get("compiler_logs")});
     }
     if (!reason) seed(device);
-    auto reply = reason ? failed("unsupported", *reason) : work(on_stage);
+    auto reply = reason ? failed("unsupported", *reason) : work(on_progress);
     if (!answer.set(wire::encode(reply))) {
       answer.set(wire::encode(failed("worker_lost", "its answer is longer than 15 MiB")));
     }
@@ -237,13 +243,12 @@ wire::Message NativeHost::in_child(const wire::Message& request, const Work& wor
   auto said = wire::decode_line(answer.get());
   close(output);
   if (ended.pid < 0) return failed("worker_lost", std::string("fork: ") + strerror(errno));
-  bool is_answer = said && said->verb != kStage && !ended.was_stopped();
+  bool is_answer = said && said->verb != kProgress && !ended.was_stopped();
   wire::Message reply = is_answer ? *said
                         : ended.was_stopped()
                             ? failed("timed_out", stopped_text(ended.stopped, ended.limit_ms))
                             : ended_early(ended.status, printed);
-  const char* stage = kTimed.contains(request.verb) ? "part" : "stage";
-  if (!is_answer && said) reply.fields[stage] = said->get("stage");
+  if (!is_answer && said) reply.fields.merge(said->fields);
   reply.fields["output"] = printed;
   return reply;
 }

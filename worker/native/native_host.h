@@ -24,10 +24,9 @@ class NativeHost {
   wire::Message load(const std::string& path);
   wire::Message time(const wire::Message& request);
   wire::Message verify(const wire::Message& request);
-  // Does `work` in a child, with the request's device, memory_limit and timeout_ms. A failure has
-  // the stage that was reported last.
-  using Work =
-      std::function<wire::Message(const std::function<void(const std::string&)>& on_stage)>;
+  // Does `work` in a child, with the request's device, memory_limit and timeout_ms. If the child
+  // ends early, the reply has the fields of its last progress.
+  using Work = std::function<wire::Message(const OnProgress&)>;
   wire::Message in_child(const wire::Message& request, const Work& work);
 
   Channel channel_;

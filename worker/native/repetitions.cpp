@@ -1,20 +1,19 @@
 #include "worker/native/repetitions.h"
 
 #include <benchmark/benchmark.h>
-#include <time.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
-#include <fstream>
 #include <map>
-#include <memory>
+#include <numeric>
 #include <optional>
+#include <random>
 #include <string>
 
 #include "worker/ended.h"
 #include "worker/native/device.h"
 #include "worker/native/event_counter.h"
+#include "worker/native/machine_use.h"
 #include "worker/native/timed_snippet.h"
 
 namespace instr {
@@ -106,9 +105,11 @@ void register_entry(std::size_t index, Entry& entry, const TimingRequest& reques
       [&entry, &counters, device = request.device](benchmark::State& state) {
         run_batches(state, entry, device, counters);
       });
-  registered->UseManualTime()->Unit(benchmark::kNanosecond)->Repetitions(request.repetitions);
-  if (request.iterations != 0) {
-    registered->Iterations(static_cast<benchmark::IterationCount>(request.iterations));
+  registered->UseManualTime()->Unit(benchmark::kNanosecond);
+  // The first repetition finds out how many iterations fill the time.
+  const std::uint64_t iterations = std::max(request.iterations, entry.iterations);
+  if (iterations != 0) {
+    registered->Iterations(static_cast<benchmark::IterationCount>(iterations));
   } else {
     registered->MinTime(request.min_time_s)->MinWarmUpTime(request.warm_up_s);
   }
@@ -132,42 +133,6 @@ wire::Message make_message(const Entry& entry, const std::vector<EventCounter>& 
   return message;
 }
 
-double seconds_of(clockid_t clock) {
-  timespec now{};
-  clock_gettime(clock, &now);
-  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
-}
-
-// Reads the first line of /proc/stat. Guests, which follow, are included in users already.
-std::optional<double> machine_seconds() {
-  std::ifstream stat("/proc/stat");
-  std::string name;
-  double user = 0, nice = 0, system = 0, idle = 0, disk = 0, irq = 0, soft_irq = 0, stolen = 0;
-  stat >> name >> user >> nice >> system >> idle >> disk >> irq >> soft_irq >> stolen;
-  if (!stat || name != "cpu") return std::nullopt;
-  return (user + nice + system + irq + soft_irq + stolen) /
-         static_cast<double>(sysconf(_SC_CLK_TCK));
-}
-
-// The machine's use by other processes since this was made.
-class MachineUse {
- public:
-  // The average number of cores, including those that other virtual machines took; nothing if the
-  // kernel does not report it. It counts in ticks of 10 ms.
-  std::optional<double> others() const {
-    const auto all = machine_seconds();
-    const double elapsed = seconds_of(CLOCK_MONOTONIC) - start_;
-    if (!all || !all_ || elapsed <= 0) return std::nullopt;
-    const double own = seconds_of(CLOCK_PROCESS_CPUTIME_ID) - own_;
-    return std::max(0.0, *all - *all_ - own) / elapsed;
-  }
-
- private:
-  const double start_ = seconds_of(CLOCK_MONOTONIC);
-  const double own_ = seconds_of(CLOCK_PROCESS_CPUTIME_ID);  // CPU seconds of this process
-  const std::optional<double> all_ = machine_seconds();      // CPU seconds of all processes
-};
-
 // To be called before any snippet starts a thread.
 std::vector<EventCounter> open_counters(const TimingRequest& request) {
   std::vector<EventCounter> counters;
@@ -177,19 +142,35 @@ std::vector<EventCounter> open_counters(const TimingRequest& request) {
   return counters;
 }
 
-std::vector<wire::Message> time_entries(const TimingRequest& request, std::vector<Entry>& entries,
-                                        const std::vector<EventCounter>& counters) {
-  for (std::size_t i = 0; i < entries.size(); ++i) {
+void initialize_library() {
+  std::string program = "worker";
+  char* arguments[] = {program.data(), nullptr};
+  int count = 1;
+  benchmark::Initialize(&count, arguments);
+}
+
+// Runs a repetition of every entry that has not failed, in this order.
+void run_round(const std::vector<std::size_t>& order, const TimingRequest& request,
+               std::vector<Entry>& entries, const std::vector<EventCounter>& counters) {
+  Collector collector(entries);
+  benchmark::ClearRegisteredBenchmarks();
+  for (std::size_t i : order) {
     if (entries[i].snippet->failure().empty()) register_entry(i, entries[i], request, counters);
   }
-  std::string program = "worker";
-  std::string alternately = "--benchmark_enable_random_interleaving=true";
-  char* arguments[] = {program.data(), alternately.data(), nullptr};
-  int count = 2;
-  benchmark::Initialize(&count, arguments);
-  Collector collector(entries);
-  const MachineUse use;
   benchmark::RunSpecifiedBenchmarks(&collector);
+}
+
+std::vector<wire::Message> time_entries(const TimingRequest& request, std::vector<Entry>& entries,
+                                        const std::vector<EventCounter>& counters) {
+  initialize_library();
+  std::vector<std::size_t> order(entries.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::mt19937 random;
+  const MachineUse use;
+  for (int round = 0; round < request.repetitions; ++round) {
+    std::shuffle(order.begin(), order.end(), random);
+    run_round(order, request, entries, counters);
+  }
   const std::optional<double> others = use.others();
   std::vector<wire::Message> messages;
   for (const Entry& entry : entries) {
@@ -201,8 +182,16 @@ std::vector<wire::Message> time_entries(const TimingRequest& request, std::vecto
 
 }  // namespace
 
+TimedSnippets make_snippets(const TimingRequest& request) {
+  TimedSnippets snippets;
+  for (std::size_t i = 0; i < request.snippets.size(); ++i) {
+    snippets.push_back(std::make_unique<TimedSnippet>(request, i));
+  }
+  return snippets;
+}
+
 wire::Message time_start(const TimingRequest& request) {
-  TimedSnippet snippet(request.snippets.front(), request);
+  TimedSnippet snippet(request, 0);
   wire::Message message = time_start(snippet);
   snippet.finish();
   return message;
@@ -211,19 +200,19 @@ wire::Message time_start(const TimingRequest& request) {
 wire::Message time_start(TimedSnippet& snippet) {
   auto start = snippet.start();
   if (!start) return snippet.failure_message();
-  wire::Message message{
-      "started",
-      {{"first_result", number(start->first_result * 1e9)}, {"ready", number(start->ready * 1e9)}}};
+  wire::Message message{"started",
+                        {{"first_result", number(start->first_result * 1e9)},
+                         {"ready", number(start->ready * 1e9)},
+                         {"ready_cpu", number(start->ready_cpu * 1e9)}}};
   message.fields.merge(compiler_report());
   return message;
 }
 
 std::vector<wire::Message> time_alternately(const TimingRequest& request) {
   const std::vector<EventCounter> counters = open_counters(request);
-  std::vector<std::unique_ptr<TimedSnippet>> snippets;
+  const TimedSnippets snippets = make_snippets(request);
   std::vector<Entry> entries;
-  for (const void* code : request.snippets) {
-    auto& snippet = snippets.emplace_back(std::make_unique<TimedSnippet>(code, request));
+  for (const auto& snippet : snippets) {
     snippet->set_up();
     entries.emplace_back().snippet = snippet.get();
   }
@@ -232,10 +221,19 @@ std::vector<wire::Message> time_alternately(const TimingRequest& request) {
   return messages;
 }
 
-wire::Message time_repetitions(const TimingRequest& request, TimedSnippet& snippet) {
-  std::vector<Entry> entries(1);
-  entries.front().snippet = &snippet;
-  return time_entries(request, entries, open_counters(request)).front();
+std::vector<wire::Message> time_repetitions(const TimingRequest& request,
+                                            const TimedSnippets& snippets) {
+  std::vector<Entry> entries;
+  for (const auto& snippet : snippets) entries.emplace_back().snippet = snippet.get();
+  return time_entries(request, entries, open_counters(request));
+}
+
+wire::Message join(const std::vector<wire::Message>& messages) {
+  wire::Message all{"all", {}};
+  for (std::size_t i = 0; i < messages.size(); ++i) {
+    all.fields[std::to_string(i)] = wire::encode(messages[i]);
+  }
+  return all;
 }
 
 }  // namespace instr

@@ -1,12 +1,16 @@
-// Times snippets with Google Benchmark. Repetitions of different snippets alternate, so that any
-// drift of the machine affects all of them.
+// Times snippets with Google Benchmark, in rounds of one repetition of each snippet in random
+// order, so that any drift of the machine affects all of them alike.
 #pragma once
 
 #include <cstdint>
 #include <functional>
+#include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "worker/native/native_code.h"
+#include "worker/native/verify.h"
 #include "worker/wire.h"
 
 namespace instr {
@@ -22,11 +26,19 @@ struct TimingRequest {
   double min_time_s = 0.05;            // of a repetition
   double warm_up_s = 0.02;             // before the first repetition; at least one iteration
   std::uint64_t iterations = 0;        // of a repetition; 0: as many as min_time_s needs
-  bool wants_events = false;           // run_experiment() replies the profiler's events
   std::vector<std::string> logs = {};  // of a compiler; inspect() replies them
-  // Called before "setup" or "statement" runs, which may crash.
-  std::function<void(const std::string& part)> on_part = [](const std::string&) {};
+  // For run_experiment(): reply the profiler's events; time the start of the last snippet;
+  // verify that snippet at the end.
+  bool wants_events = false;
+  bool is_cold = false;
+  std::optional<VerificationRequest> verification = {};
+  // The fields are the `part` that runs, "setup" or "statement", and the number of the `snippet`.
+  OnProgress on_progress = [](const wire::Fields&) {};
 };
+
+using TimedSnippets = std::vector<std::unique_ptr<TimedSnippet>>;
+
+TimedSnippets make_snippets(const TimingRequest& request);
 
 // Times the start of the first snippet, in a process that has not run it yet: `started` or `failed`
 // (worker/wire.h).
@@ -38,7 +50,11 @@ wire::Message time_start(TimedSnippet& snippet);
 // Times the snippets; replies `timed` or `failed` for each, in their order (worker/wire.h).
 std::vector<wire::Message> time_alternately(const TimingRequest& request);
 
-// Times a snippet that is set up, and can continue afterwards.
-wire::Message time_repetitions(const TimingRequest& request, TimedSnippet& snippet);
+// Times snippets that are set up or have failed, and can continue afterwards. Replies as above.
+std::vector<wire::Message> time_repetitions(const TimingRequest& request,
+                                            const TimedSnippets& snippets);
+
+// A reply with these by their numbers.
+wire::Message join(const std::vector<wire::Message>& messages);
 
 }  // namespace instr

@@ -64,16 +64,23 @@ std::string format_events(const std::vector<OperatorEvent>& events) {
 
 }  // namespace
 
-wire::Message run_experiment(const TimingRequest& request) {
-  TimedSnippet snippet(request.snippets.front(), request);
-  wire::Message started = time_start(snippet);
-  if (started.verb != "started") return started;
-  wire::Message timed = time_repetitions(request, snippet);
+namespace {
+
+// Sets the snippets up, and returns the reply about the start of the last one, if it is timed. That
+// one comes first: what the others run would be warm for it.
+wire::Message start_all(const TimingRequest& request, const TimedSnippets& snippets) {
+  wire::Message started;
+  if (request.is_cold) started = time_start(*snippets.back());
+  for (const auto& snippet : snippets) {
+    if (!request.is_cold || snippet != snippets.back()) snippet->set_up();
+  }
+  return started;
+}
+
+// Runs a snippet once to measure memory and once under the profiler.
+wire::Message complete(wire::Message timed, TimedSnippet& snippet, const TimingRequest& request) {
   if (timed.verb != "timed") return timed;
   wire::Message reply{"experimented", std::move(timed.fields)};
-  reply.fields.merge(compiler_report());  // includes what the repetitions compiled
-  reply.fields.merge(started.fields);
-
   reply.fields["peak_bytes"] = std::to_string(tensor_peak([&snippet] { snippet.run(1); }));
   const auto events = record_events(snippet, request);
   if (!snippet.failure().empty()) return snippet.failure_message();
@@ -81,12 +88,39 @@ wire::Message run_experiment(const TimingRequest& request) {
   reply.fields["operators_device"] = std::to_string(sum_durations(events, true));
   if (request.wants_events) reply.fields["events"] = format_events(events);
   add_state(reply, state_of(snippet));
-  snippet.finish();
   return reply;
 }
 
+// Adds the reply about the verification. If that ends the process, the reply has the rest.
+wire::Message verify_at_end(const TimingRequest& request, wire::Message reply) {
+  const std::string so_far = wire::encode(reply);
+  const wire::Message verified = verify(*request.verification, [&](const std::string& stage) {
+    request.on_progress({{"stage", stage}, {"so_far", so_far}});
+  });
+  reply.fields["verification"] = wire::encode(verified);
+  return reply;
+}
+
+}  // namespace
+
+wire::Message run_experiment(const TimingRequest& request) {
+  const TimedSnippets snippets = make_snippets(request);
+  wire::Message started = start_all(request, snippets);
+  std::vector<wire::Message> replies = time_repetitions(request, snippets);
+  if (started.verb == "started") {
+    started.fields.merge(compiler_report());  // includes what the repetitions compiled
+    replies.back().fields.merge(started.fields);
+  }
+  for (std::size_t i = 0; i < snippets.size(); ++i) {
+    replies[i] = complete(std::move(replies[i]), *snippets[i], request);
+  }
+  for (const auto& snippet : snippets) snippet->finish();
+  const bool is_verified = request.verification && replies.back().verb == "experimented";
+  return is_verified ? verify_at_end(request, join(replies)) : join(replies);
+}
+
 wire::Message inspect(const TimingRequest& request) {
-  TimedSnippet snippet(request.snippets.front(), request);
+  TimedSnippet snippet(request, 0);
   wire::Message reply{"inspected", {}};
   snippet.on_module = [&reply](const void* module) {
     reply.fields["graph"] = graph_of(module).substr(0, kMaxGraphLength);

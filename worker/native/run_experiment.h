@@ -1,4 +1,4 @@
-// The measurements of an experiment on a snippet, in a separate process.
+// The measurements of experiments, in a separate process.
 #pragma once
 
 #include "worker/native/repetitions.h"
@@ -6,11 +6,13 @@
 
 namespace instr {
 
-// Times the start and the repetitions, and runs the snippet once to measure memory and once under
-// the profiler. Replies `experimented` or `failed` (worker/wire.h).
+// Times the start of the last snippet and the repetitions of all, measures the memory and the
+// operators of each, and verifies the last one, as the request says. Replies `all`
+// (worker/wire.h).
 wire::Message run_experiment(const TimingRequest& request);
 
-// Replies TorchScript's graphs and counters, and the profiler's events: `inspected` or `failed`.
+// Replies the first snippet's TorchScript graphs and counters, and the profiler's events:
+// `inspected` or `failed`.
 wire::Message inspect(const TimingRequest& request);
 
 }  // namespace instr

@@ -1,9 +1,12 @@
 #include "worker/native/timed_snippet.h"
 
+#include <c10/core/GradMode.h>
+
 #include <utility>
 
 #include "worker/ended.h"
 #include "worker/native/device.h"
+#include "worker/native/machine_use.h"
 #include "worker/native/repetitions.h"
 
 namespace instr {
@@ -21,21 +24,22 @@ bool is_unsupported(const std::string& text) { return text.starts_with("InvalidB
 
 }  // namespace
 
-TimedSnippet::TimedSnippet(const void* code, const TimingRequest& request)
+TimedSnippet::TimedSnippet(const TimingRequest& request, std::size_t number)
     : threads_(request.threads),
       device_(request.device),
-      on_part_(request.on_part),
+      number_(number),
+      on_progress_(request.on_progress),
       code_(SuspendedCode::make(
-          code, request.threads,
+          request.snippets[number], request.threads,
           {[this](instr_mark reached) { mark(reached); },
            [this](const void* module) { take_module(module); }, [this] { wait_for(device_); }})) {}
 
 bool TimedSnippet::set_up() {
   torch_side::prepare(threads_);
-  on_part_("setup");
-  is_at_loop_ = code_->resume(0);
+  report("setup");
+  is_at_loop_ = resume(0);
   if (is_at_loop_) {
-    on_part_("statement");
+    report("statement");
     return true;
   }
   note_end();
@@ -48,7 +52,8 @@ bool TimedSnippet::set_up() {
 
 std::optional<double> TimedSnippet::run(std::uint64_t iterations) {
   if (is_over_) return std::nullopt;
-  if (code_->resume(iterations)) return code_->seconds();
+  report("statement");
+  if (resume(iterations)) return code_->seconds();
   note_end();
   if (failure_.empty()) failure_ = "the snippet left its loop before its iterations were over";
   return std::nullopt;
@@ -57,19 +62,22 @@ std::optional<double> TimedSnippet::run(std::uint64_t iterations) {
 std::optional<TimedSnippet::Start> TimedSnippet::start() {
   if (!set_up()) return std::nullopt;
   auto since_preparing = [this](instr_mark reached) {
-    return std::chrono::duration<double>(marks_.at(reached) - marks_.at(INSTR_PREPARING)).count();
+    const auto elapsed = marks_.at(reached).time - marks_.at(INSTR_PREPARING).time;
+    return std::chrono::duration<double>(elapsed).count();
   };
   if (marks_.contains(INSTR_READY)) {
-    return Start{since_preparing(INSTR_FIRST_RESULT), since_preparing(INSTR_READY)};
+    return Start{since_preparing(INSTR_FIRST_RESULT), since_preparing(INSTR_READY),
+                 marks_.at(INSTR_READY).cpu_s - marks_.at(INSTR_PREPARING).cpu_s};
   }
+  const double cpu_before = cpu_seconds_of_tree();
   auto first = run(1);
   if (!first) return std::nullopt;
-  return Start{*first, *first};
+  return Start{*first, *first, cpu_seconds_of_tree() - cpu_before};
 }
 
 void TimedSnippet::finish() {
   if (is_over_ || !is_at_loop_) return;
-  code_->resume(0);
+  resume(0);
   note_end();
 }
 
@@ -85,9 +93,26 @@ wire::Message TimedSnippet::failure_message() const {
   return reply;
 }
 
+bool TimedSnippet::resume(std::uint64_t iterations) {
+  const bool before = c10::GradMode::is_enabled();
+  c10::GradMode::set_enabled(has_gradients_);
+  const bool is_suspended = code_->resume(iterations);
+  has_gradients_ = c10::GradMode::is_enabled();
+  c10::GradMode::set_enabled(before);
+  return is_suspended;
+}
+
+void TimedSnippet::report(const char* part) const {
+  on_progress_({{"part", part}, {"snippet", std::to_string(number_)}});
+}
+
+// Reads the CPU time, which takes a while, outside the time between the marks.
 void TimedSnippet::mark(instr_mark reached) {
   wait_for(device_);
-  marks_[reached] = Clock::now();
+  Moment& moment = marks_[reached];
+  if (reached == INSTR_PREPARING) moment.cpu_s = cpu_seconds_of_tree();
+  moment.time = Clock::now();
+  if (reached == INSTR_READY) moment.cpu_s = cpu_seconds_of_tree();
 }
 
 void TimedSnippet::take_module(const void* module) {

@@ -18,8 +18,8 @@ struct TimingRequest;
 
 class TimedSnippet {
  public:
-  // `code` is in the request.
-  TimedSnippet(const void* code, const TimingRequest& request);
+  // Makes the snippet with this number in the request.
+  TimedSnippet(const TimingRequest& request, std::size_t number);
   TimedSnippet(const TimedSnippet&) = delete;
 
   // Runs the setup, up to the loop; false if it failed.
@@ -33,6 +33,7 @@ class TimedSnippet {
   struct Start {
     double first_result = 0;  // until the end of the first run
     double ready = 0;         // until the preparation in the first runs is finished
+    double ready_cpu = 0;     // the same in CPU seconds, of this process and those it started
   };
   // Sets the snippet up and runs it until it is ready; nothing if that failed. To be called instead
   // of set_up(), in a process that has not run the snippet yet.
@@ -53,15 +54,24 @@ class TimedSnippet {
  private:
   using Clock = std::chrono::steady_clock;
 
+  // A snippet may switch gradients off for itself: it finds them as it left them.
+  bool resume(std::uint64_t iterations);
+  void report(const char* part) const;
   void mark(instr_mark reached);
   void take_module(const void* module);
   void note_end();
 
   int threads_;
   std::string device_;
-  std::function<void(const std::string& part)> on_part_;
+  std::size_t number_;
+  OnProgress on_progress_;
   const void* module_ = nullptr;
-  std::map<instr_mark, Clock::time_point> marks_;
+  bool has_gradients_ = true;
+  struct Moment {
+    Clock::time_point time;
+    double cpu_s = 0;
+  };
+  std::map<instr_mark, Moment> marks_;
   std::unique_ptr<SuspendedCode> code_;
   bool is_at_loop_ = false;
   bool is_over_ = false;

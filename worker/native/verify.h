@@ -22,6 +22,8 @@ struct VerificationRequest {
   const void* candidate = nullptr;
   int threads = 1;
   std::map<std::string, Allowed> allowed;  // by LibTorch's names ("Float"); others must be equal
+
+  bool is_complete() const { return eager != nullptr && candidate != nullptr; }
 };
 
 // Replies `raised`, `nothing`, `nondeterministic` or `compared` (worker/wire.h). Calls `on_stage`

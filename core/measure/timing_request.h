@@ -1,0 +1,58 @@
+// Requests to a native worker that run variants to time them.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "core/compile/compiled_variant.h"
+#include "core/measure/native_worker.h"
+
+namespace instr {
+
+// Options of a compiler of whole functions.
+struct CompilerOptions {
+  std::filesystem::path cache = {};  // folder; empty: the usual one
+  std::string logs = {};             // that are kept; words
+};
+
+// Adds these to a request that runs this compiled variant, and perhaps eager.
+void add_to(wire::Message& request, const CompilerOptions& options, const Variant& compiled);
+
+struct TimerOptions {
+  int repetitions = 10;
+  double min_time_s = 0.05;              // of one repetition
+  double timeout_s = 60;                 // of a variant without its own
+  std::uint64_t memory_limit = 0;        // bytes that a process may use; 0: no limit
+  bool wants_start = false;              // also time the start of each
+  std::vector<std::string> events = {};  // also count these (worker/native/event_counter.h)
+  // For a repetition; absent: the variant's own number, or as many as fill min_time_s.
+  std::optional<int> iterations = {};
+  CompilerOptions compiler = {};
+  bool wants_operators = false;    // an experiment's time by operator
+  bool wants_warm_compile = true;  // an experiment's compile time with a filled cache
+};
+
+// Variants of a benchmark in one language, which differ only in their backend.
+using TimedGroup = std::vector<CompiledVariant>;
+
+// Returns the iterations of a repetition; 0 if the worker chooses them.
+int fixed_iterations(const TimedGroup& group, const TimerOptions& options);
+
+std::chrono::milliseconds sum_timeouts(const TimedGroup& group, const TimerOptions& options);
+std::set<std::filesystem::path> units_of(const TimedGroup& group);
+
+// Makes a request to run these in one process (worker/wire.h).
+wire::Message make_timing_request(const char* verb, const TimedGroup& group,
+                                  const TimerOptions& options);
+
+// Returns the native worker's reply to that request, or how the worker was lost.
+tl::expected<wire::Message, std::string> ask_worker(const char* verb, NativeWorker& worker,
+                                                    const TimedGroup& group,
+                                                    const TimerOptions& options);
+
+}  // namespace instr
