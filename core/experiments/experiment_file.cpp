@@ -221,13 +221,24 @@ ResultSet make_result_set(std::string name, const std::vector<ExperimentRecord>&
 
 }  // namespace
 
-Expected<ResultSet> read_any_result_set(const fs::path& file, std::string name,
-                                        Incomplete incomplete) {
+Expected<AnyResults> read_any_results(const fs::path& file, std::string name,
+                                      Incomplete incomplete) {
   const auto held = hold_baselines(file);
   TRY_ASSIGN(const auto bytes, read_file(file, kMaxResultsBytes, ReadFrom::kFilesAndPipes));
-  if (!are_experiments(bytes)) return parse_result_set(bytes, file, std::move(name), incomplete);
-  TRY_ASSIGN(const auto experiments, whole_experiments(bytes, name, incomplete));
-  return make_result_set(std::move(name), experiments);
+  if (!are_experiments(bytes)) {
+    return parse_result_set(bytes, file, std::move(name), incomplete).map([](ResultSet set) {
+      return AnyResults{std::move(set), {}};
+    });
+  }
+  TRY_ASSIGN(auto experiments, whole_experiments(bytes, name, incomplete));
+  ResultSet set = make_result_set(std::move(name), experiments);
+  return AnyResults{std::move(set), std::move(experiments)};
+}
+
+Expected<ResultSet> read_any_result_set(const fs::path& file, std::string name,
+                                        Incomplete incomplete) {
+  TRY_ASSIGN(auto results, read_any_results(file, std::move(name), incomplete));
+  return std::move(results.set);
 }
 
 }  // namespace instr

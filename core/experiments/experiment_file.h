@@ -28,7 +28,15 @@ Expected<std::vector<ExperimentRecord>> whole_experiments(std::string_view text,
                                                           const std::string& name,
                                                           Incomplete incomplete);
 
-// Reads a results file or a file of experiments, whose metrics may differ from run to run.
+// Results, and the experiments that they were made from, if any.
+struct AnyResults {
+  ResultSet set;
+  std::vector<ExperimentRecord> experiments;
+};
+
+// Read a results file or a file of experiments, whose metrics may differ from run to run.
+Expected<AnyResults> read_any_results(const fs::path& file, std::string name,
+                                      Incomplete incomplete = Incomplete::kRefused);
 Expected<ResultSet> read_any_result_set(const fs::path& file, std::string name,
                                         Incomplete incomplete = Incomplete::kRefused);
 

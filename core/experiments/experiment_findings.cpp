@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <limits>
 #include <map>
 
 #include "core/base/format.h"
@@ -154,7 +155,8 @@ std::vector<Kind> kinds() {
            }}};
 }
 
-DocumentTable collect_findings(const Kind& kind, const std::vector<AgainstEager>& all) {
+DocumentTable collect_findings(const Kind& kind, const std::vector<AgainstEager>& all,
+                               std::size_t max) {
   std::vector<std::pair<double, const AgainstEager*>> bad;
   for (const AgainstEager& experiment : all) {
     if (auto badness = kind.badness(experiment)) bad.emplace_back(*badness, &experiment);
@@ -163,12 +165,12 @@ DocumentTable collect_findings(const Kind& kind, const std::vector<AgainstEager>
                    [](const auto& left, const auto& right) { return left.first > right.first; });
   DocumentTable table = table_of(kind.title, kind.columns);
   table.title = kind.title;
-  for (std::size_t i = 0; i < std::min(bad.size(), kMaxFindings); ++i) {
+  for (std::size_t i = 0; i < std::min(bad.size(), max); ++i) {
     const AgainstEager& experiment = *bad[i].second;
     table.rows.push_back(make_row(*experiment.record, kind.cells(experiment)));
   }
-  if (bad.size() > kMaxFindings) {
-    table.rows.back().lines = fmt::format("and {} more\n", bad.size() - kMaxFindings);
+  if (bad.size() > max) {
+    table.rows.back().lines = fmt::format("and {} more\n", bad.size() - max);
   }
   return table;
 }
@@ -194,16 +196,26 @@ DocumentRow row_of_each(const AgainstEager& experiment) {
        memory_cell(experiment), experiment.is_eager() ? kNothing : std::move(code)});
 }
 
-}  // namespace
-
-std::vector<DocumentTable> find_findings(const std::vector<ExperimentRecord>& records) {
+// `max`: rows of a table.
+std::vector<DocumentTable> collect_all_kinds(const std::vector<ExperimentRecord>& records,
+                                             std::size_t max) {
   const std::vector<AgainstEager> all = compare_with_eager(records);
   std::vector<DocumentTable> tables;
   for (const Kind& kind : kinds()) {
-    DocumentTable table = collect_findings(kind, all);
+    DocumentTable table = collect_findings(kind, all, max);
     if (!table.rows.empty()) tables.push_back(std::move(table));
   }
   return tables;
+}
+
+}  // namespace
+
+std::vector<DocumentTable> find_findings(const std::vector<ExperimentRecord>& records) {
+  return collect_all_kinds(records, kMaxFindings);
+}
+
+std::vector<DocumentTable> find_all_findings(const std::vector<ExperimentRecord>& records) {
+  return collect_all_kinds(records, std::numeric_limits<std::size_t>::max());
 }
 
 DocumentTable each_experiment_table(const std::vector<ExperimentRecord>& records) {

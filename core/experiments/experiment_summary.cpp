@@ -72,10 +72,7 @@ constexpr const char* kGroupAxes[] = {"device", "test", "dtype", "shapes"};
 using SummaryKey = std::tuple<ExperimentGroup, Language, Backend>;
 
 SummaryKey summary_key(const ExperimentRecord& record) {
-  const Variant& variant = record.variant;
-  ExperimentGroup group{suite_of(record), {}, variant.threads};
-  for (const char* axis : kGroupAxes) group.values.push_back(find_axis_value(axis, variant));
-  return {std::move(group), variant.language, variant.backend};
+  return {group_of(record), record.variant.language, record.variant.backend};
 }
 
 // Counts how often each backend is the fastest.
@@ -198,6 +195,13 @@ std::vector<AgainstEager> compare_with_eager(std::span<const ExperimentRecord> r
 
 std::string suite_of(const ExperimentRecord& record) {
   return fs::path(record.variant.where.file).stem().string();
+}
+
+ExperimentGroup group_of(const ExperimentRecord& record) {
+  const Variant& variant = record.variant;
+  ExperimentGroup group{suite_of(record), {}, variant.threads};
+  for (const char* axis : kGroupAxes) group.values.push_back(find_axis_value(axis, variant));
+  return group;
 }
 
 std::vector<ExperimentSummary> summarize_experiments(const std::vector<ExperimentRecord>& records) {

@@ -67,6 +67,9 @@ struct ExperimentSummary {
 // Summarizes by group, language and backend, in the order of kBackends.
 std::vector<ExperimentSummary> summarize_experiments(const std::vector<ExperimentRecord>& records);
 
+// The group that an experiment is summarized in.
+ExperimentGroup group_of(const ExperimentRecord& record);
+
 // A row for each summary, below what distinguishes its group from others.
 DocumentTable experiment_table(const std::vector<ExperimentSummary>& summaries);
 
@@ -84,6 +87,8 @@ inline constexpr std::size_t kMaxFindings = 20;  // listed of a kind
 
 // A table for each kind of finding that there is, the worst first.
 std::vector<DocumentTable> find_findings(const std::vector<ExperimentRecord>& records);
+// The same tables with all their rows.
+std::vector<DocumentTable> find_all_findings(const std::vector<ExperimentRecord>& records);
 
 // A row for each experiment but eager's: its time, the speed-up with its interval and p-value, ...
 DocumentTable each_experiment_table(const std::vector<ExperimentRecord>& records);

@@ -18,7 +18,9 @@
 #include "core/history/read.h"
 #include "core/history/timeline.h"
 #include "core/profile/call_tree.h"
+#include "core/report/document.h"
 #include "core/results/result_set.h"
+#include "core/results/significance.h"
 
 namespace instr {
 
@@ -70,6 +72,25 @@ struct ReportSince {
   std::map<std::string, std::size_t> columns;  // by branch
 };
 
+struct ReportExperiment {
+  std::string key;
+  std::string model;               // its name in tables, without the backend
+  std::string backend;             // and the rest of that name: "Python Inductor fwd+bwd"
+  std::optional<std::size_t> row;  // in ReportExperiments::summary; nothing: it was skipped
+  std::optional<Speedup> speedup;  // over eager, if it passed
+  std::vector<std::pair<std::string, std::string>> facts;  // names and texts, printable
+  std::vector<DocumentTable> lists;                        // graph breaks, operators, ...
+};
+
+// The summary of experiments. Rows of `findings` and `each` have the key as their first value.
+struct ReportExperiments {
+  std::string conclusion;               // "12 experiments: 10 measured, 2 failed"
+  DocumentTable summary;                // a row for each suite, test, ... and backend
+  std::vector<DocumentTable> findings;  // a table of each kind, the worst first
+  DocumentTable each;                   // without eager's
+  std::vector<ReportExperiment> list;   // all, by key
+};
+
 struct ReportData {
   std::string title;
   std::vector<ReportColumn> columns;  // by branch, the oldest first
@@ -77,6 +98,7 @@ struct ReportData {
   std::vector<ReportBreak> breaks;
   std::vector<ReportOutcome> outcomes;
   std::optional<ReportSince> since;
+  std::optional<ReportExperiments> experiments;
 };
 
 // A report of files of results, the oldest first. `vary`: fields that may differ between them
@@ -87,6 +109,8 @@ Expected<ReportData> report_of_files(const std::vector<ResultSet>& files,
 
 Expected<ReportData> report_of_history(const SqlDatabase& database, const SeriesChoice& choice,
                                        const Acceptances& accepted);
+
+nlohmann::ordered_json experiments_json(const ReportExperiments& experiments);
 
 // The values as the page's scripts read them: texts that occur often are numbered.
 nlohmann::ordered_json report_json(const ReportData& data);

@@ -77,6 +77,7 @@ class Writer {
                      {"memory", kPeakBytes}};
     json["branches"] = printable_json(branches_);
     json["sets"] = std::move(sets_);
+    if (data_.experiments) json["experiments"] = experiments();
     json["keys"] = keys();
     return json;
   }
@@ -195,6 +196,12 @@ class Writer {
                       printable(outcome.reason, /*lines=*/true)});
     }
     return list;
+  }
+
+  // Numbers their keys: --metrics may have removed all their series.
+  Json experiments() {
+    for (const ReportExperiment& one : data_.experiments->list) keys_.number_of(one.key);
+    return experiments_json(*data_.experiments);
   }
 
   Json since() {

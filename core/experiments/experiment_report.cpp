@@ -1,0 +1,164 @@
+#include "core/experiments/experiment_report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+#include "core/base/format.h"
+#include "core/definitions/metrics.h"
+#include "core/definitions/variant.h"
+#include "core/experiments/experiment_summary.h"
+#include "core/report/report_tables.h"
+
+namespace instr {
+
+namespace {
+
+using Facts = std::vector<std::pair<std::string, std::string>>;
+
+// Keeps one record of each key.
+std::vector<ExperimentRecord> newest_records(
+    const std::vector<std::vector<ExperimentRecord>>& files) {
+  std::map<ExperimentGroup, std::size_t> newest;  // the last file with that group
+  for (std::size_t file = 0; file < files.size(); ++file) {
+    for (const ExperimentRecord& record : files[file]) newest[group_of(record)] = file;
+  }
+  std::map<std::string, const ExperimentRecord*> by_key;
+  for (std::size_t file = 0; file < files.size(); ++file) {
+    for (const ExperimentRecord& record : files[file]) {
+      if (newest[group_of(record)] == file) by_key[record.variant.key] = &record;
+    }
+  }
+  std::vector<ExperimentRecord> records;
+  for (const auto& [key, record] : by_key) records.push_back(*record);
+  return records;
+}
+
+// "1.49 ms; 10 runs of 47 iterations, 1.47 ms to 1.61 ms"
+std::string describe_times(const ExperimentRecord& record) {
+  const auto& times = record.per_iter_times;
+  const auto [min, max] = std::minmax_element(times.begin(), times.end());
+  const auto iterations = static_cast<std::size_t>(record.iterations);
+  return fmt::format("{}; {} of {}, {} to {}", format_time(median(times) * 1e9),
+                     format_plural(times.size(), "run"), format_plural(iterations, "iteration"),
+                     format_time(*min * 1e9), format_time(*max * 1e9));
+}
+
+void add_metrics(const ExperimentRecord& record, Facts& facts) {
+  const Measurement measurement = measurement_of(record);
+  const auto* counted = std::get_if<Counted>(&measurement.outcome);
+  if (counted == nullptr) return;
+  for (const auto& [name, value] : counted->metrics) {
+    const Metric* known = find_metric(name);
+    if (known == nullptr || name == kWall) continue;
+    facts.emplace_back(known->heading, format_metric(name, value));
+  }
+  const auto warm = record.metrics.find("warm_compile_time");
+  if (warm == record.metrics.end()) return;
+  facts.emplace_back("compile time, warm", format_time(warm->second * 1e9));
+}
+
+Facts find_facts(const ExperimentRecord& record, const ExperimentRecord* eager) {
+  Facts facts;
+  const auto add = [&facts](const char* name, const std::string& text) {
+    if (!text.empty()) facts.emplace_back(name, printable(text, /*lines=*/true));
+  };
+  const bool is_skipped = record.state == ExperimentState::kSkipped;
+  add(is_skipped ? "skipped" : "failed", record.reason);
+  add("verification", record.code_reason);
+  if (!record.per_iter_times.empty()) add("time of an iteration", describe_times(record));
+  if (eager != nullptr && eager != &record) add("eager's time", describe_times(*eager));
+  add_metrics(record, facts);
+  add("CPU", record.setting.device_model);
+  add("LibTorch", record.setting.libtorch);
+  add("measured", record.timestamp);
+  return facts;
+}
+
+DocumentTable notes_table(const std::string& title, const std::vector<CompilerNote>& notes) {
+  DocumentTable table{
+      .title = title,
+      .columns = {{"place", "place", Align::kLeft}, {"count", "count"}, {"reason", "reason"}}};
+  for (const CompilerNote& note : notes) {
+    table.rows.push_back(
+        {.cells = {text_cell(note.place), count_cell(note.count), text_cell(note.reason)}});
+  }
+  return table;
+}
+
+DocumentTable unlowered_table(const CompilerReport& compiler) {
+  DocumentTable table{.title = "operators left to LibTorch",
+                      .columns = {{"operator", "operator", Align::kLeft}, {"count", "count"}}};
+  for (const auto& [name, count] : compiler.unlowered) {
+    table.rows.push_back({.cells = {text_cell(name), count_cell(count)}});
+  }
+  return table;
+}
+
+DocumentTable operators_table(const std::vector<OperatorTime>& operators) {
+  DocumentTable table{.title = "operators with the most time",
+                      .columns = {{"operator", "operator", Align::kLeft},
+                                  {"on the", "place"},
+                                  {"calls", "calls"},
+                                  {"self time", "self"},
+                                  {"with its calls", "total"}}};
+  const auto time_cell = [](std::uint64_t nanoseconds) {
+    const auto time = static_cast<double>(nanoseconds);
+    return number_cell(time, format_time(time));
+  };
+  for (const OperatorTime& one : operators) {
+    table.rows.push_back(
+        {.cells = {text_cell(one.name), text_cell(one.is_on_device ? "device" : "CPU"),
+                   count_cell(one.calls), time_cell(one.self), time_cell(one.total)}});
+  }
+  return table;
+}
+
+std::vector<DocumentTable> find_lists(const ExperimentRecord& record) {
+  std::vector<DocumentTable> lists;
+  if (record.compiler) {
+    lists.push_back(notes_table("graph breaks", record.compiler->graph_breaks));
+    lists.push_back(notes_table("functions compiled again", record.compiler->recompilations));
+    lists.push_back(unlowered_table(*record.compiler));
+  }
+  lists.push_back(operators_table(record.operators));
+  std::erase_if(lists, [](const DocumentTable& table) { return table.rows.empty(); });
+  return lists;
+}
+
+}  // namespace
+
+ReportExperiments report_experiments(const std::vector<std::vector<ExperimentRecord>>& files) {
+  const std::vector<ExperimentRecord> records = newest_records(files);
+  const std::vector<ExperimentSummary> summaries = summarize_experiments(records);
+  std::map<std::tuple<ExperimentGroup, Language, Backend>, std::size_t> rows;
+  for (const ExperimentSummary& summary : summaries) {
+    rows.emplace(std::tuple(summary.group, summary.language, summary.backend), rows.size());
+  }
+  std::map<const ExperimentRecord*, AgainstEager> against_eager;
+  for (const AgainstEager& one : compare_with_eager(records)) against_eager[one.record] = one;
+  ReportExperiments report{.conclusion = experiment_line(records),
+                           .summary = experiment_table(summaries),
+                           .findings = find_all_findings(records),
+                           .each = each_experiment_table(records),
+                           .list = {}};
+  for (const ExperimentRecord& record : records) {
+    const Variant& variant = record.variant;
+    const auto row = rows.find({group_of(record), variant.language, variant.backend});
+    const bool is_skipped = record.state == ExperimentState::kSkipped;
+    const VariantName name = name_variant(variant);
+    const AgainstEager& compared = against_eager[&record];
+    report.list.push_back({.key = variant.key,
+                           .model = name.full,
+                           .backend = name.column,
+                           .row = is_skipped ? std::nullopt : std::optional(row->second),
+                           .speedup = compared.speedup,
+                           .facts = find_facts(record, compared.eager),
+                           .lists = find_lists(record)});
+  }
+  return report;
+}
+
+}  // namespace instr
