@@ -2,7 +2,6 @@
 import csv
 import io
 import json
-import statistics
 import subprocess
 import unittest
 
@@ -187,46 +186,6 @@ class Files(PageTest):
         self.assertGreater(top, 0)
         expected = [*changes[:top], sum(changes[top:])]
         self.assertEqual([one[1] for one in found], [f"+{self.shown(one)}" for one in expected])
-
-
-class Experiments(PageTest):
-    def setUp(self):
-        file = FIXTURES / "formats" / "experiments.jsonl"
-        lines = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
-        self.experiments = {(one["model"]["model_name"], one["experiment"]["test"], one["experiment"]["backend"]): one
-                            for one in lines}
-        self.page = self.folder / "experiments.html"
-        instr_bench("report", str(file), f"--html={self.page}")
-
-    def ratio_to_eager(self, metric):
-        """Returns the geometric mean over the benchmarks that pass."""
-        ratios = []
-        for (model, test, backend), one in self.experiments.items():
-            if backend != "eager" and one["verification_code"] == "PASS":
-                ratios.append(metric(self.experiments[model, test, "eager"]) / metric(one))
-        self.assertEqual(len(ratios), 4)
-        return f"{statistics.geometric_mean(ratios):.2f}x"
-
-    def test_are_summed_up_by_backend(self):
-        self.open(self.page)
-        rows = {row[2]: row for row in self.rows("Suites and backends")}
-        self.assertEqual(set(rows), {"eager", "inductor"})
-        _, _, _, count, passing, speedup, compiling, memory = rows["inductor"]
-        self.assertEqual((count, passing), ("6", "67%"))
-        self.assertEqual(speedup, self.ratio_to_eager(
-            lambda one: statistics.median(one["metrics"]["per_iter_time"])))
-        self.assertEqual(memory, self.ratio_to_eager(lambda one: one["metrics"]["peak_memory_bytes"]))
-        times = [one["metrics"]["compile_time"] for one in self.experiments.values()
-                 if one["verification_code"] == "PASS"]
-        self.assertEqual(compiling, f"{statistics.mean(times):.3g} s")
-
-    def test_that_failed_are_shown_with_the_reason(self):
-        self.open(self.page)
-        found = {row[0]: row[1:] for row in self.rows("Failed")}
-        self.assertEqual(len(found), 2)
-        reasons = {tuple(values) for values in found.values()}
-        self.assertIn(("failed", "crashed: SIGSEGV: Segmentation fault"), reasons)
-        self.assertEqual({state for state, _ in reasons}, {"failed", "FAIL"})
 
 
 if __name__ == "__main__":

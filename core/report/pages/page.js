@@ -7,6 +7,8 @@ const make = (name, properties = {}, ...children) => {
   element.append(...children);
   return element;
 };
+// Adds a value to the list of a key.
+const addTo = (map, key, value) => { if (map.has(key)) map.get(key).push(value); else map.set(key, [value]); };
 const numbers = new Intl.NumberFormat("en-US", { maximumFractionDigits: 2 });
 const signed = (value) => (value > 0 ? "+" : "") + numbers.format(value);
 const percent = (part, whole) => (whole === 0 ? "-" : (100 * part / whole).toFixed(2) + "%");

@@ -100,7 +100,8 @@
     const view = views.find((one) => one.name === name) || views[0];
     showFilters();
     byId("views").replaceChildren(...views.filter((one) => one.title)
-      .filter((one) => model.columns.length > 1 || !["compare", "commits"].includes(one.name)).map((one) => {
+      .filter((one) => model.columns.length > 1 || !["compare", "commits"].includes(one.name))
+      .filter((one) => !one.has || one.has()).map((one) => {
         const item = link(one.name ? [one.name] : [], one.title);
         if (one === view) item.setAttribute("aria-current", "page");
         return make("li", {}, item);

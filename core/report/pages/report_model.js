@@ -143,11 +143,11 @@ const reportModel = (data) => {
     return found;
   }
 
-  // A row for each suite, language and backend of the keys, at the last column.
+  // A row for each suite, test, language and backend of the keys, at the last column.
   function summary(chosen, branch, from) {
     const groups = new Map();
     for (const key of chosen) {
-      const name = [key.suite, key.language, key.backend].join("\n");
+      const name = [key.suite, key.test, key.language, key.backend].join("\n");
       if (!groups.has(name)) groups.set(name, { ...key, keys: [] });
       groups.get(name).keys.push(key);
     }
@@ -156,7 +156,9 @@ const reportModel = (data) => {
       return line && now(line);
     };
     const states = new Map(outcomes.filter((one) => one.column === branch.last).map((one) => [one.key, one.state]));
-    return [...groups.values()].map((group) => {
+    const orderOf = ({ suite, test, language, backend }) =>
+      [suite, test, language, backend === "eager" ? "" : backend].join("\n");
+    return sortRows([...groups.values()], orderOf, true).map((group) => {
       const passing = group.keys.filter((key) => !isBad(states.get(key) || "PASS"));
       const againstEager = (metric) => group.backend === "eager" ? undefined
         : geometricMean(passing.map((key) => valueOf(eagerOf(key), metric) / valueOf(key, metric)));
@@ -174,6 +176,52 @@ const reportModel = (data) => {
         memory: againstEager(named.memory),
         compile: compiling.length === 0 || group.backend === "eager" ? undefined : mean(compiling) };
     });
+  }
+
+  // The words that say what is averaged, without those that all keys have in common: "timm train".
+  const varying = ["suite", "test", "dtype", "device", "threads"].filter((name) =>
+    facets.find((facet) => facet.name === name).values.length > 1);
+  const groupOf = (key) => varying.map((name) => (name === "threads" ? `t${key.threads}` : key[name])).join(" ");
+  const languages = facets.find((facet) => facet.name === "language").values;
+  const backendOf = (key) => (languages.length > 1 ? `${key.language} ${key.backend}` : key.backend);
+  const modelOf = (key) => key.key.split("/").slice(0, key.language === "py" ? -5 : -4).join("/")
+    .replace(/\/(?=[^/]*=)/g, " ");
+
+  const comparable = (chosen, branch) => chosen.filter((key) => key.backend !== "eager").map((key) => {
+    const eager = eagerOf(key);
+    return { key, line: lineOf(key.key, named.wall, branch.name),
+      eager: eager && lineOf(eager.key, named.wall, branch.name) };
+  }).filter(({ eager }) => eager);
+  const placeOf = (column, key) => `${column.index} ${key.key}`;
+  const bad = new Map(outcomes.filter(({ state }) => isBad(state)).map((one) => [placeOf(one.column, one.key), one]));
+
+  // The last speed-up of each key that has an eager variant; without one, the state of a failure.
+  function speedups(chosen, branch) {
+    return comparable(chosen, branch).flatMap(({ key, line, eager }) => {
+      const failure = bad.get(placeOf(branch.last, key));
+      if (failure) return [{ key, state: failure.state }];
+      return line ? [{ key, ratio: now(eager) / now(line) }] : [];
+    });
+  }
+
+  // The geometric means of the speed-ups at each column, by group and backend.
+  function speedupTrends(chosen, branch, from) {
+    const valuesOf = (line) => new Map(line.series.flatMap((one) => one.columns.map((at, i) => [at, one.values[i]])));
+    const trends = new Map();
+    for (const { key, line, eager } of comparable(chosen, branch)) {
+      if (!line) continue;
+      const trend = { group: groupOf(key), backend: backendOf(key), ratios: new Map() };
+      const name = `${trend.group}\n${trend.backend}`;
+      if (!trends.has(name)) trends.set(name, trend);
+      const { ratios } = trends.get(name);
+      const before = valuesOf(eager);
+      for (const [at, value] of valuesOf(line)) {
+        if (at < from || !before.has(at) || bad.has(placeOf(columns[at], key))) continue;
+        addTo(ratios, at, before.get(at) / value);
+      }
+    }
+    return [...trends.values()].map(({ ratios, ...trend }) => ({ ...trend,
+      means: new Map([...ratios].map(([at, its]) => [at, geometricMean(its)])) }));
   }
 
   // The geometric mean of the values of each group of lines, as a percentage of its first column.
@@ -228,5 +276,6 @@ const reportModel = (data) => {
   }
 
   return { data, isOfFiles, facets, keys, byKey, metrics, columns, branches, series, lines, lineOf, now, valueAt,
-    eagerOf, isMeasured, moveOf, breaks, outcomes, isBad, attention, summary, trend, compare };
+    eagerOf, isMeasured, moveOf, breaks, outcomes, isBad, attention, summary, trend, compare,
+    groupOf, backendOf, modelOf, speedups, speedupTrends, experiments: parseExperiments(data) };
 };

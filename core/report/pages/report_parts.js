@@ -39,8 +39,8 @@ function makeRow(columns, row) {
 }
 
 // A table that shows its rows a page at a time. Columns: { title, of(row): a text or a node, text, sort(row) };
-// a column with `sort` can be sorted by it. `after(row)`: an element below the row, if any.
-function makeTable({ caption, columns, rows, sorted, page = 100, after }) {
+// a column with `sort` can be sorted by it. `after(row)`: an element below the row, if any. `className`: for styles.
+function makeTable({ caption, columns, rows, sorted, page = 100, after, className = "" }) {
   const body = make("tbody");
   const more = make("p", { className: "more" });
   let order = sorted || null;
@@ -78,7 +78,8 @@ function makeTable({ caption, columns, rows, sorted, page = 100, after }) {
     more.append(`${numbers.format(count)} of ${numbers.format(all.length)}. `, button);
   }
   fill();
-  const table = make("table", {}, make("caption", {}, caption), make("thead", {}, make("tr", {}, ...heads)), body);
+  const table = make("table", { className }, make("caption", {}, caption),
+    make("thead", {}, make("tr", {}, ...heads)), body);
   const scroll = make("div", { className: "scroll", tabIndex: 0, role: "region", "aria-label": caption }, table);
   return make("div", {}, scroll, more);
 }

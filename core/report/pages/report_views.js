@@ -13,6 +13,7 @@ const reportViews = (page) => {
   const wayTo = (column) => ["commit", column.branch, column.id];
   const commitLink = (column) => link(wayTo(column), column.name);
   const openCommit = (column) => go(addressOf(wayTo(column)));
+  const experiments = experimentParts(page);
   const keyLink = (key, metric) => link(["benchmark", key.key], key.key, { metric: metric.name });
 
   function functionsOf(change) {
@@ -88,25 +89,46 @@ const reportViews = (page) => {
 
   // -- Views: each returns a heading and the elements below it
 
+  // The findings of experiments say what failed, and other files may have other experiments.
+  function attentionNow() {
+    const found = model.attention(hasAny, branchNow(), from());
+    found.failed = found.failed.filter((one) => !experiments.has(one.key.key));
+    found.stale = found.stale.filter((line) => !experiments.has(line.key.key));
+    return found;
+  }
+
+  const makeCard = (tone, count, title) => make("li", { className: count > 0 ? tone : "" },
+    make("strong", {}, numbers.format(count)), title);
+  const findingCards = (findings) => findings.map(({ title, rows }) =>
+    makeCard("worse", rows.length, link(["finding", title], title)));
+
+  function changeCards(found) {
+    const isOne = model.columns.length === 1;
+    return [
+      ["worse", found.worse.length, `${found.worse.length === 1 ? "regression" : "regressions"} not accepted`, !isOne],
+      ["worse", found.failed.length, "failed", !model.experiments],
+      ["worse", found.stale.length, "not measured lately", !isOne],
+      ["better", found.better.length, found.better.length === 1 ? "improvement" : "improvements", !isOne],
+      ["", found.accepted.length, "accepted", !isOne],
+    ].filter(([, count, , isUsual]) => count > 0 || isUsual)
+      .map(([tone, count, title]) => makeCard(tone, count, title));
+  }
+
   function overview() {
     const branch = branchNow();
-    const found = model.attention(hasAny, branch, from());
+    const found = attentionNow();
+    const findings = experiments.findings();
     const where = rangeNow().name === "all" ? "" : ` ${rangeNow().title}`;
-    const cards = [
-      ["worse", found.worse.length, `${found.worse.length === 1 ? "regression" : "regressions"} not accepted`],
-      ["worse", found.failed.length, "failed"],
-      ["worse", found.stale.length, "not measured lately"],
-      ["better", found.better.length, found.better.length === 1 ? "improvement" : "improvements"],
-      ["", found.accepted.length, "accepted"]].map(([tone, count, title]) =>
-      make("li", { className: count > 0 ? tone : "" }, make("strong", {}, numbers.format(count)), title));
-    const parts = [make("ul", { className: "cards" }, ...cards)];
-    const isFine = found.worse.length + found.failed.length + found.stale.length === 0;
+    const parts = [make("ul", { className: "cards" }, ...findingCards(findings), ...changeCards(found))];
+    const isFine = findings.length + found.worse.length + found.failed.length + found.stale.length === 0;
     if (isFine) parts.push(make("p", { className: "good" }, `Nothing needs attention${where}.`));
+    parts.push(...findings.map((finding) => experiments.findingTable(finding)));
     if (found.worse.length > 0) parts.push(changesTable("Regressions that nobody accepted", found.worse));
     if (found.failed.length > 0) parts.push(outcomesTable("Failed", found.failed));
     if (found.stale.length > 0) parts.push(staleTable(found.stale));
     parts.push(...breaksOf(found.breaks));
-    parts.push(summaryTable(branch));
+    if (model.experiments) parts.push(experiments.summaryTable());
+    if (model.keys.some((key) => !experiments.has(key.key))) parts.push(summaryTable(branch));
     if (branch.columns.length > 1) parts.push(...trendOf(branch));
     if (found.accepted.length > 0) parts.push(changesTable("Accepted", found.accepted));
     if (found.better.length > 0) parts.push(changesTable("Improvements", found.better));
@@ -123,26 +145,30 @@ const reportViews = (page) => {
   }
 
   function summaryTable(branch) {
-    const rows = model.summary(model.keys.filter(isChosenKey), branch, from());
-    const narrowed = (row) => link(["benchmarks"], row.suite, { suite: row.suite, language: row.language,
-      backend: row.backend });
+    const keys = model.keys.filter((key) => isChosenKey(key) && !experiments.has(key.key));
+    const rows = model.summary(keys, branch, from());
+    const lead = (row, text, metric) => (text === "-" ? text : link(["benchmarks"], text, { suite: row.suite,
+      test: row.test, language: row.language, backend: row.backend, ...(metric ? { metric } : {}) }));
+    const ratio = (title, value, metric) => ({ title, value, sort: (row) => row[value],
+      of: (row) => lead(row, shownRatio(row[value]), metric) });
+    const { named } = data;
     const columns = [
-      { title: "suite", text: true, of: narrowed, sort: (row) => row.suite },
+      { title: "suite", text: true, of: (row) => lead(row, row.suite), sort: (row) => row.suite },
+      { title: "test", text: true, of: (row) => row.test, sort: (row) => row.test },
       { title: "language", text: true, of: (row) => row.language, sort: (row) => row.language },
       { title: "backend", text: true, of: (row) => row.backend, sort: (row) => row.backend },
       { title: "benchmarks", of: (row) => numbers.format(row.count), sort: (row) => row.count },
       { title: "pass", value: "pass", of: (row) => (row.pass === undefined ? "-" : `${Math.round(100 * row.pass)}%`),
         tone: (row) => (row.pass < 1 ? "worse" : ""), sort: (row) => row.pass },
-      { title: "instructions", value: "change", of: (row) => shownShare(row.change), sort: (row) => row.change,
-        tone: (row) => toneOf(row.change) },
-      { title: "fewer than eager", value: "instructions", of: (row) => shownRatio(row.instructions),
-        sort: (row) => row.instructions },
-      { title: "speed-up", value: "speedup", of: (row) => shownRatio(row.speedup), sort: (row) => row.speedup },
-      { title: "compile time", value: "compile", of: (row) => shown({ unit: "ns" }, row.compile),
-        sort: (row) => row.compile },
-      { title: "memory", value: "memory", of: (row) => shownRatio(row.memory), sort: (row) => row.memory },
+      { title: "instructions", value: "change", sort: (row) => row.change, tone: (row) => toneOf(row.change),
+        of: (row) => lead(row, shownShare(row.change), named.instructions) },
+      ratio("fewer than eager", "instructions", named.instructions),
+      ratio("speed-up", "speedup", named.wall),
+      { title: "compile time", value: "compile", sort: (row) => row.compile,
+        of: (row) => lead(row, shown({ unit: "ns" }, row.compile), named.ready) },
+      ratio("memory", "memory", named.memory),
     ].filter(({ value }) => !value || rows.some((row) => row[value] !== undefined));
-    const div = make("div", {}, makeTable({ caption: "Suites and backends", columns, rows }));
+    const div = make("div", {}, makeTable({ caption: "Suites and backends", className: "summary", columns, rows }));
     div.append(make("p", {}, "Geometric means; of ratios to eager more is better. Compile time is a mean. "
       + "What failed is in none of them."));
     return div;
@@ -151,10 +177,12 @@ const reportViews = (page) => {
   function trendOf(branch) {
     const lines = linesNow();
     if (lines.length === 0) return [];
-    const groupOf = chosen("suite") ? (key) => key.backend : (key) => key.suite;
+    const hasTests = new Set(lines.map((line) => line.key.test)).size > 1;
+    const groupOf = (key) => (chosen("suite") ? key.backend : key.suite) + (hasTests ? ` ${key.test}` : "");
     const { names, rows } = model.trend(lines, branch, from(), groupOf);
     const isMany = names.length > kColours.length;
-    const some = isMany ? model.trend(lines, branch, from(), () => "all suites") : { names, rows };
+    const ofAll = (key) => (hasTests ? `all suites ${key.test}` : "all suites");
+    const some = isMany ? model.trend(lines, branch, from(), ofAll) : { names, rows };
     return rows.length < 2 ? [] : [makeChart({ ...some, format: (value) => `${value.toFixed(2)}%`,
       title: `${metricNow().heading} since ${model.columns[from()].name}, geometric mean`,
       isSteps: lines.some((line) => line.series[0].isExact),
@@ -222,28 +250,30 @@ const reportViews = (page) => {
     const changes = its.flatMap((one) => one.series.flatMap((series) => series.changes))
       .sort((a, b) => b.column.index - a.column.index || a.series.metric.order - b.series.metric.order);
     const last = line && model.columns[line.series[0].last];
-    const breaks = model.breaks.filter((one) => line && line.series.some((series) => series.columns[0] === one.column.index
-        && series !== line.series[line.series.length - 1]));
+    const breaks = model.breaks.filter((one) => line && line.series.some((series) =>
+      series.columns[0] === one.column.index && series !== line.series[line.series.length - 1]));
+    const isAlone = experiments.has(name) && model.columns.length === 1; // the details have all its values
     return [name,
       make("p", {}, model.facets.map((facet) => `${facet.name} ${key[facet.name]}`).join(" · ")),
       ...(last ? [make("p", {}, "last measured at ", commitLink(last))] : []),
+      ...experiments.details(name),
       ...(line ? chartOf(line) : []),
       ...breaksOf(breaks),
-      ...(its.length === 0 ? [] : [makeTable({ caption: "Metrics", rows: its, columns: [
+      ...(its.length === 0 || isAlone ? [] : [makeTable({ caption: "Metrics", rows: its, columns: [
         { title: "metric", text: true, of: (one) => link(["benchmark", name], one.metric.heading,
           { metric: one.metric.name }) },
         { title: "now", of: (one) => shown(one.metric, model.now(one)) },
         { title: "steps", of: (one) => numbers.format(one.series[0].changes.length) }] })]),
       ...(changes.length === 0 ? [] : [changesTable(model.isOfFiles ? "Changes" : "Steps", changes,
         { withKey: false })]),
-      ...(outcomes.length === 0 ? [] : [makeTable({ caption: "Outcomes", rows: outcomes, columns: [
+      ...(outcomes.length === 0 || isAlone ? [] : [makeTable({ caption: "Outcomes", rows: outcomes, columns: [
         { title: "measured at", text: true, of: (one) => commitLink(one.column) },
         { title: "state", text: true, of: (one) => one.state, tone: (one) => (model.isBad(one.state) ? "worse" : "") },
         { title: "reason", text: true, of: (one) => one.reason }] })]),
-      make("h3", {}, "To see it yourself"),
-      make("pre", {}, model.isOfFiles || !last ? `instr_bench explain ${quoted(name)}`
+      ...(experiments.has(name) ? [] : [make("h3", {}, "To see it yourself"),
+        make("pre", {}, model.isOfFiles || !last ? `instr_bench explain ${quoted(name)}`
         : `git switch --detach ${last.id}\ninstr_bench explain ${quoted(name)}\n`
-          + `instr_bench history show ${quoted(name)}`)];
+          + `instr_bench history show ${quoted(name)}`)])];
   }
 
   function commitView([branch, id]) {
@@ -330,6 +360,8 @@ const reportViews = (page) => {
 
   return [
     { name: "", title: "Overview", show: overview },
+    ...speedupViews({ ...page, openCommit }),
+    ...experiments.views,
     { name: "benchmarks", title: "Benchmarks", show: benchmarks },
     { name: "commits", title: model.isOfFiles ? "Files" : "Commits", show: commits },
     { name: "compare", title: "Compare", show: compare },
