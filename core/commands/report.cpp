@@ -159,8 +159,8 @@ Action report_command(CommandLine& line) {
   line.describe(
       "Writes a report as one HTML file, which needs neither a server nor a network: of the "
       "history or of files of results or experiments, with a column for each. It shows what needs "
-      "attention, tables by suite and backend, the steps of each benchmark with their functions, "
-      "and any two commits side by side.");
+      "attention, tables by suite, test and backend, speed-ups over eager, the steps of each "
+      "benchmark with their functions, and any two commits side by side.");
   line.operands({"[FILE...]", 0, 1000}, options->files);
   line.group("What to write");
   line.option("--html", "FILE", "the page to write", take_path(options->html));
