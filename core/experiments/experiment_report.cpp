@@ -36,14 +36,12 @@ std::vector<ExperimentRecord> newest_records(
   return records;
 }
 
-// "1.49 ms; 10 runs of 47 iterations, 1.47 ms to 1.61 ms"
-std::string describe_times(const ExperimentRecord& record) {
-  const auto& times = record.per_iter_times;
+// "1.49 ms; 10 runs, 1.47 ms to 1.61 ms"
+std::string describe_times(const std::vector<double>& times) {
   const auto [min, max] = std::minmax_element(times.begin(), times.end());
-  const auto iterations = static_cast<std::size_t>(record.iterations);
-  return fmt::format("{}; {} of {}, {} to {}", format_time(median(times) * 1e9),
-                     format_plural(times.size(), "run"), format_plural(iterations, "iteration"),
-                     format_time(*min * 1e9), format_time(*max * 1e9));
+  return fmt::format("{}; {}, {} to {}", format_time(median(times) * 1e9),
+                     format_plural(times.size(), "run"), format_time(*min * 1e9),
+                     format_time(*max * 1e9));
 }
 
 void add_metrics(const ExperimentRecord& record, Facts& facts) {
@@ -55,12 +53,16 @@ void add_metrics(const ExperimentRecord& record, Facts& facts) {
     if (known == nullptr || name == kWall) continue;
     facts.emplace_back(known->heading, format_metric(name, value));
   }
-  const auto warm = record.metrics.find("warm_compile_time");
-  if (warm == record.metrics.end()) return;
-  facts.emplace_back("compile time, warm", format_time(warm->second * 1e9));
+  for (const auto& [name, heading] : {std::pair{"compile_cpu_time", "CPU time to compile"},
+                                      {"warm_compile_time", "compile time, warm"},
+                                      {"warm_compile_cpu_time", "CPU time to compile, warm"}}) {
+    const auto time = record.metrics.find(name);
+    if (time == record.metrics.end()) continue;
+    facts.emplace_back(heading, format_time(time->second * 1e9));
+  }
 }
 
-Facts find_facts(const ExperimentRecord& record, const ExperimentRecord* eager) {
+Facts find_facts(const ExperimentRecord& record, const AgainstEager& compared) {
   Facts facts;
   const auto add = [&facts](const char* name, const std::string& text) {
     if (!text.empty()) facts.emplace_back(name, printable(text, /*lines=*/true));
@@ -68,8 +70,12 @@ Facts find_facts(const ExperimentRecord& record, const ExperimentRecord* eager) 
   const bool is_skipped = record.state == ExperimentState::kSkipped;
   add(is_skipped ? "skipped" : "failed", record.reason);
   add("verification", record.code_reason);
-  if (!record.per_iter_times.empty()) add("time of an iteration", describe_times(record));
-  if (eager != nullptr && eager != &record) add("eager's time", describe_times(*eager));
+  add("not to be trusted", compared.disturbance.value_or(""));
+  if (!record.per_iter_times.empty()) {
+    add("time of an iteration", describe_times(record.per_iter_times));
+    add("iterations of a run", format_count(static_cast<double>(record.iterations)));
+  }
+  if (!record.eager_times.empty()) add("eager beside it", describe_times(record.eager_times));
   add_metrics(record, facts);
   add("CPU", record.setting.device_model);
   add("LibTorch", record.setting.libtorch);
@@ -155,7 +161,7 @@ ReportExperiments report_experiments(const std::vector<std::vector<ExperimentRec
                            .backend = name.column,
                            .row = is_skipped ? std::nullopt : std::optional(row->second),
                            .speedup = compared.speedup,
-                           .facts = find_facts(record, compared.eager),
+                           .facts = find_facts(record, compared),
                            .lists = find_lists(record)});
   }
   return report;

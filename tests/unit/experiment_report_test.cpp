@@ -36,7 +36,7 @@ std::vector<ExperimentRecord> models(const std::string& suite, int count, double
       records.push_back(timed(suite, model, "frozen", autograd, (100 + i) / factor));
     }
   }
-  return records;
+  return beside_eager(std::move(records));
 }
 
 std::vector<std::string> texts_of(const DocumentTable& table) {
@@ -120,12 +120,15 @@ TEST(ExperimentReport, HasTheFactsAndListsOfAnExperiment) {
                                        .unlowered = {{"aten::nonzero", 2}}};
   records[1].operators = {{"aten::mm", false, 7, 1500, 2500}};
   records[1].code_reason = "the loss\nis off";
+  records[1].others = 1;
   const ReportExperiments report = report_experiments({records});
   const ReportExperiment& one = report.list.at(2);
   ASSERT_EQ(one.key, records[1].variant.key);
   std::map<std::string, std::string> facts(one.facts.begin(), one.facts.end());
-  EXPECT_EQ(facts["time of an iteration"], "51.0 ns; 5 runs of 100 iterations, 50.0 ns to 52.0 ns");
-  EXPECT_EQ(facts["eager's time"], "102 ns; 5 runs of 100 iterations, 100 ns to 104 ns");
+  EXPECT_EQ(facts["time of an iteration"], "51.0 ns; 5 runs, 50.0 ns to 52.0 ns");
+  EXPECT_EQ(facts["iterations of a run"], "100");
+  EXPECT_EQ(facts["eager beside it"], "102 ns; 5 runs, 100 ns to 104 ns");
+  EXPECT_EQ(facts["not to be trusted"], "other processes used 1.0 cores");
   EXPECT_EQ(facts["verification"], "the loss\nis off");
   EXPECT_EQ(facts["peak bytes"], "400");
   std::vector<std::vector<std::string>> lists;

@@ -100,8 +100,11 @@ const speedupViews = (page) => {
   const { experiments } = model;
   const hrefOf = (key) => addressOf(["benchmark", key]);
 
+  const cellIn = (one, name) => one.each.cells[experiments.each.columns.findIndex((column) => column.name === name)];
+  const isEager = (one) => cellIn(one, "code").text === kNoCell.text;
+
   function markOf(one) {
-    const cellOf = (name) => one.each.cells[experiments.each.columns.findIndex((column) => column.name === name)];
+    const cellOf = (name) => cellIn(one, name);
     const failure = (one.facts.get("failed") || "").split(":")[0];
     const withoutEager = cellOf("code").tone === "good" ? "eager was not measured" : cellOf("code").text;
     const text = one.ratio === undefined ? failure || withoutEager : cellOf("speedup").text;
@@ -109,7 +112,7 @@ const speedupViews = (page) => {
       model: one.model, ratio: one.ratio, low: one.low, high: one.high, text, href: hrefOf(one.key) };
   }
   const marksOfExperiments = () => experiments.list
-    .filter((one) => one.each && isChosenKey(model.byKey.get(one.key))).map(markOf);
+    .filter((one) => one.each && !isEager(one) && isChosenKey(model.byKey.get(one.key))).map(markOf);
 
   const marksOfKeys = () => model.speedups(model.keys.filter(isChosenKey), branchNow()).map(({ key, ratio, state }) =>
     ({ group: model.groupOf(key), backend: model.backendOf(key), model: model.modelOf(key), ratio, low: ratio,
