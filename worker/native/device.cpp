@@ -1,6 +1,7 @@
 #include "worker/native/device.h"
 
 #include <c10/core/DefaultDtype.h>
+#include <c10/core/GradMode.h>
 #include <c10/core/ScalarTypeToTypeMeta.h>
 #include <torch/cuda.h>
 #include <torch/version.h>
@@ -55,6 +56,12 @@ bool set_default_type(const std::string& name) {
   if (type == kTypes.end()) return false;
   c10::set_default_dtype(c10::scalarTypeToTypeMeta(type->second));
   return true;
+}
+
+bool switch_gradients(bool is_on) {
+  const bool was_on = c10::GradMode::is_enabled();
+  c10::GradMode::set_enabled(is_on);
+  return was_on;
 }
 
 }  // namespace instr

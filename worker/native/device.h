@@ -25,4 +25,7 @@ std::optional<std::uint64_t> peak_bytes(const std::string& device);
 // "float16" or "bfloat16". False for another name.
 bool set_default_type(const std::string& name);
 
+// Switches this thread's recording of gradients on or off, and returns whether it was on.
+bool switch_gradients(bool is_on);
+
 }  // namespace instr

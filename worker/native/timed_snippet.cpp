@@ -1,7 +1,5 @@
 #include "worker/native/timed_snippet.h"
 
-#include <c10/core/GradMode.h>
-
 #include <utility>
 
 #include "worker/ended.h"
@@ -94,11 +92,9 @@ wire::Message TimedSnippet::failure_message() const {
 }
 
 bool TimedSnippet::resume(std::uint64_t iterations) {
-  const bool before = c10::GradMode::is_enabled();
-  c10::GradMode::set_enabled(has_gradients_);
+  const bool before = switch_gradients(has_gradients_);
   const bool is_suspended = code_->resume(iterations);
-  has_gradients_ = c10::GradMode::is_enabled();
-  c10::GradMode::set_enabled(before);
+  has_gradients_ = switch_gradients(before);
   return is_suspended;
 }
 
