@@ -29,9 +29,12 @@ bool is_gpu(const std::string& name) {
          name.find_first_not_of("0123456789", kCard.size()) == std::string::npos;
 }
 
-Expected<std::optional<Error>> find_cuda_obstacle(const ToolConfig& tools) {
+}  // namespace
+
+Expected<std::optional<Error>> find_cuda_obstacle(const CudaTraces& traces,
+                                                  const ToolConfig& tools) {
   constexpr const char* kElse = "or choose variants on the CPU";
-  if (has_no_cuda_device(read_cuda_traces())) {
+  if (has_no_cuda_device(traces)) {
     return Error{
         {},
         "no CUDA device",
@@ -43,8 +46,6 @@ Expected<std::optional<Error>> find_cuda_obstacle(const ToolConfig& tools) {
                "this LibTorch is built without CUDA",
                fmt::format("name one with CUDA by --libtorch, {}", kElse)};
 }
-
-}  // namespace
 
 CudaTraces read_cuda_traces() {
   CudaTraces traces;
@@ -85,7 +86,7 @@ Expected<RunnableVariants> leave_out_cuda(std::vector<Variant> variants,
 Expected<RunnableVariants> leave_out_unusable(std::vector<Variant> variants,
                                               const ToolConfig& tools, bool is_shard) {
   if (std::ranges::none_of(variants, is_on_cuda)) return RunnableVariants{std::move(variants)};
-  TRY_ASSIGN(const auto obstacle, find_cuda_obstacle(tools));
+  TRY_ASSIGN(const auto obstacle, find_cuda_obstacle(read_cuda_traces(), tools));
   return leave_out_cuda(std::move(variants), obstacle, is_shard);
 }
 

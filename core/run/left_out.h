@@ -26,6 +26,11 @@ CudaTraces read_cuda_traces();
 // Returns true if LibTorch cannot find a CUDA device, and false if it may find one.
 bool has_no_cuda_device(const CudaTraces& traces);
 
+// Returns the reason why this LibTorch cannot run anything on CUDA, if there is one. Looks for
+// LibTorch only if there may be a device.
+Expected<std::optional<Error>> find_cuda_obstacle(const CudaTraces& traces,
+                                                  const ToolConfig& tools);
+
 // The variants to measure, and those that are not planned.
 struct RunnableVariants {
   std::vector<Variant> runnable;
@@ -41,8 +46,7 @@ struct RunnableVariants {
 Expected<RunnableVariants> leave_out_cuda(std::vector<Variant> variants,
                                           const std::optional<Error>& obstacle, bool is_shard);
 
-// The same with the obstacle on this machine. Looks for LibTorch only if there may be a device for
-// one of the variants.
+// The same with the obstacle on this machine, if one of the variants is on CUDA.
 Expected<RunnableVariants> leave_out_unusable(std::vector<Variant> variants,
                                               const ToolConfig& tools, bool is_shard = false);
 

@@ -2,8 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/testing.h"
+
 namespace instr::left_out_test {
 namespace {
+
+using namespace testing;
 
 std::vector<Variant> parse(const std::vector<std::string>& keys) {
   std::vector<Variant> variants;
@@ -73,6 +77,26 @@ TEST(LeftOut, NothingElseIsAnErrorExceptInAShard) {
   ASSERT_TRUE(shard);
   EXPECT_TRUE(shard->runnable.empty());
   EXPECT_TRUE(leave_out_cuda({}, kObstacle, true));
+}
+
+TEST(LeftOut, ALibTorchWithoutCudaIsAnObstacle) {
+  const TemporaryFolder folder;
+  const fs::path libraries = folder.path() / "lib";
+  const fs::path headers = folder.path() / "include/torch/csrc/api/include/torch";
+  for (const fs::path& place : {libraries, headers}) fs::create_directories(place);
+  for (const fs::path& file : {libraries / "libtorch_cpu.so", headers / "torch.h"}) write(file, "");
+  const ToolConfig tools{.libtorch = folder.path()};
+  const CudaTraces traces{.device_files = {"nvidia0"}};
+  EXPECT_EQ(value_of(find_cuda_obstacle(traces, tools))->what,
+            "this LibTorch is built without CUDA");
+  write(libraries / "libtorch_cuda.so", "");
+  EXPECT_EQ(value_of(find_cuda_obstacle(traces, tools)), std::nullopt);
+  EXPECT_EQ(value_of(find_cuda_obstacle({}, tools))->what, "no CUDA device");
+}
+
+TEST(LeftOut, LibTorchIsNotLookedForWithoutADevice) {
+  EXPECT_TRUE(find_cuda_obstacle({}, {.libtorch = "/nonexistent"}));
+  EXPECT_FALSE(find_cuda_obstacle({.device_files = {"dxg"}}, {.libtorch = "/nonexistent"}));
 }
 
 // Looking for LibTorch there would be an error.
