@@ -163,10 +163,12 @@ ExpectedStatus run_experiment(const ExperimentArguments& given, const Invocation
   }
   TRY_ASSIGN(auto split, leave_out_unusable(std::move(selected), options.measure.tools));
   if (!options.only) print_message(split.note());
+  const bool writes_folder = options.folder && !options.only;
   if (options.folder) {
     TRY(make_output_folder(*options.folder, "name another folder with --output-dir"));
   }
   TRY_ASSIGN(auto expected, read_codes_to_expect(options.codes));
+  if (writes_folder) print_message(explain_missing_pictures());
   const auto ran =
       measure_experiments({options.measure, options.results(), options.only,
                            options.collects_counters, progress_options(options.showing)},
@@ -174,7 +176,7 @@ ExpectedStatus run_experiment(const ExperimentArguments& given, const Invocation
   if (!ran && stop.stop_requested()) return kInterrupted;
   TRY(ran);
   ExpectedStatus status = show(options, *ran, expected, split.left_out, stop.stop_requested());
-  if (options.folder && !options.only) {
+  if (writes_folder) {
     TRY(write_experiment_folder(*options.folder, ran->records, stop));
   }
   return status;

@@ -143,6 +143,11 @@ Expected<ExperimentRunResult> measure_experiments(const ExperimentRun& run,
   return ExperimentRunResult{log->records(), were_there, took.count(), unwritten};
 }
 
+std::string explain_missing_pictures() {
+  const auto gnuplot = find_gnuplot();
+  return gnuplot ? "" : "there will be no pictures: " + to_string(gnuplot.error()) + "\n";
+}
+
 Expected<void> write_experiment_folder(const fs::path& folder,
                                        const std::vector<ExperimentRecord>& records,
                                        std::stop_token stop) {
@@ -151,6 +156,7 @@ Expected<void> write_experiment_folder(const fs::path& folder,
        {std::pair{ReportFormat::kTable, "summary.txt"}, {ReportFormat::kMarkdown, "summary.md"}}) {
     TRY(replace_file(folder / name, render(format, document)));
   }
+  if (!find_gnuplot()) return {};  // reported before the run
   std::vector<Measurement> measurements;
   for (const ExperimentRecord& record : records) measurements.push_back(measurement_of(record));
   for (const auto& [kind, chart] : make_charts(measurements, kWall)) {

@@ -40,8 +40,11 @@ Expected<ExperimentRunResult> measure_experiments(const ExperimentRun& run,
                                                   const RunnableVariants& experiments,
                                                   std::stop_token stop);
 
-// Writes summary.txt, summary.md and KIND.svg for each kind of picture. A picture that cannot be
-// drawn is reported.
+// Returns a line for standard error if gnuplot, which draws the pictures of the folder, is missing.
+std::string explain_missing_pictures();
+
+// Writes summary.txt, summary.md and, if there is gnuplot, KIND.svg for each kind of picture. A
+// picture that cannot be drawn is reported.
 Expected<void> write_experiment_folder(const fs::path& folder,
                                        const std::vector<ExperimentRecord>& records,
                                        std::stop_token stop);
