@@ -85,24 +85,19 @@ TEST(LeftOut, ALibTorchWithoutCudaIsAnObstacle) {
   const fs::path headers = folder.path() / "include/torch/csrc/api/include/torch";
   for (const fs::path& place : {libraries, headers}) fs::create_directories(place);
   for (const fs::path& file : {libraries / "libtorch_cpu.so", headers / "torch.h"}) write(file, "");
-  const ToolConfig tools{.libtorch = folder.path()};
-  const CudaTraces traces{.device_files = {"nvidia0"}};
-  EXPECT_EQ(value_of(find_cuda_obstacle(traces, tools))->what,
-            "this LibTorch is built without CUDA");
+  const auto obstacle = [&folder](const CudaTraces& traces) {
+    return value_of(find_cuda_obstacle(traces, {.libtorch = folder.path()})).value_or(Error{}).what;
+  };
+  const CudaTraces device{.device_files = {"nvidia0"}};
+  EXPECT_EQ(obstacle(device), "this LibTorch is built without CUDA");
   write(libraries / "libtorch_cuda.so", "");
-  EXPECT_EQ(value_of(find_cuda_obstacle(traces, tools)), std::nullopt);
-  EXPECT_EQ(value_of(find_cuda_obstacle({}, tools))->what, "no CUDA device");
+  EXPECT_EQ(obstacle(device), "");
+  EXPECT_EQ(obstacle({}), "no CUDA device");
 }
 
 TEST(LeftOut, LibTorchIsNotLookedForWithoutADevice) {
   EXPECT_TRUE(find_cuda_obstacle({}, {.libtorch = "/nonexistent"}));
   EXPECT_FALSE(find_cuda_obstacle({.device_files = {"dxg"}}, {.libtorch = "/nonexistent"}));
-}
-
-// Looking for LibTorch there would be an error.
-TEST(LeftOut, LibTorchIsNotLookedForWithoutVariantsOnCuda) {
-  const ToolConfig missing{.libtorch = "/nonexistent"};
-  EXPECT_TRUE(leave_out_unusable(parse({kOnCpu}), missing));
 }
 
 TEST(LeftOut, KeysThatAreLeftOutAreNotSelected) {
