@@ -170,7 +170,7 @@ TEST_F(ExperimentAxes, ResultsOfAMissingDeviceAreKept) {
   EXPECT_EQ(listed.errors, line);
   EXPECT_EQ(listed.output.find("cuda"), std::string::npos) << listed.output;
   EXPECT_HAS(run(with({"--print-commands"}), hidden).output, cuda);
-  EXPECT_EQ(run(with({"--only=" + cpu}), hidden).exit_code, 0);
+  ASSERT_EQ(run(with({"--only=" + cpu}), hidden).exit_code, 0);
   const auto refused = run(with({"--only=" + cuda}), hidden);
   EXPECT_EQ(refused.exit_code, 2);
   EXPECT_HAS(refused.errors, "--only: `" + cuda + "` cannot run here: no CUDA device: use");
