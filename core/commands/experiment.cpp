@@ -17,6 +17,7 @@
 #include "core/experiments/experiment_summary.h"
 #include "core/report/formats.h"
 #include "core/results/results_file.h"
+#include "core/run/left_out.h"
 #include "core/run/pipeline.h"
 
 namespace instr {
@@ -104,9 +105,10 @@ std::string format_cost(const ExperimentRunResult& ran) {
 
 // Returns the status of a complete run.
 ExpectedStatus judge(const ExperimentArguments& options, const std::vector<ExpectedCode>& expected,
-                     const std::vector<ExperimentRecord>& records) {
+                     const std::vector<ExperimentRecord>& records,
+                     const std::vector<Variant>& left_out) {
   TRY_ASSIGN(auto verdict, judge_codes(options.codes, expected, records,
-                                       make_key_selector(options.plan.selection)));
+                                       make_run_selector(options.plan.selection, left_out)));
   if (facts_of(options.format).is_for_people) {
     print_output(verdict.text);
   } else {
@@ -120,7 +122,8 @@ ExpectedStatus judge(const ExperimentArguments& options, const std::vector<Expec
 }
 
 ExpectedStatus show(const ExperimentArguments& options, const ExperimentRunResult& ran,
-                    const std::vector<ExpectedCode>& expected, bool is_interrupted) {
+                    const std::vector<ExpectedCode>& expected, const std::vector<Variant>& left_out,
+                    bool is_interrupted) {
   const std::vector<ExperimentRecord>& records = ran.records;
   Document document = experiment_document(records, options.shows_each);
   document.notes.back().text += format_cost(ran);
@@ -135,7 +138,7 @@ ExpectedStatus show(const ExperimentArguments& options, const ExperimentRunResul
     print_message("interrupted; the same command resumes\n");
     return kInterrupted;
   }
-  return judge(options, expected, records);
+  return judge(options, expected, records, left_out);
 }
 
 // Prints this command for each experiment, with --only.
@@ -153,23 +156,27 @@ ExpectedStatus run_experiment(const ExperimentArguments& given, const Invocation
   const std::stop_token& stop = invocation.stop;
   TRY_ASSIGN(auto options, with_file(given));
   if (options.is_dry_run) return show_dry_run(options.plan, options.measure, options.showing);
-  TRY_ASSIGN(auto variants, plan(options.plan));
-  if (options.prints_commands) {
-    print_commands(invocation.words, variants);
+  TRY_ASSIGN(auto selected, plan(options.plan));
+  if (options.prints_commands) {  // for machines that may have other devices
+    print_commands(invocation.words, selected);
     return kGood;
   }
+  TRY_ASSIGN(auto split, leave_out_unusable(std::move(selected), options.measure.tools));
+  if (!options.only) print_message(split.note());
+  const bool writes_folder = options.folder && !options.only;
   if (options.folder) {
     TRY(make_output_folder(*options.folder, "name another folder with --output-dir"));
   }
   TRY_ASSIGN(auto expected, read_codes_to_expect(options.codes));
+  if (writes_folder) print_message(explain_missing_pictures());
   const auto ran =
       measure_experiments({options.measure, options.results(), options.only,
                            options.collects_counters, progress_options(options.showing)},
-                          variants, stop);
+                          split, stop);
   if (!ran && stop.stop_requested()) return kInterrupted;
   TRY(ran);
-  ExpectedStatus status = show(options, *ran, expected, stop.stop_requested());
-  if (options.folder && !options.only) {
+  ExpectedStatus status = show(options, *ran, expected, split.left_out, stop.stop_requested());
+  if (writes_folder) {
     TRY(write_experiment_folder(*options.folder, ran->records, stop));
   }
   return status;

@@ -7,6 +7,7 @@
 #include "core/commands/commands.h"
 #include "core/report/formats.h"
 #include "core/run/dry_run.h"
+#include "core/run/left_out.h"
 #include "core/run/pipeline.h"
 
 namespace instr {
@@ -32,8 +33,11 @@ ExpectedStatus show_list(const ListOptions& options) {
 
 ExpectedStatus show_dry_run(const PlanConfig& config, const MeasureConfig& measure,
                             const Showing& showing) {
-  TRY_ASSIGN(auto variants, plan(config));
-  TRY_ASSIGN(auto planned, plan_run(measure, variants));
+  TRY_ASSIGN(auto selected, plan(config));
+  TRY_ASSIGN(const auto split, leave_out_unusable(std::move(selected), measure.tools,
+                                                  config.selection.shard.has_value()));
+  print_message(split.note());
+  TRY_ASSIGN(auto planned, plan_run(measure, split.runnable));
   print_output(dry_run_text(planned, inspect_terminal(STDOUT_FILENO, showing.color).color));
   return kGood;
 }

@@ -12,12 +12,12 @@
 #include "core/commands/cli/help.h"
 #include "core/commands/commands.h"
 #include "core/compare/expected_counts.h"
-#include "core/definitions/select.h"
 #include "core/report/flame_files.h"
 #include "core/report/report.h"
 #include "core/results/baselines.h"
 #include "core/results/result_set.h"
 #include "core/results/verification.h"
+#include "core/run/left_out.h"
 #include "core/run/pipeline.h"
 #include "core/run/recorder.h"
 #include "core/run/reference.h"
@@ -294,10 +294,12 @@ Expected<void> record(const Run& run, const std::optional<Recording>& recording)
 }
 
 // --update-expected: writes the counts into the file.
-tl::expected<void, Errors> update_expected(const RunOptions& options, const Run& run) {
+tl::expected<void, Errors> update_expected(const RunOptions& options, const Run& run,
+                                           const std::vector<Variant>& left_out) {
   if (!options.gate.update_expected || !run.is_whole()) return {};
-  TRY_ASSIGN(const auto updated, update_expected_file(*options.gate.expect, run.measurements,
-                                                      make_key_selector(options.plan.selection)));
+  TRY_ASSIGN(const auto updated,
+             update_expected_file(*options.gate.expect, run.measurements,
+                                  make_run_selector(options.plan.selection, left_out)));
   print_message(fmt::format("{}: {} changed, {} added, {} removed\n", options.gate.expect->string(),
                             updated.changed, updated.added, updated.removed));
   return {};
@@ -334,9 +336,14 @@ ExpectedStatus show_changes(const RunOptions& options, const Run& run, const Gat
 // Plans, measures, keeps, compares and shows. Everything that can be refused is, before anything is
 // measured.
 ExpectedStatus run(const RunOptions& options, const Invocation& invocation) {
-  TRY_ASSIGN(auto variants, plan(options.plan));
+  const Selection& selection = options.plan.selection;
+  TRY_ASSIGN(auto selected, plan(options.plan));
   TRY_ASSIGN(auto gate, open_gate(options.gate));
-  TRY_ASSIGN(auto reference, find_reference(options.gate, options.plan.selection, variants));
+  TRY_ASSIGN(auto reference, find_reference(options.gate, selection, selected));
+  TRY_ASSIGN(const auto split, leave_out_unusable(std::move(selected), options.measure.tools,
+                                                  selection.shard.has_value()));
+  print_message(split.note());
+  const std::vector<Variant>& variants = split.runnable;
   if (reference) {
     TRY(prepare_flames(options.flames, {&reference->set}));
   }
@@ -348,7 +355,7 @@ ExpectedStatus run(const RunOptions& options, const Invocation& invocation) {
              measure(options, invocation, variants, std::move(output.target), reference));
   TRY(save(options, measured, output));
   TRY(record(measured, recording));
-  TRY(update_expected(options, measured));
+  TRY(update_expected(options, measured, split.left_out));
 
   if (variants.empty()) print_message("this shard has no benchmark\n");
   const bool is_compared = reference && measured.is_whole() &&

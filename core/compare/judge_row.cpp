@@ -261,6 +261,9 @@ void compare_outcomes(ComparedRow& row, const MeasurementPair& pair,
   };
   switch (classify(pair.after)) {
     case Side::kAbsent:
+      if (before == Side::kSkipped) {  // there is no count that is missing
+        return set(RowState::kSkipped, true, Verdict::kPasses, explain_before());
+      }
       return set(RowState::kMissing, options.allow_missing, Verdict::kWarns, explain_before());
     case Side::kCounted:
       if (before == Side::kFailed) {

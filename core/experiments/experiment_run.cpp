@@ -58,10 +58,16 @@ struct Task {
   fs::path file;
 };
 
-Expected<Task> make_task(const ExperimentRun& run, const std::vector<Variant>& all) {
-  if (!run.only) return Task{all, run.results};
+Expected<Task> make_task(const ExperimentRun& run, const RunnableVariants& experiments) {
+  if (!run.only) return Task{experiments.runnable, run.results};
+  for (const Variant& variant : experiments.left_out) {
+    if (variant.key != *run.only) continue;
+    return fail(
+        fmt::format("--only: `{}` cannot run here: {}", *run.only, experiments.obstacle.what),
+        experiments.obstacle.advice);
+  }
   std::vector<std::string> keys;
-  for (const Variant& variant : all) {
+  for (const Variant& variant : experiments.runnable) {
     if (variant.key == *run.only) {
       const fs::path folder = parts_folder(run.results);
       const fs::path file = folder / (make_file_name(variant.key) + kPartEnding);
@@ -76,12 +82,15 @@ Expected<Task> make_task(const ExperimentRun& run, const std::vector<Variant>& a
 
 // Opens the file, and takes in experiments that were run one by one.
 Expected<ExperimentLog> open_log(const ExperimentRun& run, const Task& task,
+                                 const std::vector<Variant>& left_out,
                                  const ExperimentSetting& setting, Progress& progress) {
-  auto log = ExperimentLog::open(task.file, task.variants, setting);
+  std::vector<Variant> known = task.variants;
+  known.insert(known.end(), left_out.begin(), left_out.end());
+  auto log = ExperimentLog::open(task.file, known, setting);
   if (!log || run.only) return log;
   const std::size_t before = log->records().size();
   for (const fs::path& part : list_parts(parts_folder(run.results))) {
-    TRY(log->take_in(part, task.variants, setting));
+    TRY(log->take_in(part, known, setting));
   }
   if (const std::size_t taken = log->records().size() - before; taken != 0) {
     progress.note(fmt::format("{} taken from {}", format_plural(taken, "result"),
@@ -101,7 +110,7 @@ void add(ExperimentRecord record, ExperimentLog& log, Progress& progress) {
 }  // namespace
 
 Expected<ExperimentRunResult> measure_experiments(const ExperimentRun& run,
-                                                  const std::vector<Variant>& all,
+                                                  const RunnableVariants& experiments,
                                                   std::stop_token stop) {
   auto begin = std::chrono::steady_clock::now();
   Progress progress(run.progress);
@@ -111,16 +120,16 @@ Expected<ExperimentRunResult> measure_experiments(const ExperimentRun& run,
   events.on_done = [&](const Measurement& measurement) {
     ExperimentRecord record = record_of(measurement, *setting);
     if (record.compiler && !run.collects_counters) record.compiler->counters.clear();
-    record.experiments = all.size();
+    record.experiments = experiments.runnable.size();
     add(std::move(record), *log, progress);
     progress.finished(measurement);
   };
-  TRY_ASSIGN(auto task, make_task(run, all));
+  TRY_ASSIGN(auto task, make_task(run, experiments));
   TRY(ExperimentLog::check(task.file));
   TRY(make_folders(run.measure));
   TRY_ASSIGN(auto session, Session::open(run.measure, events, stop));
   TRY_ASSIGN(setting, make_setting(run.measure, *session, stop));
-  TRY_ASSIGN(log, open_log(run, task, *setting, progress));
+  TRY_ASSIGN(log, open_log(run, task, experiments.left_out, *setting, progress));
   const std::size_t were_there = log->records().size();
   auto rest = log->missing(task.variants);
   if (const std::size_t asked = task.variants.size(); rest.size() != asked) {
@@ -134,6 +143,11 @@ Expected<ExperimentRunResult> measure_experiments(const ExperimentRun& run,
   return ExperimentRunResult{log->records(), were_there, took.count(), unwritten};
 }
 
+std::string explain_missing_pictures() {
+  const auto gnuplot = find_gnuplot();
+  return gnuplot ? "" : "there will be no pictures: " + to_string(gnuplot.error()) + "\n";
+}
+
 Expected<void> write_experiment_folder(const fs::path& folder,
                                        const std::vector<ExperimentRecord>& records,
                                        std::stop_token stop) {
@@ -142,6 +156,7 @@ Expected<void> write_experiment_folder(const fs::path& folder,
        {std::pair{ReportFormat::kTable, "summary.txt"}, {ReportFormat::kMarkdown, "summary.md"}}) {
     TRY(replace_file(folder / name, render(format, document)));
   }
+  if (!find_gnuplot()) return {};  // reported before the run
   std::vector<Measurement> measurements;
   for (const ExperimentRecord& record : records) measurements.push_back(measurement_of(record));
   for (const auto& [kind, chart] : make_charts(measurements, kWall)) {

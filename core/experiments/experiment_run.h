@@ -11,6 +11,7 @@
 #include "core/base/error.h"
 #include "core/experiments/experiment_record.h"
 #include "core/run/config.h"
+#include "core/run/left_out.h"
 #include "core/run/progress.h"
 
 namespace instr {
@@ -33,13 +34,17 @@ struct ExperimentRun {
   ProgressOptions progress;
 };
 
-// Measures the experiments that are missing, or only the one that is named.
+// Measures the runnable experiments that are missing, or only the one that is named. The file may
+// also have results of experiments that are left out here.
 Expected<ExperimentRunResult> measure_experiments(const ExperimentRun& run,
-                                                  const std::vector<Variant>& all,
+                                                  const RunnableVariants& experiments,
                                                   std::stop_token stop);
 
-// Writes summary.txt, summary.md and KIND.svg for each kind of picture. A picture that cannot be
-// drawn is reported.
+// Returns a line for standard error if gnuplot, which draws the pictures of the folder, is missing.
+std::string explain_missing_pictures();
+
+// Writes summary.txt, summary.md and, if there is gnuplot, KIND.svg for each kind of picture. A
+// picture that cannot be drawn is reported.
 Expected<void> write_experiment_folder(const fs::path& folder,
                                        const std::vector<ExperimentRecord>& records,
                                        std::stop_token stop);

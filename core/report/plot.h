@@ -121,7 +121,10 @@ double plotted(const Axis& axis, double value);
 // gnuplot neither runs nor expands what they contain.
 std::string plot_script(const Chart& chart);
 
-// Runs gnuplot to draw the chart as an SVG. The error for a missing gnuplot says how to install it.
+// Finds gnuplot on PATH. The error says how to install it.
+Expected<fs::path> find_gnuplot();
+
+// Runs gnuplot to draw the chart as an SVG.
 Expected<std::string> draw_svg(const Chart& chart, std::stop_token stop);
 
 }  // namespace instr

@@ -275,8 +275,6 @@ std::string plot_script(const Chart& chart) {
 
 namespace {
 
-constexpr const char* kGnuplot = "gnuplot";
-
 // gnuplot's message, which follows the lines of the script.
 std::string last_line(std::string text) {
   text.erase(text.find_last_not_of(" \n") + 1);
@@ -285,19 +283,21 @@ std::string last_line(std::string text) {
 
 }  // namespace
 
+Expected<fs::path> find_gnuplot() {
+  if (auto program = find_program("gnuplot")) return program;
+  return fail("a picture needs gnuplot, which is not on PATH",
+              "install it: apt-get install gnuplot-nox");
+}
+
 Expected<std::string> draw_svg(const Chart& chart, std::stop_token stop) {
-  auto program = find_program(kGnuplot);
-  if (!program) {
-    return fail("a picture needs gnuplot, which is not on PATH",
-                "install it: apt-get install gnuplot-nox");
-  }
+  TRY_ASSIGN(const auto program, find_gnuplot());
   TRY_ASSIGN(auto folder, PrivateFolder::make());
   // From a file, gnuplot stops at the first line that it cannot read.
   fs::path file = folder.path() / "plot.gp";
   TRY(replace_file(file, plot_script(chart)));
   SpawnOptions spawn;
   // Without the user's settings and locale, so that the same results give the same picture.
-  spawn.argv = {program->string(), "--default-settings", file.string()};
+  spawn.argv = {program.string(), "--default-settings", file.string()};
   spawn.environment = {{"LC_ALL=C.UTF-8"}};
   TRY_ASSIGN(auto ran, run_command(std::move(spawn), stop));
   if (ran.exit_code != 0 || ran.output.find("</svg>") == std::string::npos) {

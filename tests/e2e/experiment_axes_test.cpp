@@ -149,6 +149,99 @@ stmt = "if (open(\"FILE\", O_CREAT | O_EXCL | O_WRONLY, 0600) >= 0) pause();"
   EXPECT_EQ(records().size(), 2u);
 }
 
+const char* const kOnBoth = R"toml(schema = 1
+[[benchmark]]
+label = "add"
+setup = 'auto x = torch::rand({4}, torch::Device("{device}"));'
+signature = "f(x) -> y"
+stmt = "auto y = x + 1;"
+torchscript = "y = x + 1"
+device = ["cpu", "cuda"]
+)toml";
+
+// A machine without a device adds up the results of one that has a device.
+TEST_F(ExperimentAxes, ResultsOfAMissingDeviceAreKept) {
+  write(file("d.toml"), kOnBoth);
+  const std::vector<std::string> hidden{"CUDA_VISIBLE_DEVICES="};
+  const std::string cpu = "add/torchscript/forward/t1/cpu";
+  const std::string cuda = "add/torchscript/forward/t1/cuda";
+  const std::string line = "no CUDA device: 3 variants left out\n";
+  const auto listed = run(with({"--dry-run"}), hidden);
+  EXPECT_EQ(listed.errors, line);
+  EXPECT_EQ(listed.output.find("cuda"), std::string::npos) << listed.output;
+  EXPECT_HAS(run(with({"--print-commands"}), hidden).output, cuda);
+  ASSERT_EQ(run(with({"--only=" + cpu}), hidden).exit_code, 0);
+  const auto refused = run(with({"--only=" + cuda}), hidden);
+  EXPECT_EQ(refused.exit_code, 2);
+  EXPECT_HAS(refused.errors, "--only: `" + cuda + "` cannot run here: no CUDA device: use");
+
+  const fs::path parts = folder_.path() / "r.parts";
+  std::string result = text_of(fs::directory_iterator(parts)->path());
+  for (const char* part : {"/t1/cpu\"", "\"device\":\"cpu\""}) {
+    const std::size_t place = result.find(part);
+    ASSERT_NE(place, std::string::npos) << result;
+    result.replace(result.find("cpu", place), 3, "cuda");
+  }
+  write(parts / "cuda.jsonl", result);
+  write(file("codes.csv"), "key,code\n" + cpu + ",PASS\nadd/frozen/forward/t1/cuda,FAIL\n");
+  const std::string codes = "--expect-codes=" + file("codes.csv");
+  for (const char* option : {"--show-each", "--update-expected-codes"}) {
+    const auto whole = run(with({codes, option}), hidden);
+    EXPECT_EQ(whole.exit_code, 0) << whole.output << whole.errors;
+    EXPECT_HAS(whole.errors, line);
+    const auto lines = records();
+    EXPECT_EQ(lines.size(), 4u);
+    EXPECT_EQ(lines.at(cuda).at("state"), "measured");
+  }
+  EXPECT_HAS(text_of(file("codes.csv")), "add/frozen/forward/t1/cuda,FAIL");
+}
+
+// Makes a folder of links to all programs on PATH but gnuplot.
+void link_all_but_gnuplot(const fs::path& folder) {
+  fs::create_directory(folder);
+  std::istringstream path(getenv("PATH"));
+  for (std::string place; std::getline(path, place, ':');) {
+    std::error_code ignored;
+    for (const auto& entry : fs::directory_iterator(place, ignored)) {
+      const fs::path name = entry.path().filename();
+      if (name != "gnuplot") fs::create_symlink(entry.path(), folder / name, ignored);
+    }
+  }
+}
+
+TEST_F(ExperimentAxes, MissingGnuplotIsReportedOnceBeforeMeasuring) {
+  write(file("d.toml"), kTwo);
+  link_all_but_gnuplot(file("bin"));
+  const auto without_gnuplot = [&](std::vector<std::string> arguments) {
+    SpawnOptions options = command(std::move(arguments));
+    std::erase_if(*options.environment,
+                  [](const std::string& variable) { return variable.starts_with("PATH="); });
+    options.environment->push_back("PATH=" + file("bin"));
+    return value_of(run_command(options));
+  };
+  // By its usual path, so that the worker is in the cache.
+  const auto clang = find_program("clang++");
+  const std::string compiler = "--compiler=" + (clang ? clang->string() : "g++");
+  const auto experiment = [&](const std::string& option) {
+    return without_gnuplot(words(
+        {"--backend=torchscript", "--verbose", compiler, "--output-dir=" + file("out"), option}));
+  };
+  const auto one = experiment("--only=add/eager/forward/t1/cpu");
+  EXPECT_EQ(one.exit_code, 0) << one.errors;
+  EXPECT_EQ(one.errors.find("gnuplot"), std::string::npos) << one.errors;
+  const auto whole = experiment("--threads=1");
+  EXPECT_EQ(whole.exit_code, 0) << whole.errors;
+  const std::size_t place = whole.errors.find("there will be no pictures: a picture needs gnuplot");
+  EXPECT_LT(place, whole.errors.find("add/torchscript/forward/t1/cpu  ")) << whole.errors;
+  EXPECT_EQ(whole.errors.find("picture", place + 40), std::string::npos) << whole.errors;
+  EXPECT_HAS(whole.errors, "apt-get install gnuplot-nox\n");
+  EXPECT_TRUE(fs::exists(file("out/summary.txt")));
+  EXPECT_FALSE(fs::exists(file("out/speedup.svg")));
+  const auto plotted = without_gnuplot({"plot", "missing.jsonl", "--output=" + file("p.svg")});
+  EXPECT_EQ(plotted.exit_code, 2);
+  EXPECT_HAS(plotted.errors, "error: a picture needs gnuplot");
+}
+
 class ExperimentInPython : public ExperimentFixture {
  protected:
   void SetUp() override {

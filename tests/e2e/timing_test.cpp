@@ -53,11 +53,12 @@ class Timing : public ::testing::Test {
 
   std::string file(const std::string& name) const { return (folder_.path() / name).string(); }
 
-  CommandResult time(std::vector<std::string> options) const {
+  CommandResult time(std::vector<std::string> options,
+                     const std::vector<std::string>& variables = {}) const {
     options.push_back("--definitions=" + file("d.toml"));
     options.push_back("--repetitions=5");
     options.push_back("--min-time=0.01");
-    return run(std::move(options));
+    return run(std::move(options), variables);
   }
 
   TemporaryFolder folder_;
@@ -139,13 +140,26 @@ TEST_F(Timing, EventsThatTheProcessorLacksAreAnError) {
   EXPECT_HAS(result.errors, "hw_instructions is unsupported here: ");
 }
 
-TEST_F(Timing, AMissingDeviceIsSkippedWithTheReason) {
-  auto result = time({"--metrics=wall", "--filter=on a device", "--output=" + file("r.jsonl")});
-  auto record = read_results(file("r.jsonl")).at("on a device/eager/forward/t1/cuda");
-  if (record.at("outcome") == "timed") GTEST_SKIP() << "there is a device";
-  EXPECT_EQ(record.at("outcome"), "skipped");
-  EXPECT_HAS(record.at("reason").get<std::string>(), "CUDA");
-  EXPECT_EQ(result.exit_code, 0);
+TEST_F(Timing, VariantsOnAMissingDeviceAreLeftOutInOneLine) {
+  const std::vector<std::string> hidden{"CUDA_VISIBLE_DEVICES=-1"};
+  const std::string output = "--output=" + file("r.jsonl");
+  const std::string line = "no CUDA device: 1 variant left out";
+  const auto ended = time({"--metrics=wall", "--filter=set up once|on a device", output}, hidden);
+  EXPECT_EQ(ended.exit_code, 0) << ended.errors;
+  EXPECT_HAS("\n" + ended.errors, "\n" + line + "\n");
+  const auto records = read_results(file("r.jsonl"));
+  EXPECT_EQ(records.size(), 1u);
+  EXPECT_TRUE(records.contains("set up once" + kPlain));
+  const auto listed = time({"--metrics=wall", "--dry-run"}, hidden);
+  EXPECT_EQ(listed.exit_code, 0);
+  EXPECT_EQ(listed.errors, line + "\n");
+  EXPECT_EQ(listed.output.find("on a device"), std::string::npos) << listed.output;
+  for (const char* option : {"--dry-run", "--verify"}) {
+    const auto refused = time({"--metrics=wall", "--filter=on a device", output, option}, hidden);
+    EXPECT_EQ(refused.exit_code, 2);
+    EXPECT_HAS(refused.errors, "error: " + line + ", and no other is selected: use a machine");
+  }
+  EXPECT_EQ(read_results(file("r.jsonl")), records);
 }
 
 TEST_F(Timing, CoexistsWithCounts) {

@@ -26,7 +26,7 @@ TEST(Compare, EveryPairOfOutcomesHasItsState) {
       {skip, count, RowState::kNew, Verdict::kPasses},
       {bad, count, RowState::kFailedBefore, Verdict::kPasses},
       {count, none, RowState::kMissing, Verdict::kFails},
-      {skip, none, RowState::kMissing, Verdict::kFails},
+      {skip, none, RowState::kSkipped, Verdict::kPasses},
       {bad, none, RowState::kMissing, Verdict::kFails},
       {count, bad, RowState::kFailedAfter, Verdict::kFails},
       {none, bad, RowState::kFailedAfter, Verdict::kFails},
