@@ -12,7 +12,11 @@ namespace instr {
 namespace {
 
 constexpr double kMaxChance = 0.05;
-constexpr double kMinDrift = 0.05;  // smaller ones do not matter beside the interval
+
+// A drift that slows eager and the variant alike leaves their ratio as it is, unless it comes
+// between the two repetitions of a round in the middle.
+constexpr double kMinDrift = 0.2;
+constexpr double kMinRatioDrift = 0.05;
 
 // Returns eager's times over those of the variant, round by round.
 std::vector<double> ratios_by_round(const Timing& timing) {
@@ -30,13 +34,13 @@ std::string format_drift(const char* what, double drift) {
 
 }  // namespace
 
-std::optional<double> find_drift(const std::vector<double>& values) {
+std::optional<double> find_drift(const std::vector<double>& values, double min) {
   const auto middle = values.begin() + std::ssize(values) / 2;
   const std::vector<double> first(values.begin(), middle);
   const std::vector<double> second(middle, values.end());
   if (first.empty() || !(median(first) > 0)) return std::nullopt;
   const double drift = median(second) / median(first);
-  const bool is_large = std::abs(drift - 1) > kMinDrift;
+  const bool is_large = std::abs(drift - 1) > min;
   return is_large && rank_test(first, second) < kMaxChance ? std::optional(drift) : std::nullopt;
 }
 
@@ -44,10 +48,14 @@ std::optional<std::string> find_disturbance(const Timing& timing) {
   if (const double others = timing.others.value_or(0); others > kBusyCores) {
     return fmt::format("other processes used {:.1f} cores", others);
   }
-  if (const auto drift = find_drift(timing.of(kWall))) return format_drift("times", *drift);
-  if (const auto drift = find_drift(timing.eager)) return format_drift("eager's times", *drift);
-  if (const auto drift = find_drift(ratios_by_round(timing))) {
+  if (const auto drift = find_drift(ratios_by_round(timing), kMinRatioDrift)) {
     return format_drift("the speed-up", *drift);
+  }
+  if (const auto drift = find_drift(timing.of(kWall), kMinDrift)) {
+    return format_drift("times", *drift);
+  }
+  if (const auto drift = find_drift(timing.eager, kMinDrift)) {
+    return format_drift("eager's times", *drift);
   }
   return std::nullopt;
 }

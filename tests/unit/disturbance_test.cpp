@@ -22,15 +22,18 @@ Values times(const Values& values, double first, double second) {
   return scaled;
 }
 
-TEST(Disturbance, DriftIsMoreThanChanceAndMoreThanFivePercent) {
-  EXPECT_FALSE(find_drift(kQuiet));
-  EXPECT_FALSE(find_drift(times(kQuiet, 1, 1.04)));
-  EXPECT_NEAR(value_of(find_drift(times(kQuiet, 1, 1.5))), 1.5, 0.02);
-  EXPECT_NEAR(value_of(find_drift(times(kQuiet, 1.5, 1))), 1 / 1.5, 0.02);
-  EXPECT_FALSE(find_drift({10, 30, 12, 11, 35, 28}));  // varies, but not from one half to the other
-  EXPECT_FALSE(find_drift({10, 10, 20, 20}));          // too few
-  EXPECT_FALSE(find_drift({}));
-  EXPECT_FALSE(find_drift({0, 0, 0, 0, 1, 1, 1, 1}));
+TEST(Disturbance, DriftIsMoreThanChanceAndMoreThanTheLimit) {
+  EXPECT_FALSE(find_drift(kQuiet, 0.05));
+  EXPECT_FALSE(find_drift(times(kQuiet, 1, 1.04), 0.05));
+  EXPECT_TRUE(find_drift(times(kQuiet, 1, 1.08), 0.05));
+  EXPECT_FALSE(find_drift(times(kQuiet, 1, 1.08), 0.2));
+  EXPECT_NEAR(value_of(find_drift(times(kQuiet, 1, 1.5), 0.2)), 1.5, 0.02);
+  EXPECT_NEAR(value_of(find_drift(times(kQuiet, 1.5, 1), 0.2)), 1 / 1.5, 0.02);
+  // Varies, but not from one half to the other.
+  EXPECT_FALSE(find_drift({10, 30, 12, 11, 35, 28}, 0.05));
+  EXPECT_FALSE(find_drift({10, 10, 20, 20}, 0.05));  // too few
+  EXPECT_FALSE(find_drift({}, 0.05));
+  EXPECT_FALSE(find_drift({0, 0, 0, 0, 1, 1, 1, 1}, 0.05));
 }
 
 TEST(Disturbance, SaysWhatMovedTheTimes) {
@@ -44,16 +47,15 @@ TEST(Disturbance, SaysWhatMovedTheTimes) {
   timing.others = 1.04;
   EXPECT_EQ(reason(timing), "other processes used 1.0 cores");
   timing.others = 0;
-  timing.eager = times(kQuiet, 2, 1.5);
-  EXPECT_EQ(reason(timing), "eager's times fell by 25% halfway");
-  timing.eager = times(kQuiet, 2, 2);
+  timing.eager = times(kQuiet, 2, 2.2);
+  EXPECT_EQ(reason(timing), "the speed-up rose by 10% halfway");
+  timing.values[kWall] = times(kQuiet, 1, 1.1);
   EXPECT_EQ(reason(timing), "none");
   timing.values[kWall] = times(kQuiet, 1, 1.5);
+  timing.eager = times(kQuiet, 2, 3);
   EXPECT_EQ(reason(timing), "times rose by 50% halfway");
-  // Each by less than the limit, but in opposite directions.
-  timing.eager = times(kQuiet, 1, 1.04);
-  timing.values[kWall] = times(kQuiet, 1.04, 1);
-  EXPECT_EQ(reason(timing), "the speed-up rose by 8% halfway");
+  timing.eager.clear();
+  EXPECT_EQ(reason(timing), "times rose by 50% halfway");
 }
 
 }  // namespace
