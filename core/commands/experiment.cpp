@@ -217,7 +217,7 @@ Action experiment_command(CommandLine& line) {
   auto options = std::make_shared<ExperimentArguments>();
   line.describe(
       "Measures the product of the axes below over the definitions: each experiment is verified "
-      "and timed in a fresh process, and is a line of the results file, from which the same "
+      "and timed alternately with eager, and is a line of the results file, from which the same "
       "command resumes after an interruption. Ends with a summary by backend. A value of an axis "
       "after a minus is left out: --backend=-tvm,-openxla, --threads=-2. FILE, in TOML, uses the "
       "same names (batch_size, iterations_per_run); options override it.");

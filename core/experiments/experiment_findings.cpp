@@ -2,6 +2,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cctype>
 #include <functional>
 #include <limits>
 #include <map>
@@ -35,7 +36,9 @@ DocumentTable table_of(const std::string& name, const std::vector<std::string>& 
                       .too_wide = TooWide::kStacked};
   for (const std::string& heading : headings) {
     std::string for_programs = heading;
-    std::replace(for_programs.begin(), for_programs.end(), ' ', '_');
+    for (char& c : for_programs) {
+      c = c == ' ' ? '_' : static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    }
     std::erase(for_programs, '-');
     table.columns.push_back({.heading = heading, .name = for_programs});
   }
@@ -48,10 +51,6 @@ DocumentCell speedup_cell(const AgainstEager& experiment) {
   const char* mark = experiment.disturbance ? kDisturbed : "";
   return number_cell(experiment.speedup->ratio, mark + to_string(*experiment.speedup),
                      is_slower ? Tone::kWarning : Tone::kPlain);
-}
-
-DocumentCell seconds_cell(const std::optional<double>& seconds) {
-  return seconds ? number_cell(*seconds, format_time(*seconds * 1e9)) : kNothing;
 }
 
 DocumentCell memory_cell(const AgainstEager& experiment) {
@@ -193,7 +192,8 @@ DocumentRow row_of_each(const AgainstEager& experiment) {
        hidden(interval ? std::optional(interval->second) : std::nullopt),
        hidden(known ? std::optional(known->p) : std::nullopt),
        text_cell(experiment.disturbance.value_or("")), seconds_cell(experiment.compile_time),
-       memory_cell(experiment), experiment.is_eager() ? kNothing : std::move(code)});
+       seconds_cell(experiment.compile_cpu_time), memory_cell(experiment),
+       experiment.is_eager() ? kNothing : std::move(code)});
 }
 
 // `max`: rows of a table.
@@ -219,9 +219,9 @@ std::vector<DocumentTable> find_all_findings(const std::vector<ExperimentRecord>
 }
 
 DocumentTable each_experiment_table(const std::vector<ExperimentRecord>& records) {
-  DocumentTable table =
-      table_of("experiment", {"time", "speed-up", "speed-up low", "speed-up high", "p",
-                              "disturbance", "compile time", "memory saved", "code"});
+  DocumentTable table = table_of(
+      "experiment", {"time", "speed-up", "speed-up low", "speed-up high", "p", "disturbance",
+                     "compile time", "compile CPU", "memory saved", "code"});
   for (DocumentColumn& column : table.columns) {
     column.is_hidden = column.name == "speedup_low" || column.name == "speedup_high" ||
                        column.name == "p" || column.name == "disturbance";

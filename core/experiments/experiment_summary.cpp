@@ -28,6 +28,7 @@ struct Collected {
   std::vector<double> speedups;
   std::vector<double> memory_ratios;
   std::vector<double> compile_times;
+  std::vector<double> compile_cpu_times;
 };
 
 std::optional<double> metric(const ExperimentRecord& record, const char* name) {
@@ -64,6 +65,7 @@ void add(const AgainstEager& experiment, Collected& to) {
   if (experiment.speedup && experiment.disturbance) ++summary.disturbed;
   if (experiment.memory_ratio) to.memory_ratios.push_back(*experiment.memory_ratio);
   if (experiment.compile_time) to.compile_times.push_back(*experiment.compile_time);
+  if (experiment.compile_cpu_time) to.compile_cpu_times.push_back(*experiment.compile_cpu_time);
 }
 
 // The number of threads is separate, since it is ordered as a number.
@@ -151,9 +153,8 @@ std::vector<DocumentCell> cells_of(const ExperimentSummary& summary) {
           beside_eager(times_cell(summary.speedup, summary.disturbed != 0 ? kDisturbed : "")),
           {.text = "", .value = std::to_string(summary.disturbed)},
           count_cell(summary.fastest),
-          summary.compile_time && !is_eager
-              ? number_cell(*summary.compile_time, format_time(*summary.compile_time * 1e9))
-              : none,
+          beside_eager(seconds_cell(summary.compile_time)),
+          beside_eager(seconds_cell(summary.compile_cpu_time)),
           beside_eager(times_cell(summary.memory_ratio)),
           beside_eager(codes)};
 }
@@ -164,6 +165,11 @@ std::optional<std::string> find_disturbance_of(const ExperimentRecord& record) {
 }
 
 }  // namespace
+
+DocumentCell seconds_cell(const std::optional<double>& seconds) {
+  if (!seconds) return {"-", Tone::kDim};
+  return number_cell(*seconds, format_time(*seconds * 1e9));
+}
 
 bool AgainstEager::has_passed() const {
   return is_measured(*record) && (is_eager() || record->code == VerificationCode::kPass);
@@ -182,7 +188,10 @@ std::vector<AgainstEager> compare_with_eager(std::span<const ExperimentRecord> r
     // Eager may have been timed beside itself, which shows what chance does.
     const bool has_speedup = !experiment.is_eager() || !record->eager_times.empty();
     if (!has_speedup || !experiment.has_passed()) continue;
-    if (!experiment.is_eager()) experiment.compile_time = metric(*record, "compile_time");
+    if (!experiment.is_eager()) {
+      experiment.compile_time = metric(*record, "compile_time");
+      experiment.compile_cpu_time = metric(*record, "compile_cpu_time");
+    }
     const ExperimentRecord* reference = experiment.eager;
     const Timing of_eager = reference == nullptr ? Timing{} : timing_of(*reference);
     experiment.speedup = speedup_over(of_eager, timing_of(*record));
@@ -219,6 +228,7 @@ std::vector<ExperimentSummary> summarize_experiments(const std::vector<Experimen
     item.summary.speedup = geometric_mean(item.speedups);
     item.summary.memory_ratio = geometric_mean(item.memory_ratios);
     item.summary.compile_time = mean(item.compile_times);
+    item.summary.compile_cpu_time = mean(item.compile_cpu_times);
     summaries.push_back(std::move(item.summary));
   }
   return summaries;
@@ -233,6 +243,7 @@ DocumentTable experiment_table(const std::vector<ExperimentSummary>& summaries) 
                                   {.heading = "", .name = "disturbed", .is_hidden = true},
                                   {"fastest", "fastest"},
                                   {"compile time", "compile_time"},
+                                  {"compile CPU", "compile_cpu"},
                                   {"memory saved", "memory_saved"},
                                   {"not passed", "not_passed"}},
                       .too_wide = TooWide::kStacked,

@@ -23,6 +23,7 @@ struct AgainstEager {
   std::optional<std::string> disturbance;  // why the speed-up cannot be trusted
   std::optional<double> memory_ratio;      // eager's peak over this one's
   std::optional<double> compile_time;      // seconds
+  std::optional<double> compile_cpu_time;  // CPU seconds
 
   bool is_eager() const { return record->variant.backend == Backend::kEager; }
   bool has_passed() const;  // measured, and verified as PASS
@@ -30,6 +31,9 @@ struct AgainstEager {
 
 // Stands before a speed-up that cannot be trusted.
 inline constexpr const char* kDisturbed = "~";
+
+// Shows a number of seconds, with a unit; "-" without one.
+DocumentCell seconds_cell(const std::optional<double>& seconds);
 
 // Compares experiments with eager, in the order of keys, without skipped ones. The result points
 // into `records`.
@@ -61,6 +65,7 @@ struct ExperimentSummary {
   std::optional<double> speedup;
   std::optional<double> memory_ratio;
   std::optional<double> compile_time;             // seconds
+  std::optional<double> compile_cpu_time;         // CPU seconds
   std::map<std::string, std::size_t> not_passed;  // by code or failure, not of eager
 };
 
