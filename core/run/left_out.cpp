@@ -72,7 +72,8 @@ Expected<RunnableVariants> leave_out_cuda(std::vector<Variant> variants,
                                           const std::optional<Error>& obstacle, bool is_shard) {
   RunnableVariants split{std::move(variants)};
   if (!obstacle) return split;
-  const auto first = std::ranges::stable_partition(split.runnable, std::not_fn(is_on_cuda)).begin();
+  const auto first =
+      std::stable_partition(split.runnable.begin(), split.runnable.end(), std::not_fn(is_on_cuda));
   split.left_out.assign(std::make_move_iterator(first),
                         std::make_move_iterator(split.runnable.end()));
   split.runnable.erase(first, split.runnable.end());
