@@ -193,7 +193,7 @@ DocumentRow row_of_each(const AgainstEager& experiment) {
        hidden(known ? std::optional(known->p) : std::nullopt),
        text_cell(experiment.disturbance.value_or("")), seconds_cell(experiment.compile_time),
        seconds_cell(experiment.compile_cpu_time), memory_cell(experiment),
-       experiment.is_eager() ? kNothing : std::move(code)});
+       experiment.is_eager() ? kNothing : code});
 }
 
 // `max`: rows of a table.

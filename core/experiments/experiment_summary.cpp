@@ -143,7 +143,7 @@ std::vector<std::string> group_names(const std::vector<ExperimentSummary>& summa
 std::vector<DocumentCell> cells_of(const ExperimentSummary& summary) {
   const DocumentCell none{"-", Tone::kDim};
   const bool is_eager = summary.backend == Backend::kEager;
-  const auto beside_eager = [&](DocumentCell cell) { return is_eager ? none : cell; };
+  const auto beside_eager = [&](const DocumentCell& cell) { return is_eager ? none : cell; };
   DocumentCell codes = text_cell(not_passed_text(summary));
   if (codes.text.empty()) codes.text = "-";
   codes.tone = codes.text == "-" ? Tone::kDim : Tone::kWarning;
