@@ -30,6 +30,7 @@ const char* to_string(Unit unit) {
     case Unit::kCycles: return "cycles";
     case Unit::kBranches: return "branches";
     case Unit::kNanoseconds: return "ns";
+    case Unit::kRatio: return "x";
     case Unit::kPageFaults: return "faults";
     case Unit::kGraphs: return "graphs";
     case Unit::kGraphBreaks: return "breaks";

@@ -21,6 +21,7 @@ enum class Unit {
   kCycles,
   kBranches,
   kNanoseconds,
+  kRatio,
   kPageFaults,
   kGraphs,
   kGraphBreaks,
@@ -86,6 +87,7 @@ inline constexpr const char* kInstructions = "instructions";  // the count itsel
 inline constexpr const char* kPeakBytes = "peak_bytes";
 inline constexpr const char* kWall = "wall";
 inline constexpr const char* kCpu = "cpu";
+inline constexpr const char* kRelativeWall = "relative_wall";
 inline constexpr const char* kFirstResultTime = "first_result";
 inline constexpr const char* kReadyTime = "ready";
 inline constexpr const char* kDevicePeakBytes = "device_peak_bytes";
@@ -190,6 +192,10 @@ inline constexpr auto kMetrics = std::to_array<Metric>(
      // CPU time of the thread that runs the statement.
      make_metric(MetricGroup::kTime, Unit::kNanoseconds, Statistic::kMedian, kCpu, "cpu",
                  "CPU time per iteration (median)", "the CPU time", "5%"),
+     // Wall time over eager's in the same round: a load on the machine slows both.
+     make_metric(MetricGroup::kTime, Unit::kRatio, Statistic::kMedian, kRelativeWall, "relative",
+                 "Wall time in units of eager's (median)", "the wall time in units of eager's",
+                 "5%", /*is_side_by_side=*/true),
      make_metric(MetricGroup::kStart, Unit::kNanoseconds, Statistic::kMedian, kFirstResultTime,
                  "first result", "Time to the first result (median)",
                  "the time from a text to its first result", "20%", /*is_side_by_side=*/true),

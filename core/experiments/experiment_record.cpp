@@ -213,6 +213,7 @@ Timing timing_of(const ExperimentRecord& record) {
   for (double time : record.per_iter_times) timing.values[kWall].push_back(time / kNanosecond);
   for (double time : record.eager_times) timing.eager.push_back(time / kNanosecond);
   timing.others = record.others;
+  if (record.variant.backend != Backend::kEager) add_relative(timing, timing.eager);
   return timing;
 }
 

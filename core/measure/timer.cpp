@@ -69,6 +69,7 @@ class GroupTimer {
   }
 
   void report() {
+    if (side_->options.wants_relative && parts_.size() == 1) add_relative_times();
     for (std::size_t i = 0; i < group_.size(); ++i) {
       side_->events.on_done({group_[i].variant, std::move(outcomes_[i]),
                              seconds_ / static_cast<double>(group_.size())});
@@ -122,6 +123,23 @@ class GroupTimer {
     more->iterations = all.iterations;
     add_times(more->metrics, all);
     outcomes_[place] = std::move(outcome);
+  }
+
+  // Variants that were timed in one process shared their rounds with eager.
+  void add_relative_times() {
+    const Timing* eager = nullptr;
+    for (std::size_t i = 0; i < group_.size(); ++i) {
+      const auto* timed = std::get_if<Counted>(&outcomes_[i]);
+      const bool is_eager = group_[i].variant.backend == Backend::kEager;
+      if (is_eager && timed != nullptr) eager = &*timed->timing;
+    }
+    if (eager == nullptr) return;
+    for (Outcome& outcome : outcomes_) {
+      auto* timed = std::get_if<Counted>(&outcome);
+      if (timed == nullptr || &*timed->timing == eager) continue;
+      add_relative(*timed->timing, eager->of(kWall));
+      add_times(timed->metrics, *timed->timing);
+    }
   }
 
   void start(std::size_t place, Counted& timed) {

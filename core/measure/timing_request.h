@@ -29,6 +29,7 @@ struct TimerOptions {
   double timeout_s = 60;                 // of a variant without its own
   std::uint64_t memory_limit = 0;        // bytes that a process may use; 0: no limit
   bool wants_start = false;              // also time the start of each
+  bool wants_relative = false;           // also the times in units of eager's
   std::vector<std::string> events = {};  // also count these (worker/native/event_counter.h)
   // For a repetition; absent: the variant's own number, or as many as fill min_time_s.
   std::optional<int> iterations = {};

@@ -73,6 +73,7 @@ class Writer {
     json["metrics"] = metrics();
     json["named"] = {{"instructions", kInstructions},
                      {"wall", kWall},
+                     {"relative", kRelativeWall},
                      {"ready", kReadyTime},
                      {"memory", kPeakBytes}};
     json["branches"] = printable_json(branches_);

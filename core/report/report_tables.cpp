@@ -304,7 +304,10 @@ void add_cells(DocumentRow& made, const std::vector<Column>& columns, const Benc
 }  // namespace
 
 std::string format_metric(const std::string& metric, double value) {
-  return is_duration(metric) ? format_time(value) : format_count(value);
+  if (is_duration(metric)) return format_time(value);
+  const Metric* known = find_metric(metric);
+  const bool is_ratio = known != nullptr && known->unit == Unit::kRatio;
+  return is_ratio ? fmt::format("{:.3g}x", value) : format_count(value);
 }
 
 std::string shown_values(const ReportOptions& options) {

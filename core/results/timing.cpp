@@ -45,6 +45,14 @@ std::optional<Quartiles> quartiles(std::vector<double> values) {
   return Quartiles{quantile(values, 0.25), quantile(values, 0.75)};
 }
 
+void add_relative(Timing& timing, const std::vector<double>& eager) {
+  const std::vector<double>& wall = timing.of(kWall);
+  if (wall.size() != eager.size()) return;
+  std::vector<double> ratios;
+  for (std::size_t i = 0; i < wall.size(); ++i) ratios.push_back(wall[i] / eager[i]);
+  if (!ratios.empty()) timing.values[kRelativeWall] = std::move(ratios);
+}
+
 void add_times(std::map<std::string, double>& metrics, const Timing& timing) {
   for (const Metric& metric : kMetrics) {
     const std::vector<double>& values = timing.of(metric.name);

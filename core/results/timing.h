@@ -49,6 +49,10 @@ std::optional<Quartiles> quartiles(std::vector<double> values);
 // Other processes that use more than this disturb times; the kernel's own work takes less.
 inline constexpr double kBusyCores = 0.2;
 
+// Adds the values of kRelativeWall: each wall time over eager's in the same round. Nothing if the
+// numbers of rounds differ.
+void add_relative(Timing& timing, const std::vector<double>& eager);
+
 // Adds the statistic of each metric's values, and kDevicePeakBytes if known.
 void add_times(std::map<std::string, double>& metrics, const Timing& timing);
 

@@ -18,6 +18,7 @@ void set_needs(MeasureConfig& config, const std::vector<std::string>& metrics,
   all.insert(all.end(), limited.begin(), limited.end());
   config.wants_times = std::any_of(all.begin(), all.end(), is_among(kTimeMetrics));
   config.wants_start = std::any_of(all.begin(), all.end(), is_among(kStartMetrics));
+  config.wants_relative = std::ranges::find(all, kRelativeWall) != all.end();
   config.events.clear();
   for (const Metric& metric : kEventMetrics) {
     const bool is_asked_for = std::find(all.begin(), all.end(), metric.name) != all.end();

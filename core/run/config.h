@@ -45,6 +45,7 @@ struct MeasureConfig {
   bool wants_times = false;
   std::vector<std::string> events = {};  // counted while timing (kEventMetrics)
   bool wants_start = false;              // how long a fresh process takes to its first result
+  bool wants_relative = false;           // times in units of eager's
   bool wants_functions = false;          // their self costs, for results that are kept or compared
   bool follows_calls = false;            // of an interpreter
   bool call_paths = false;   // a cost for each path of calls, in call trees and kept profiles

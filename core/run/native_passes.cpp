@@ -60,6 +60,7 @@ TimerOptions NativePasses::timer_options() const {
   TimerOptions options{config_.repetitions, config_.min_time};
   options.events = config_.events;
   options.wants_start = config_.wants_start;
+  options.wants_relative = config_.wants_relative;
   options.memory_limit = memory_limit_here(1);
   if (config_.timeout) options.timeout_s = *config_.timeout;
   return options;

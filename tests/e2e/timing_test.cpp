@@ -64,6 +64,21 @@ class Timing : public ::testing::Test {
   TemporaryFolder folder_;
 };
 
+TEST_F(Timing, CanBeInUnitsOfEagers) {
+  auto result =
+      time({"--metrics=wall,relative_wall", "--filter=^sleeps", "--output=" + file("r.jsonl")});
+  EXPECT_EQ(result.exit_code, 0) << result.errors << result.output;
+  auto records = read_results(file("r.jsonl"));
+  const auto eager = records.at("sleeps" + kPlain).at("times");
+  EXPECT_FALSE(eager.contains("relative_wall"));
+  const auto script = records.at("sleeps/torchscript/forward/t1/cpu").at("times");
+  ASSERT_EQ(script.at("relative_wall").size(), 5u);
+  for (std::size_t i = 0; i < 5; ++i) {
+    const double ratio = script.at("wall")[i].get<double>() / eager.at("wall")[i].get<double>();
+    EXPECT_NEAR(script.at("relative_wall")[i].get<double>(), ratio, 1e-9);
+  }
+}
+
 TEST_F(Timing, IsOfTheLoopAloneAndAtLeastTheSleep) {
   auto result = time({"--metrics=wall", "--output=" + file("r.jsonl")});
   EXPECT_EQ(result.exit_code, 0) << result.errors << result.output;

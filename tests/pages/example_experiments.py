@@ -22,10 +22,10 @@ def key_of(suite, model, backend, test):
     return f"{suite}/{model}/batch_size=2/size=small/{language}{backend}/{passes}/t1/cpu"
 
 
-def _metrics(which, base, draw):
+def _metrics(which, base, scale, draw):
     _, _, backend, test = which
     factor = {SLOW: 0.17, WRONG: 50}.get(which, FACTORS.get(backend, 1))
-    times = [base / factor * draw.uniform(0.99, 1.01) for _ in range(10)]
+    times = [base * scale / factor * draw.uniform(0.99, 1.01) for _ in range(10)]
     memory = 4e6 if test == "train" else 2e6
     found = {"total_time": [100 * time for time in times], "per_iter_time": times,
              "peak_memory_bytes": int(memory * (2 if which == LARGE else 1))}
@@ -36,13 +36,13 @@ def _metrics(which, base, draw):
     return found | {"ready_time": found.get("compile_time", 0) + times[0]}
 
 
-def _line(which, base, draw):
+def _line(which, base, scale, draw):
     suite, model, backend, test = which
     code = "VERIFIER_SKIPPED" if backend == "eager" else "PASS"
     line = {"model": {"suite_name": suite, "model_name": f"{suite}/{model}/size=small"},
             "experiment": {"device": "cpu", "device_model": "AMD EPYC", "backend": backend, "test": test,
                            "batch_size": 2, "dtype": "float32", "shapes": "static", "threads": 1},
-            "repetitions": 10, "iterations_per_run": 100, "metrics": _metrics(which, base, draw),
+            "repetitions": 10, "iterations_per_run": 100, "metrics": _metrics(which, base, scale, draw),
             "timestamp": "2026-11-25T00:18:22Z", "verification_code": code, "state": "measured",
             "key": key_of(*which), "asked_iterations": 0, "libtorch_version": "2.14.1"}
     if which == WRONG:
@@ -59,7 +59,7 @@ def _line(which, base, draw):
 
 
 def make_experiments(suites=tuple(SUITES), models=SUITES, scale=None):
-    """Returns a line for each experiment. `scale`: factors of the times, by backend."""
+    """Returns a line for each experiment. `scale`: factors of its own times, by backend."""
     lines = []
     for suite in suites:
         draw = random.Random(suite)
@@ -68,7 +68,7 @@ def make_experiments(suites=tuple(SUITES), models=SUITES, scale=None):
                 base = draw.uniform(1e-3, 1e-2)
                 for backend in ["eager", *BACKENDS["" if suite == "cpp" else "py"]]:
                     factor = (scale or {}).get(backend, 1)
-                    lines.append(_line((suite, model, backend, test), base * factor, draw))
+                    lines.append(_line((suite, model, backend, test), base, factor, draw))
     return [line | {"experiments": len(lines)} for line in lines]
 
 
@@ -76,5 +76,5 @@ def write_experiments(file, lines):
     file.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
 
 
-__all__ = ["BACKENDS", "BREAKS", "CRASHED", "LARGE", "SLOW", "SLOW_TO_COMPILE", "SUITES", "UNLOWERED", "WRONG",
-           "key_of", "make_experiments", "write_experiments"]
+__all__ = ["BACKENDS", "BREAKS", "CRASHED", "LARGE", "LOADED", "SLOW", "SLOW_TO_COMPILE", "SUITES", "UNLOWERED",
+           "WRONG", "key_of", "make_experiments", "write_experiments"]

@@ -94,6 +94,7 @@ TEST(ExperimentRecord, ConvertsBackToAMeasurement) {
   ASSERT_EQ(counted.timing->eager.size(), 3u);
   EXPECT_NEAR(counted.timing->eager[1], 5000, 1e-6);
   EXPECT_EQ(counted.timing->others, 0.5);
+  EXPECT_NEAR(counted.metrics.at("relative_wall"), 0.5, 1e-9);  // of 0.5, 0.2 and 0.5
   EXPECT_EQ(counted.metrics.at("peak_bytes"), 64);
   EXPECT_NEAR(counted.metrics.at("ready"), 5e6, 1e-3);
   EXPECT_EQ(back.verification->code, VerificationCode::kFail);

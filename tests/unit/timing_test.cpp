@@ -89,6 +89,19 @@ TEST(Timing, AReplyOfTheWorkerBecomesMetrics) {
   EXPECT_EQ(std::get<Failure>(parse_reply(reply, {})).kind, FailureKind::kWorkerLost);
 }
 
+TEST(Timing, RelativeTimesAreOfTheSameRound) {
+  Timing timing{{{kWall, {10, 12, 16}}}, 1};
+  add_relative(timing, {20, 40, 20});
+  EXPECT_EQ(timing.of(kRelativeWall), (Values{0.5, 0.3, 0.8}));
+  std::map<std::string, double> metrics;
+  add_times(metrics, timing);
+  EXPECT_EQ(metrics.at("relative_wall"), 0.5);
+  EXPECT_EQ(format_metric("relative_wall", 0.5125), "0.512x");
+  Timing other{{{kWall, {10, 12, 16}}}, 1};
+  add_relative(other, {20, 40});
+  EXPECT_TRUE(other.of(kRelativeWall).empty());
+}
+
 TEST(MeasurementList, TimesJoinTheCountsOfTheirVariant) {
   MeasurementList list;
   list.add(counted("a", 100));

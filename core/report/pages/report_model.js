@@ -99,6 +99,7 @@ const reportModel = (data) => {
     }
     return undefined;
   };
+  const valuesOf = (line) => new Map(line.series.flatMap((one) => one.columns.map((at, i) => [at, one.values[i]])));
   const isComparable = (line, from) => line.series[0].columns[0] <= from;
 
   // The key of the eager variant with which a key is compared.
@@ -107,6 +108,23 @@ const reportModel = (data) => {
     if (parts.length < 5) return undefined;
     parts[parts.length - 4] = "eager";
     return byKey.get(parts.join("/"));
+  };
+
+  // The speed-ups of a key over eager by column: from the times in units of those that eager had in the same rounds,
+  // if there are any; else from the wall times of both.
+  function speedupsOf(key, branch) {
+    if (key.backend === "eager") return new Map();
+    const inverse = (line, times) => new Map([...valuesOf(line)].filter(([at]) => !times || times.has(at))
+      .map(([at, value]) => [at, (times ? times.get(at) : 1) / value]));
+    const relative = lineOf(key.key, data.named.relative, branch.name);
+    if (relative) return inverse(relative);
+    const line = lineOf(key.key, data.named.wall, branch.name), eager = eagerOf(key);
+    const before = eager && lineOf(eager.key, data.named.wall, branch.name);
+    return line && before ? inverse(line, valuesOf(before)) : new Map();
+  }
+  const lastSpeedup = (key, branch) => {
+    const ratios = speedupsOf(key, branch);
+    return ratios.get(Math.max(...ratios.keys()));
   };
 
   const mean = (values) => values.reduce((sum, value) => sum + value, 0) / values.length;
@@ -172,7 +190,8 @@ const reportModel = (data) => {
         pass: judged.length === 0 ? undefined
           : judged.filter((key) => !isBad(states.get(key))).length / judged.length,
         change: since.length === 0 ? undefined : geometricMean(since) - 1,
-        instructions: againstEager(named.instructions), speedup: againstEager(named.wall),
+        instructions: againstEager(named.instructions), speedup: group.backend === "eager" ? undefined
+          : geometricMean(passing.map((key) => lastSpeedup(key, branch))),
         memory: againstEager(named.memory),
         compile: compiling.length === 0 || group.backend === "eager" ? undefined : mean(compiling) };
     });
@@ -187,37 +206,29 @@ const reportModel = (data) => {
   const modelOf = (key) => key.key.split("/").slice(0, key.language === "py" ? -5 : -4).join("/")
     .replace(/\/(?=[^/]*=)/g, " ");
 
-  const comparable = (chosen, branch) => chosen.filter((key) => key.backend !== "eager").map((key) => {
-    const eager = eagerOf(key);
-    return { key, line: lineOf(key.key, named.wall, branch.name),
-      eager: eager && lineOf(eager.key, named.wall, branch.name) };
-  }).filter(({ eager }) => eager);
   const placeOf = (column, key) => `${column.index} ${key.key}`;
   const bad = new Map(outcomes.filter(({ state }) => isBad(state)).map((one) => [placeOf(one.column, one.key), one]));
 
   // The last speed-up of each key that has an eager variant; without one, the state of a failure.
   function speedups(chosen, branch) {
-    return comparable(chosen, branch).flatMap(({ key, line, eager }) => {
-      const failure = bad.get(placeOf(branch.last, key));
+    return chosen.filter(eagerOf).flatMap((key) => {
+      const failure = key.backend === "eager" ? undefined : bad.get(placeOf(branch.last, key));
       if (failure) return [{ key, state: failure.state }];
-      return line ? [{ key, ratio: now(eager) / now(line) }] : [];
+      const ratio = lastSpeedup(key, branch);
+      return ratio === undefined ? [] : [{ key, ratio }];
     });
   }
 
   // The geometric means of the speed-ups at each column, by group and backend.
   function speedupTrends(chosen, branch, from) {
-    const valuesOf = (line) => new Map(line.series.flatMap((one) => one.columns.map((at, i) => [at, one.values[i]])));
     const trends = new Map();
-    for (const { key, line, eager } of comparable(chosen, branch)) {
-      if (!line) continue;
+    for (const key of chosen) {
       const trend = { group: groupOf(key), backend: backendOf(key), ratios: new Map() };
       const name = `${trend.group}\n${trend.backend}`;
-      if (!trends.has(name)) trends.set(name, trend);
-      const { ratios } = trends.get(name);
-      const before = valuesOf(eager);
-      for (const [at, value] of valuesOf(line)) {
-        if (at < from || !before.has(at) || bad.has(placeOf(columns[at], key))) continue;
-        addTo(ratios, at, before.get(at) / value);
+      for (const [at, ratio] of speedupsOf(key, branch)) {
+        if (at < from || bad.has(placeOf(columns[at], key))) continue;
+        if (!trends.has(name)) trends.set(name, trend);
+        addTo(trends.get(name).ratios, at, ratio);
       }
     }
     return [...trends.values()].map(({ ratios, ...trend }) => ({ ...trend,

@@ -4,6 +4,7 @@ const kMinus = "\u2212";
 
 const shown = (metric, value) => {
   if (value === undefined || value === null || Number.isNaN(value)) return "-";
+  if (metric.unit === "x") return `${Number(value.toPrecision(3))}x`;
   const units = kUnits[metric.unit];
   if (!units) return numbers.format(value);
   const [unit, size] = units.find(([, least]) => Math.abs(value) >= least) || units[units.length - 1];
