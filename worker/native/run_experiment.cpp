@@ -108,7 +108,7 @@ wire::Message run_experiment(const TimingRequest& request) {
   wire::Message started = start_all(request, snippets);
   std::vector<wire::Message> replies = time_repetitions(request, snippets);
   if (started.verb == "started") {
-    started.fields.merge(compiler_report());  // includes what the repetitions compiled
+    replies.back().fields.merge(compiler_report());  // includes what the repetitions compiled
     replies.back().fields.merge(started.fields);
   }
   for (std::size_t i = 0; i < snippets.size(); ++i) {
