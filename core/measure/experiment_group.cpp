@@ -225,7 +225,8 @@ class GroupExperiment {
                        std::move(experiment.verification)};
     if (auto* timed = std::get_if<Counted>(&result.outcome)) {
       add_start(timed->metrics, experiment.started, "");
-      add_start(timed->metrics, experiment.warm, "warm_");
+      // A repeated measurement, too, compiled with a filled cache.
+      if (options_.wants_warm_compile) add_start(timed->metrics, experiment.warm, "warm_");
     }
     if (is_candidate(result.variant) && !result.verification) verify_apart(result);
     return result;
