@@ -10,6 +10,9 @@
 
 namespace instr {
 
+// Returns the id of this process, also where getpid() is pinned (worker/python/counted).
+pid_t own_id();
+
 // Ends this process immediately: no destructors, no waiting for threads.
 [[noreturn]] void end_process();
 

@@ -101,6 +101,9 @@ void warm_up(const char* kind) {
   }
 }
 
+bool has_interpreter() { return false; }
+void reset_interpreter() {}
+
 bool follow_calls(uint64_t (*)()) { return false; }
 std::string followed_calls() { return ""; }
 

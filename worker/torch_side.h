@@ -30,6 +30,12 @@ void warm_up(const char* kind);
 // Seeds LibTorch's default generator and sets its number of threads for a snippet.
 void prepare(int threads);
 
+// True if an interpreter runs the snippet: it has caches and garbage, which grow with each
+// iteration.
+bool has_interpreter();
+// Empties the caches that are keyed by address, and removes garbage.
+void reset_interpreter();
+
 // Begins to note the cost of each function that the snippet's interpreter runs, native callees
 // included. `total` returns the instructions counted so far. False if there is no interpreter, or
 // it does not show its calls.

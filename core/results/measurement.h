@@ -90,8 +90,7 @@ struct FunctionCost {
 };
 
 // Counts that may differ from run to run, so that no comparison fails on them.
-inline constexpr const char* kWhyNotGated =
-    "more than one thread or torch.compile(): the count depends on scheduling or compiling";
+inline constexpr const char* kWhyNotGated = "more than one thread: the count depends on scheduling";
 
 // The values counted under Callgrind, or timed without it, or both.
 struct Counted {

@@ -164,6 +164,78 @@ TEST(BlockPlan, CodeIsNotNotedInAShortWarmUp) {
   EXPECT_EQ(run(given, noted).count(BlockKind::kNoting), 1u);
 }
 
+// An iteration costs more, the more have run since the last reset.
+TEST(BlockPlan, AnInterpreterIsResetBeforeEachCountedBlock) {
+  PlanOptions python = options();
+  python.resets = true;
+  std::uint64_t since_reset = 0;
+  const Statement fills_a_cache{[&](std::uint64_t) { return 1000 + since_reset++ % 7; }};
+  BlockPlan plan(python);
+  Block ended;
+  std::vector<std::uint64_t> counts;
+  Result result{BlockPlan(python), {}};
+  for (PlannedBlock next = plan.next(ended); next.kind != BlockKind::kDone;
+       next = plan.next(ended)) {
+    result.blocks.push_back(next);
+    if (next.kind == BlockKind::kReset) since_reset = 0;
+    ended = {next.iterations};
+    for (std::uint64_t i = 0; i < next.iterations; ++i) {
+      ended.totals.events.of[0] += fills_a_cache.cost(i);
+    }
+    if (next.kind == BlockKind::kCounted) counts.push_back(ended.totals.events.ir());
+  }
+  ASSERT_GE(counts.size(), 2u);
+  EXPECT_EQ(counts[0], counts[1]);
+  EXPECT_TRUE(plan.judge().is_steady);
+  for (std::size_t i = 1; i < result.blocks.size(); ++i) {
+    const PlannedBlock& before = result.blocks[i - 1];
+    if (result.blocks[i].kind != BlockKind::kCounted) continue;
+    EXPECT_EQ(before.kind, BlockKind::kReset);
+    EXPECT_EQ(before.iterations, result.blocks[i].iterations);
+    EXPECT_FALSE(before.is_collected);
+  }
+}
+
+// An interpreter's objects have other addresses in each iteration, some of which collide.
+Statement collides(std::uint64_t in_100_000) {
+  return {
+      [=](std::uint64_t i) { return 100'000 + (i % 2 == 0 ? in_100_000 : i * i % in_100_000); }};
+}
+
+TEST(BlockPlan, FewCollisionsInAnInterpreterNeedAnotherProcess) {
+  PlanOptions python = options();
+  python.resets = true;
+  const Result few = run(python, collides(50));
+  EXPECT_EQ(few.count(BlockKind::kCounted), 4u);
+  EXPECT_EQ(few.count(BlockKind::kSingle), 0u);
+  EXPECT_TRUE(few.plan.judge().is_steady);
+  EXPECT_EQ(few.plan.judge().repeats, 1u);
+  EXPECT_FALSE(run(python, collides(5000)).plan.judge().is_steady);
+  EXPECT_FALSE(run(options(), collides(50)).plan.judge().is_steady) << "not an interpreter";
+}
+
+TEST(BlockPlan, ResultIsKeptBeforeAReset) {
+  PlanOptions python = options();
+  python.resets = true;
+  const Result done = run(python, constant(100));
+  for (std::size_t i = 0; i < done.blocks.size(); ++i) {
+    const bool follows_counted = i != 0 && done.blocks[i - 1].kind == BlockKind::kCounted;
+    EXPECT_EQ(done.blocks[i].ended_is_result, follows_counted) << i;
+  }
+}
+
+TEST(BlockPlan, CodeIsSettledWhenItsCountingBegins) {
+  PlanOptions python = options();
+  python.resets = true;
+  Statement noted = constant(100);
+  noted.can_note = true;
+  std::vector<std::uint64_t> left;
+  for (const PlannedBlock& block : run(python, noted).blocks) {
+    if (block.settling_left) left.push_back(*block.settling_left);
+  }
+  EXPECT_EQ(left, (std::vector<std::uint64_t>{4, 3, 2, 1, 0}));
+}
+
 TEST(BlockPlan, ShortBlocksThatDifferAreFollowedByLongerOnes) {
   const Result thirds =
       run(options(),

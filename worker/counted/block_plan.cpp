@@ -43,9 +43,24 @@ uint64_t iterations_for(uint64_t ir) {
 
 PlannedBlock BlockPlan::next(const Block& ended) {
   is_result_ = false;
-  current_ = decide(ended);
+  current_ = current_.kind == BlockKind::kReset ? after_reset_ : reset_first(decide(ended));
   current_.ended_is_result = is_result_;
   return current_;
+}
+
+// Each iteration leaves garbage, and in CPython the names of attributes that it made, which its
+// cache of methods keeps. So addresses, on which collisions in that cache depend, would be others
+// in each block. As many iterations follow a reset as are counted, so that what repeats every few
+// iterations is at the same point again.
+PlannedBlock BlockPlan::reset_first(const PlannedBlock& wanted) {
+  const BlockKind kind = wanted.kind;
+  const bool is_long = kind == BlockKind::kCounted || kind == BlockKind::kDoubled ||
+                       kind == BlockKind::kLong || kind == BlockKind::kFollowed;
+  const bool is_first_call = options_.warmup == 0U;
+  if (!is_long || !options_.resets || is_first_call) return wanted;
+  after_reset_ = wanted;
+  after_reset_.settling_left = {};
+  return {BlockKind::kReset, block_length_, false, wanted.settling_left};
 }
 
 PlannedBlock BlockPlan::decide(const Block& ended) {
@@ -77,6 +92,7 @@ PlannedBlock BlockPlan::decide(const Block& ended) {
       return has_enough_blocks() ? look_longer() : begin_counting();
     case BlockKind::kLong: evidence_.add_long(ended); return search_or_finish();
     case BlockKind::kSingle: return after_single(ended);
+    case BlockKind::kReset:
     case BlockKind::kFollowed:
     case BlockKind::kDone: break;
   }
@@ -140,7 +156,7 @@ bool BlockPlan::has_enough_blocks() const {
   if (!options_.is_judged) return evidence_.has_equal_pair();
   const bool is_affordable = counted_ <= kMaxExtra;
   if (evidence_.grows() && is_affordable) return false;
-  if (!evidence_.holds_whole_periods()) return evidence_.has_majority();
+  if (!evidence_.holds_whole_periods()) return evidence_.has_majority() || is_nearly_even();
   return evidence_.has_equal_pair() && !(evidence_.has_system_calls() && is_affordable);
 }
 
@@ -192,7 +208,8 @@ uint32_t BlockPlan::next_singles() const {
 // A period is searched for unless one is known, or blocks seem to hold whole periods.
 bool BlockPlan::may_search() const {
   const bool seems_whole = evidence_.holds_whole_periods() && !evidence_.has_rare_costs();
-  if (!may_look_further() || seems_whole || evidence_.period() != 0) return false;
+  if (!may_look_further() || seems_whole || is_nearly_even() || evidence_.period() != 0)
+    return false;
   if (next_singles() > kMaxSingles) return false;
   const uint64_t more = next_singles() - evidence_.singles();
   const uint64_t iteration = evidence_.last().events.ir() / block_length_;
@@ -226,7 +243,9 @@ Judgement BlockPlan::judge() const {
   const bool is_certain = !options_.is_judged || evidence_.holds_whole_periods() ||
                           (!has_calls && evidence_.has_majority());
   Judgement judgement;
-  judgement.is_steady = evidence_.has_equal_pair() && is_certain;
+  // Blocks are uneven, so another process must count the same.
+  const bool is_reproducible = options_.is_judged && !has_calls && is_nearly_even();
+  judgement.is_steady = (evidence_.has_equal_pair() && is_certain) || is_reproducible;
   if (has_calls) {
     judgement.repeats = kRepeatsOfCalls;
   } else if (options_.is_judged && evidence_.is_uneven()) {

@@ -18,6 +18,7 @@ enum class BlockKind {
   kProbe,     // the iteration whose cost decides the length of counted blocks
   kWarmUp,    // most of the warm-up
   kSettling,  // a single iteration at the end of the warm-up
+  kReset,     // follows a reset of the interpreter, and is as long as the counted blocks
   kCounted,   // costs the count, unless something is in doubt
   kDoubled,   // twice as long as the counted blocks
   kLong,      // much longer: contains rare costs
@@ -42,6 +43,7 @@ struct PlanOptions {
   bool is_judged = true;                // checks that the count comes out again
   bool is_simulated = false;            // Callgrind simulates caches or branches
   bool follow_calls = false;
+  bool resets = false;  // an interpreter is reset before each block that is counted
   // From torch_side.h.
   uint64_t (*warm_up_for)(uint64_t iterations) = nullptr;
   uint64_t max_block = 0;
@@ -73,6 +75,7 @@ class BlockPlan {
 
  private:
   PlannedBlock decide(const Block& ended);
+  PlannedBlock reset_first(const PlannedBlock& wanted);
   PlannedBlock begin_counting() const;
   PlannedBlock probe_or_warm_up();
   PlannedBlock after_probe(const Block& probe);
@@ -85,6 +88,7 @@ class BlockPlan {
   PlannedBlock follow_or_finish() const;
 
   void add_counted(const Block& block);
+  bool is_nearly_even() const { return options_.resets && evidence_.is_nearly_even(); }
   bool has_enough_blocks() const;
   void lengthen_blocks();
   void restart_with(uint64_t length);
@@ -95,6 +99,7 @@ class BlockPlan {
   PlanOptions options_;
   Evidence evidence_;
   PlannedBlock current_;
+  PlannedBlock after_reset_;
   uint64_t warmup_ = 0;
   uint64_t block_length_ = 0;  // iterations of each counted block
   bool is_code_noted_ = false;

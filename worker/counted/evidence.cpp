@@ -8,6 +8,7 @@ namespace {
 constexpr int64_t kMaxEntryAllocs = 8;  // for entering a block
 constexpr int64_t kMaxEntryBytes = 1024;
 constexpr uint32_t kEnoughEqual = 4;
+constexpr uint64_t kCollisions = 1000;  // may be one of so many instructions
 
 // True if a cost of two blocks of different lengths is an entry of at most `max_entry` and the same
 // whole number for each iteration.
@@ -112,6 +113,12 @@ bool Evidence::holds_whole_periods() const {
     if (!(counted_[i].totals == last())) return false;
   }
   return !differs_doubled_;
+}
+
+bool Evidence::is_nearly_even() const {
+  const uint64_t ir = last().events.ir();
+  const uint64_t other = farthest().events.ir();
+  return blocks_ >= kEnoughEqual && std::max(ir, other) - std::min(ir, other) <= ir / kCollisions;
 }
 
 bool Evidence::has_equal_pair() const {

@@ -67,6 +67,10 @@ class Evidence {
   bool has_equal_pair() const;
   // Enough counted blocks are equal to the last one, and outnumber the others.
   bool has_majority() const;
+  // No counted block differs from the last one by more than collisions of addresses make out: the
+  // statement has a counter, for example, whose value an interpreter keeps at another address in
+  // each iteration.
+  bool is_nearly_even() const;
   // The counted blocks are equal, and so are the halves of the doubled one.
   bool holds_whole_periods() const;
   // The long block is not as many times more expensive as it is longer.

@@ -10,6 +10,7 @@
 
 #include <atomic>
 #include <string>
+#include <utility>
 
 #include "worker/children.h"
 #include "worker/counted/arena.h"
@@ -39,11 +40,13 @@ struct Run {
   PlannedBlock block;                // the current one
   bool collecting = false;
   bool threads_settle = true;
-  int threads_settled = 0;   // how many are known to sleep when idle
-  uint32_t parts = 0;        // profiles that Callgrind has written for this process
-  ArenaCounters at_start;    // of the current block
-  Collected at_begin{};      // of the current block
-  bool has_company = false;  // other threads existed when it began
+  int threads_settled = 0;    // how many are known to sleep when idle
+  uint32_t parts = 0;         // profiles that Callgrind has written for this process
+  ArenaCounters at_start;     // of the current block
+  Collected at_begin{};       // of the current block
+  int64_t live_at_reset = 0;  // bytes after the last reset of the interpreter
+  int64_t growth = 0;         // from the reset before that one
+  bool has_company = false;   // other threads existed when it began
 };
 
 // Not on the heap, whose state affects the snippet.
@@ -165,11 +168,18 @@ void write_followed() {
   block = {block.iterations,
            {now.events - run->at_begin.events, end.allocs - run->at_start.allocs,
             end.alloc_bytes - run->at_start.alloc_bytes},
-           end.live_bytes - run->at_start.live_bytes,
+           run->request.plan.resets ? run->growth : end.live_bytes - run->at_start.live_bytes,
            now.system_calls - run->at_begin.system_calls - kOwnSystemCalls};
   if (wrong == nullptr) return RunState::kStarted;
   snprintf(run->request.result->text, sizeof run->request.result->text, "%s", wrong);
   return RunState::kDisturbed;
+}
+
+// Garbage and caches do not count as growth.
+void reset_interpreter() {
+  torch_side::reset_interpreter();
+  const int64_t live = arena_counters().live_bytes;
+  run->growth = live - std::exchange(run->live_at_reset, live);
 }
 
 // Keeps what the ended block gave, and prepares the next one. False if that cannot be run.
@@ -179,6 +189,8 @@ bool prepare(const PlannedBlock& next, const Block& ended, const ArenaCounters& 
   if (ended_kind == BlockKind::kDoubled) run->request.result->doubled = ended.totals.events;
   if (ended_kind == BlockKind::kFollowed) write_followed();
   dump_or_drop(ended_kind, next.kind);
+  const bool is_first = next.kind == BlockKind::kFirst && run->request.plan.resets;
+  if (is_first || next.kind == BlockKind::kReset) reset_interpreter();
   if (next.settling_left) torch_side::settle_code(*next.settling_left);
   const auto total = [] { return read_collected(run->log).events.ir(); };
   return next.kind != BlockKind::kFollowed || torch_side::follow_calls(total);
@@ -212,7 +224,7 @@ void forget_simulated() {
 // the same in each block of each snippet, including the empty one.
 uint64_t next_block(instr_context*) {
   if (run->collecting) CALLGRIND_TOGGLE_COLLECT;
-  if (getpid() != run->pid) end_process();  // a process that the snippet forked came here
+  if (own_id() != run->pid) end_process();  // a process that the snippet forked came here
   uint64_t iterations = next_iterations(arena_counters());
   forget_simulated();
   if (run->collecting) CALLGRIND_TOGGLE_COLLECT;
@@ -222,7 +234,7 @@ uint64_t next_block(instr_context*) {
 // Records a fatal signal and ends the process: with the default action Valgrind would first write a
 // report and another profile.
 void on_fault(int signal, bool is_stack_overflow) {
-  if (getpid() != run->pid) end_process();
+  if (own_id() != run->pid) end_process();
   RunResult& result = *run->request.result;
   result.stack_overflow = is_stack_overflow;
   result.fault_signal = static_cast<uint32_t>(signal);
@@ -231,7 +243,7 @@ void on_fault(int signal, bool is_stack_overflow) {
 
 // Records an exit() and ends the process: destructors would take seconds.
 void note_exit(int status, void*) {
-  if (run == nullptr || getpid() != run->pid) return;
+  if (run == nullptr || own_id() != run->pid) return;
   run->request.result->exit_status = status;
   run->request.result->state = RunState::kExited;
   fflush(nullptr);
@@ -244,7 +256,7 @@ void on_own_stack(void*) {
   torch_side::Caught caught = torch_side::run_guarded(run_body, nullptr);
   if (run->collecting) CALLGRIND_TOGGLE_COLLECT;
   run->collecting = false;
-  if (getpid() != run->pid) end_process();
+  if (own_id() != run->pid) end_process();
   RunResult& result = *run->request.result;
   if (caught.any) {
     snprintf(result.text, sizeof result.text, "%s", caught.text.c_str());
@@ -271,6 +283,7 @@ void name_files() {
 void restart_plan() {
   PlanOptions& options = run->request.plan;
   options.warm_up_for = torch_side::warm_up_for;
+  options.resets = torch_side::has_interpreter();
   options.max_block = torch_side::max_block();
   options.entry = torch_side::block_entry();
   run->block = {};
@@ -282,7 +295,7 @@ void begin_run(const RunRequest& request) {
   run = new Run;
   run->request = request;
   restart_plan();
-  run->pid = getpid();
+  run->pid = own_id();
   name_files();
   run->context.abi_version = INSTR_ABI_VERSION;
   run->context.threads = request.threads;
@@ -298,7 +311,7 @@ std::string work_folder() { return "/proc/self/fd/" + std::to_string(wire::kWork
 void end_run() {
   if (!run->request.has_host) end_process();
   run->request.result->is_over = 1;
-  for (;;) kill(getpid(), SIGSTOP);
+  for (;;) kill(own_id(), SIGSTOP);
 }
 
 void run_snippet(const RunRequest& request) {
@@ -310,7 +323,7 @@ void run_snippet(const RunRequest& request) {
     request.result->state = RunState::kNoMemory;
     return;
   }
-  request.result->memory_at_start = memory_taken_by(getpid());
+  request.result->memory_at_start = memory_taken_by(own_id());
   on_exit(note_exit, nullptr);
   threads_counted.store(true);
   snippet_stack::call(on_own_stack);

@@ -34,6 +34,7 @@ ssize_t PySequence_Size(PyObject* sequence);
 PyObject* PySequence_GetItem(PyObject* object, ssize_t index);
 int PyObject_IsTrue(PyObject* object);
 PyObject* PyImport_ImportModule(const char* name);
+unsigned PyType_ClearCache();
 void PyErr_Print();
 void Py_IncRef(PyObject* object);
 void Py_DecRef(PyObject* object);

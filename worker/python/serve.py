@@ -61,6 +61,7 @@ import marshal
 import opcode
 import random
 import subprocess
+import tempfile
 import types
 
 import torch
@@ -154,31 +155,64 @@ def _ended(error):
     return "exception", _line_of(error), _text_of(error)
 
 
-def _compile_elsewhere(code, simulate):
-    """Has another process fill the compiler's cache, so that this one finds the same each time."""
-    done = f"{os.environ['TORCHINDUCTOR_CACHE_DIR']}/{hash(code):x}"
-    if os.path.exists(done):
-        return
+def _use_own_cache(code):
+    """Gives the snippet a cache of its own. In one that others fill, it would look at a lock as often
+    as their compiling takes."""
+    name = f"{hash(code) & 0xFFFF_FFFF_FFFF_FFFF:016x}"
+    os.environ["TORCHINDUCTOR_CACHE_DIR"] = f"{_caches}/{name}"
+
+
+def _compile_elsewhere(code, simulate, pin):
+    """Has another process fill the compiler's cache, so that this one finds the same each time. Only
+    the other one looks if it is filled, since to look leaves traces on the heap."""
     child = os.fork()
     if child == 0:
-        simulate(False)
         try:
-            _loaded(code)["instr_snippet_"](lambda _: 0, abs, abs, range)
+            _fill_cache(code, simulate, pin)
         finally:
             os._exit(0)
     os.waitpid(child, 0)
+
+
+def _fill_cache(code, simulate, pin):
+    done = f"{os.environ['TORCHINDUCTOR_CACHE_DIR']}/done"
+    if os.path.exists(done):
+        return
+    simulate(False)
+    pin(False)
+    _loaded(code)["instr_snippet_"](lambda _: 0, abs, abs, range)
     os.makedirs(os.path.dirname(done), exist_ok=True)
     open(done, "w").close()
 
 
+_caches = os.environ.get("TORCHINDUCTOR_CACHE_DIR")
+_TEMPORARY = 100  # the descriptor of the folder of temporary files
+
 snippet = None  # the function being counted
 
 
-def run(code, next_block, simulate):
+def _use_own_temporary_folder():
+    """Makes the current folder, which no other process uses, that of temporary files."""
+    current = os.open(".", os.O_RDONLY)
+    os.dup2(current, _TEMPORARY)
+    os.close(current)
+    tempfile.tempdir = f"/proc/self/fd/{_TEMPORARY}"
+
+
+def reset():
+    """Removes garbage, and exempts all other objects from later searches."""
+    gc.collect()
+    gc.freeze()
+
+
+def run(code, next_block, simulate, pin):
     """Runs a snippet as it is counted. How it ended."""
     global snippet
     if _is_for_compiler:
-        _compile_elsewhere(code, simulate)
+        _use_own_cache(code)
+        _compile_elsewhere(code, simulate, pin)
+        pin(True)
+        _use_own_temporary_folder()
     try:
         snippet = _loaded(code)["instr_snippet_"]
         snippet(next_block, abs, simulate, range)
@@ -372,11 +406,13 @@ def _import_if_possible(module):
 
 
 class _Popen(subprocess.Popen):
-    """For programs that FOLDER is a name for, too."""
+    """For programs for which FOLDER and the temporary folder have the same names."""
 
     def __init__(self, *arguments, pass_fds=(), **options):
-        descriptor = int(_folder.rsplit("/", 1)[1])
-        super().__init__(*arguments, pass_fds=(*pass_fds, descriptor), **options)
+        own = [int(_folder.rsplit("/", 1)[1])]
+        if tempfile.tempdir and tempfile.tempdir.endswith(f"/{_TEMPORARY}"):
+            own.append(_TEMPORARY)
+        super().__init__(*arguments, pass_fds=(*pass_fds, *own), **options)
 
 
 _is_for_compiler = False

@@ -136,6 +136,8 @@ WorkerProgram program_for(WorkerKind kind, const fs::path& worker,
   set(cpu_class() == CpuClass::kAvx2 ? "TORCHINDUCTOR_CPP_MARCH=haswell"
                                      : "TORCHINDUCTOR_CPP_MARCH=nehalem");
   set("TORCHINDUCTOR_COMPILE_THREADS=1");
+  // Otherwise g++ runs even for code in the cache, to see if a header has changed.
+  set("TORCHINDUCTOR_CPP_CACHE_PRECOMPILE_HEADERS=0");
   return program;
 }
 

@@ -3,9 +3,11 @@
 
 #include "worker/abi.h"
 #include "worker/counted/host.h"
+#include "worker/python/counted/pinned_answers.h"
 #include "worker/python/counted/processor.h"
 #include "worker/python/counted/settled_code.h"
 #include "worker/python/side.h"
+#include "worker/torch_side.h"
 #include "worker/unit.h"
 
 namespace instr {
@@ -30,19 +32,40 @@ PyObject* simulate(PyObject*, PyObject* on) {
   return PyLong_FromLong(0);
 }
 
+// Pins what differs between runs (pin_answers()).
+PyObject* pin(PyObject*, PyObject* is_counted) {
+  pin_answers(PyObject_IsTrue(is_counted) != 0);
+  return PyLong_FromLong(0);
+}
+
+PyObject* make_function(PyMethodDef& method) {
+  return checked(PyCFunction_NewEx(&method, nullptr, nullptr));
+}
+
 void run(std::string_view code, instr_context* given) {
   static PyMethodDef next_block_method{"next_block", next_block, METH_O, nullptr};
   static PyMethodDef simulate_method{"simulate", simulate, METH_O, nullptr};
+  static PyMethodDef pin_method{"pin", pin, METH_O, nullptr};
   context = given;
-  read_outcome(call(side_attribute("run"), bytes_of(code),
-                    checked(PyCFunction_NewEx(&next_block_method, nullptr, nullptr)),
-                    checked(PyCFunction_NewEx(&simulate_method, nullptr, nullptr))));
+  read_outcome(call(side_attribute("run"), bytes_of(code), make_function(next_block_method),
+                    make_function(simulate_method), make_function(pin_method)));
 }
 
 void run_snippet_code(instr_context* given) { run(*snippet, given); }
 void run_empty_code(instr_context* given) { run(*empty, given); }
 
 }  // namespace
+
+namespace torch_side {
+
+bool has_interpreter() { return true; }
+
+void reset_interpreter() {
+  Py_DecRef(call(side_attribute("reset")));
+  PyType_ClearCache();
+}
+
+}  // namespace torch_side
 
 FoundSnippet find_snippet(const std::string& symbol) {
   snippet = static_cast<const PythonCode*>(find_code(symbol));
