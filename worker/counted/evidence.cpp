@@ -8,7 +8,7 @@ namespace {
 constexpr int64_t kMaxEntryAllocs = 8;  // for entering a block
 constexpr int64_t kMaxEntryBytes = 1024;
 constexpr uint32_t kEnoughEqual = 4;
-constexpr uint64_t kCollisions = 1000;  // may be one of so many instructions
+constexpr uint64_t kCollisions = 1000;  // one of so many instructions may be due to them
 
 // True if a cost of two blocks of different lengths is an entry of at most `max_entry` and the same
 // whole number for each iteration.
@@ -19,6 +19,11 @@ bool grows_evenly(const Block& one, const Block& other, uint64_t Cost::*part, in
   if ((cost(other) - cost(one)) % more != 0) return false;
   const int64_t entry = cost(one) - (cost(other) - cost(one)) / more * length(one);
   return entry >= 0 && entry <= max_entry;
+}
+
+uint64_t distance(const BlockTotals& one, const BlockTotals& other) {
+  const auto [less, more] = std::minmax({one.events.ir(), other.events.ir()});
+  return more - less;
 }
 
 bool allocate_on_line(const Block& one, const Block& other) {
@@ -87,12 +92,8 @@ void Evidence::restart() {
 }
 
 const BlockTotals& Evidence::farthest() const {
-  const auto distance = [this](const Block& block) {
-    const uint64_t ir = block.cost().ir;
-    return std::max(ir, last().events.ir()) - std::min(ir, last().events.ir());
-  };
-  const auto is_nearer = [&distance](const Block& one, const Block& other) {
-    return distance(one) < distance(other);
+  const auto is_nearer = [this](const Block& one, const Block& other) {
+    return distance(one.totals, last()) < distance(other.totals, last());
   };
   return std::max_element(counted_, counted_ + blocks_, is_nearer)->totals;
 }
@@ -116,9 +117,8 @@ bool Evidence::holds_whole_periods() const {
 }
 
 bool Evidence::is_nearly_even() const {
-  const uint64_t ir = last().events.ir();
-  const uint64_t other = farthest().events.ir();
-  return blocks_ >= kEnoughEqual && std::max(ir, other) - std::min(ir, other) <= ir / kCollisions;
+  return blocks_ >= kEnoughEqual &&
+         distance(farthest(), last()) <= last().events.ir() / kCollisions;
 }
 
 bool Evidence::has_equal_pair() const {

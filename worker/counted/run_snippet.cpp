@@ -175,7 +175,7 @@ void write_followed() {
   return RunState::kDisturbed;
 }
 
-// Garbage and caches do not count as growth.
+// Notes by how much live memory has grown since the last reset: garbage and caches are no growth.
 void reset_interpreter() {
   torch_side::reset_interpreter();
   const int64_t live = arena_counters().live_bytes;
@@ -189,6 +189,7 @@ bool prepare(const PlannedBlock& next, const Block& ended, const ArenaCounters& 
   if (ended_kind == BlockKind::kDoubled) run->request.result->doubled = ended.totals.events;
   if (ended_kind == BlockKind::kFollowed) write_followed();
   dump_or_drop(ended_kind, next.kind);
+  // Before the first iteration, too, so that the growth of the first counted block is known.
   const bool is_first = next.kind == BlockKind::kFirst && run->request.plan.resets;
   if (is_first || next.kind == BlockKind::kReset) reset_interpreter();
   if (next.settling_left) torch_side::settle_code(*next.settling_left);

@@ -197,6 +197,7 @@ def _use_own_temporary_folder():
     os.dup2(current, _TEMPORARY)
     os.close(current)
     tempfile.tempdir = f"/proc/self/fd/{_TEMPORARY}"
+    _Popen.descriptors += (_TEMPORARY,)
 
 
 def reset():
@@ -408,11 +409,10 @@ def _import_if_possible(module):
 class _Popen(subprocess.Popen):
     """For programs for which FOLDER and the temporary folder have the same names."""
 
+    descriptors = (int(_folder.rsplit("/", 1)[1]),)
+
     def __init__(self, *arguments, pass_fds=(), **options):
-        own = [int(_folder.rsplit("/", 1)[1])]
-        if tempfile.tempdir and tempfile.tempdir.endswith(f"/{_TEMPORARY}"):
-            own.append(_TEMPORARY)
-        super().__init__(*arguments, pass_fds=(*pass_fds, *own), **options)
+        super().__init__(*arguments, pass_fds=(*pass_fds, *self.descriptors), **options)
 
 
 _is_for_compiler = False
