@@ -96,7 +96,7 @@ void warm_up(const char* kind) {
   prepare(1);
   if (strcmp(kind, "torchscript") == 0) {
     warm_up_torchscript();
-  } else {
+  } else if (strcmp(kind, "cold") != 0) {
     warm_up_eager();
   }
 }

@@ -12,7 +12,7 @@ namespace instr::wire {
 
 // Part of the fingerprint. Increment it with each change of the worker that may change a count: the
 // allocator, a zygote's warm-up, the plan of blocks, the environment.
-inline constexpr const char* kWorkerVersion = "11";
+inline constexpr const char* kWorkerVersion = "12";
 
 // A worker's descriptors besides the standard ones. It gets no paths, whose lengths would show in
 // its heap.
@@ -42,6 +42,8 @@ using Fields = std::map<std::string, std::string>;
 //   load    path              loads a unit into this process -> loaded | failed kind message
 //   measure symbol threads warmup iterations timeout_ms memory_limit want_profile fork follow_calls
 //                             Without warmup, or with iterations=0, the worker adapts it.
+//                             once=1: counts one iteration after the warm-up, and another process
+//                             must count the same.
 //                             want_profile=0: keeps no profile.
 //                             timeout_ms: of CPU time, or idle (worker/cpu_watch.h).
 //                             fork=0: measures in this process, which then ends.
@@ -78,6 +80,7 @@ using Fields = std::map<std::string, std::string>;
 //           loop_ir loop_entry_ir (the empty loop's, per iteration and for entering a block)
 //           events ("Ir Dr Dw": all that Callgrind counted) events_2 double_events (their totals)
 //           loop_events (the empty loop's, per iteration)
+//           compile_ir (of ir_2: executed while the interpreter's compiler ran)
 //           loop_allocs loop_alloc_bytes loop_peak_bytes (the empty loop's, of a block)
 //           allocs_1 allocs_2 alloc_bytes_1 alloc_bytes_2 (totals of a block) peak_bytes
 //           profile (the last block's file, in the work folder; empty: not written) output (the

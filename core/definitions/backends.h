@@ -50,19 +50,21 @@ enum class Body {
 enum class Preparation { kNone, kFreeze, kOptimize, kFuse, kDoNotFuse };
 
 // The zygotes by their warm-up. Zygotes for Python start slowly, so kCompiler is one that has also
-// imported what torch.compile() needs.
-enum class WarmUp { kEager, kTorchScript, kPython, kCompiler };
+// imported what torch.compile() needs. First calls are counted in one that has called nothing.
+enum class WarmUp { kEager, kTorchScript, kPython, kCompiler, kCold, kColdPython };
 
 // Names in the protocol of workers, in the order of WarmUp.
 inline constexpr auto kWarmUpNames =
-    std::to_array<const char*>({"eager", "torchscript", "python", "compiler"});
+    std::to_array<const char*>(
+        {"eager", "torchscript", "python", "compiler", "cold", "cold_python"});
 
 constexpr const char* to_string(WarmUp zygote) {
   return kWarmUpNames[static_cast<std::size_t>(zygote)];
 }
 
 constexpr bool is_of_python(WarmUp zygote) {
-  return zygote == WarmUp::kPython || zygote == WarmUp::kCompiler;
+  return zygote == WarmUp::kPython || zygote == WarmUp::kCompiler ||
+         zygote == WarmUp::kColdPython;
 }
 
 struct BackendFacts {

@@ -104,6 +104,9 @@ constexpr Key kBenchmarkKeys[] = {
      .example = "reduce = \"sum\"",
      .description = "The member function that makes a scalar of the output before backward().",
      .words = known_reductions},
+    {"compiles", Shape::kBoolean, "compiles = true",
+     "The Python statement compiles, by torch.compile() or torch.export: one run of it is counted, "
+     "after one that is not, each with nothing compiled before. Adds compile_instructions."},
     {"explicit", Shape::kBoolean, "explicit = true",
      "Measure the statement exactly as written: eager and forward only, no parameters."},
     {.name = "threads",
@@ -146,7 +149,8 @@ constexpr Key kBenchmarkKeys[] = {
     {.name = "warmup",
      .shape = Shape::kInteger,
      .example = "warmup = 10",
-     .description = "Iterations before the first counted block; chosen automatically if absent.",
+     .description = "Iterations before the first counted block; chosen automatically if absent. 0: "
+                    "the first call in a process is counted.",
      .range = {0, kMaxIterations}},
     {.name = "iterations",
      .shape = Shape::kInteger,

@@ -34,6 +34,7 @@ const char* to_string(Unit unit);  // "instructions", "allocs", ..., "ns"
 // others are measured without it.
 enum class MetricGroup {
   kCounted,   // every count
+  kCompile,   // counts of statements that compile
   kCache,     // simulated caches
   kBranch,    // a simulated branch predictor
   kTime,      // repetitions
@@ -51,6 +52,7 @@ struct MetricGroupFacts {
 
 inline constexpr auto kMetricGroups = std::to_array<MetricGroupFacts>(
     {{.group = MetricGroup::kCounted, .how = "counted"},
+     {.group = MetricGroup::kCompile, .how = "counted"},
      {.group = MetricGroup::kCache, .how = "simulated", .word = "cache"},
      {.group = MetricGroup::kBranch, .how = "simulated", .word = "branch"},
      {.group = MetricGroup::kTime, .how = "without Valgrind"},
@@ -84,6 +86,7 @@ struct Metric {
 
 // Metrics that the code refers to by name.
 inline constexpr const char* kInstructions = "instructions";  // the count itself
+inline constexpr const char* kCompileInstructions = "compile_instructions";
 inline constexpr const char* kPeakBytes = "peak_bytes";
 inline constexpr const char* kWall = "wall";
 inline constexpr const char* kCpu = "cpu";
@@ -153,6 +156,18 @@ inline constexpr auto kMetrics = std::to_array<Metric>(
       .hard_limit = {.percent = 0.5},
       .soft_limit = {.absolute = 0},
       .example_limit = "1%|+4096"},
+     // Executed between CompileTimeInstructionCounter's start() and end() in torch._dynamo.utils,
+     // as PyTorch's own benchmarks of compiling count.
+     {.name = kCompileInstructions,
+      .heading = "compile instructions",
+      .title = "Instructions of compiling",
+      .what = "the instructions that compiling executes",
+      .unit = Unit::kInstructions,
+      .group = MetricGroup::kCompile,
+      .hard_limit = {.percent = 0.1},
+      .example_limit = "0.1%",
+      .is_default = true,
+      .is_side_by_side = true},
      // An access that changes a place counts as a write.
      make_metric(MetricGroup::kCache, Unit::kAccesses, Statistic::kNone, "data_reads", "data reads",
                  "Data reads per iteration", "the number of data reads", "1%"),
@@ -254,7 +269,7 @@ constexpr std::span<const Metric> metrics_of(MetricGroup first, MetricGroup last
 
 constexpr std::span<const Metric> metrics_of(MetricGroup group) { return metrics_of(group, group); }
 
-inline constexpr auto kUsualMetrics = metrics_of(MetricGroup::kCounted);
+inline constexpr auto kUsualMetrics = metrics_of(MetricGroup::kCounted, MetricGroup::kCompile);
 inline constexpr auto kCacheMetrics = metrics_of(MetricGroup::kCache);
 inline constexpr auto kBranchMetrics = metrics_of(MetricGroup::kBranch);
 inline constexpr auto kStartMetrics = metrics_of(MetricGroup::kStart);

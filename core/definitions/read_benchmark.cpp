@@ -130,6 +130,7 @@ class BenchmarkReader {
     }
     definition_.autograd = read_.boolean("autograd");
     definition_.is_explicit = read_.boolean("explicit");
+    definition_.compiles = read_.boolean("compiles");
     definition_.description = read_.string("description");
     if (read_.get("reduce")) definition_.reduce = read_.string("reduce");
   }
@@ -210,6 +211,7 @@ class BenchmarkReader {
   void check_conflicts() {
     for (const char* many : {"stmts", "modules"}) check_shared_by(many);
     for (const LanguageFacts& language : kLanguages) check_orphans(language.language);
+    if (definition_.compiles) check_compiles();
     if (!definition_.is_explicit) return;
     const auto conflict = [&](bool is_there, std::string_view key) {
       if (!is_there) return;
@@ -230,6 +232,15 @@ class BenchmarkReader {
     conflict(read_.has("matrix"), "matrix");
     conflict(definition_.threads.size() > 1, "threads");
     conflict(definition_.devices.size() > 1, "device");
+  }
+
+  void check_compiles() {
+    for (const char* key : {"stmt", "stmts", "module", "modules", "py_module", "py_modules",
+                            "signature"}) {
+      if (!read_.has(key)) continue;
+      read_.refuse(key, fmt::format("`{}` in a benchmark with `compiles`", key),
+                   "write the whole call as a statement: `py_stmt = \"torch.compile(f)(x)\"`");
+    }
   }
 
   // Refuses code for a single benchmark if `many` makes several.

@@ -115,6 +115,11 @@ void read_options(const TableReader& read, const SourceText& source, Errors& err
   read_tags(read, definition);
   definition.warmup = read.integer("warmup");
   definition.iterations = read.integer("iterations");
+  if (definition.iterations.value_or(1) != 1 && is_counted_once(definition)) {
+    const char* key = definition.compiles ? "compiles" : "warmup";
+    read.refuse("iterations", fmt::format("with this `{}` a single iteration is counted", key),
+                fmt::format("leave out `iterations` or `{}`", key));
+  }
   read_timeout(read, definition);
   read_requirements(read, definition);
   if (const toml::table* limits = read.table("limit")) {

@@ -73,7 +73,8 @@ struct Snippet {
   std::map<std::string, std::string> limits;  // metric -> "0.5%"
   Tolerance tolerance;
   std::vector<std::string> tags;
-  std::optional<int> warmup;                  // iterations
+  std::optional<int> warmup;                  // iterations; 0: the first call is counted
+  bool compiles = false;                      // the statement compiles: it is counted once
   std::optional<int> iterations;              // of a block
   std::optional<double> timeout;              // CPU seconds
   std::shared_ptr<const BuildOptions> build;  // null if the file has none

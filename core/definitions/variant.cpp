@@ -49,6 +49,10 @@ const char* to_string(Autograd autograd) {
   return "unknown";
 }
 
+bool is_first_call(const Snippet& snippet) { return snippet.warmup == 0; }
+
+bool is_counted_once(const Snippet& snippet) { return is_first_call(snippet) || snippet.compiles; }
+
 Variant parse_key(const std::string& key) {
   Variant variant;
   variant.key = variant.label = key;

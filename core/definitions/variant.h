@@ -24,6 +24,12 @@ struct Variant : Snippet {
   std::string device = "cpu";
 };
 
+// Returns true if the first call in a process is counted.
+bool is_first_call(const Snippet& snippet);
+
+// Returns true if a single iteration is counted.
+bool is_counted_once(const Snippet& snippet);
+
 // Parses LABEL/PARAMETER=VALUE/.../[py/]BACKEND/AUTOGRAD/tTHREADS/DEVICE; values must not contain
 // slashes. A key of another form gives a variant with a key and a label only.
 Variant parse_key(const std::string& key);

@@ -146,7 +146,10 @@ wire::Message Measurer::make_request(const CompiledVariant& compiled) const {
   // The worker chooses a number that is absent by the statement's cost.
   if (variant.warmup) request.fields["warmup"] = std::to_string(*variant.warmup);
   if (variant.iterations) request.fields["iterations"] = std::to_string(*variant.iterations);
-  if (options_.call_paths) request.fields["instrument_late"] = "1";
+  if (is_counted_once(variant)) request.fields["once"] = "1";
+  if (variant.compiles && !variant.warmup) request.fields["warmup"] = "1";
+  // What a statement compiles before it is counted runs much faster without instrumentation.
+  if (options_.call_paths || variant.compiles) request.fields["instrument_late"] = "1";
   return request;
 }
 

@@ -241,6 +241,12 @@ std::optional<Failure> add_functions(Counted& counted, const wire::Message& repl
   return std::nullopt;
 }
 
+Failure nothing_compiled() {
+  return {FailureKind::kDefinitionError,
+          "`compiles = true`, but the statement compiled nothing: Dynamo was not called, as by "
+          "torch.compile(), or used what the setup had compiled"};
+}
+
 Outcome parse_counts(const wire::Message& reply, const Variant& variant, const Profile* profile,
                      ProfilePaths paths) {
   auto iterations = parse_field(reply, "iterations");
@@ -265,6 +271,11 @@ Outcome parse_counts(const wire::Message& reply, const Variant& variant, const P
   counted.metrics[kInstructions] = counted.second_block_instructions;
   add_allocations(counted, reply);
   add_simulated(counted.metrics, net_events(reply, *iterations));
+  if (variant.compiles) {
+    const auto compile = parse_field(reply, "compile_ir").value_or(0);
+    if (compile == 0) return nothing_compiled();
+    counted.metrics[kCompileInstructions] = static_cast<double>(compile);
+  }
   if (profile == nullptr) return counted;
   if (auto failure = add_functions(counted, reply, variant, *second, *profile, paths)) {
     return *std::move(failure);

@@ -40,8 +40,10 @@ Expected<wire::Message> check_hello(const wire::Message& hello) {
 }
 
 WarmUp choose_zygote(const Variant& variant) {
-  if (is_compiled(variant.backend)) return WarmUp::kCompiler;
-  if (variant.language == Language::kPython) return WarmUp::kPython;
+  const bool is_python = variant.language == Language::kPython;
+  if (is_compiled(variant.backend) || variant.compiles) return WarmUp::kCompiler;
+  if (is_first_call(variant)) return is_python ? WarmUp::kColdPython : WarmUp::kCold;
+  if (is_python) return WarmUp::kPython;
   return is_script(variant.backend) ? WarmUp::kTorchScript : WarmUp::kEager;
 }
 

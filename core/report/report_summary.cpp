@@ -33,14 +33,17 @@ std::vector<std::string> mark_notes(const std::vector<Measurement>& measurements
   bool is_unsteady = false;
   bool has_state = false;
   bool is_ungated = false;
+  bool is_first_call = false;
   for (const Measurement& measurement : measurements) {
     const auto* counted = std::get_if<Counted>(&measurement.outcome);
     if (counted == nullptr) continue;
     is_unsteady = is_unsteady || !counted->steady;
     has_state = has_state || counted->changes_state;
     is_ungated = is_ungated || !counted->gated;
+    is_first_call = is_first_call || counted->is_first_call();
   }
   std::vector<std::string> notes;
+  if (is_first_call) notes.emplace_back("1st: the first call in a process, counted once");
   if (is_unsteady) {
     notes.emplace_back(
         "~ not steady: blocks of iterations differed, or the count did not come out again");

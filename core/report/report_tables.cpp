@@ -106,6 +106,7 @@ std::optional<DocumentCell> unverified_cell(const Measurement& measurement,
 
 DocumentCell instructions_cell(const Measurement& measurement, const Counted& counted) {
   DocumentCell cell = metric_cell(counted, kInstructions);
+  if (counted.is_first_call()) cell.text = "1st " + cell.text;
   if (counted.changes_state) cell.text = "^" + cell.text;
   if (!counted.steady) cell = {"~" + cell.text, Tone::kWarning};
   if (!counted.gated) cell = {"*" + cell.text, Tone::kDim};
@@ -189,6 +190,15 @@ std::set<Place> shown_places(const std::vector<Bench>& benches) {
   return places;
 }
 
+bool has_metric(const std::vector<Bench>& benches, const std::string& metric) {
+  return std::ranges::any_of(benches, [&metric](const Bench& bench) {
+    return std::ranges::any_of(bench.variants | std::views::values, [&](const Measurement* one) {
+      const Counted* counted = counted_of(one);
+      return counted != nullptr && counted->metrics.contains(metric);
+    });
+  });
+}
+
 std::string metric_heading(const std::string& metric) {
   const Metric* known = find_metric(metric);
   return known == nullptr ? metric : known->heading;
@@ -201,6 +211,8 @@ class ColumnMaker {
       : is_tall_(is_tall), places_(shown_places(benches)) {
     for (const std::string& metric : options.metrics) {
       const Metric* known = find_metric(metric);
+      const bool is_rare = known != nullptr && known->group == MetricGroup::kCompile;
+      if (is_rare && !has_metric(benches, metric)) continue;
       if (known != nullptr && known->is_side_by_side) {
         panels_.push_back(known);
       } else {

@@ -122,6 +122,9 @@ struct Counted {
 
   // True if instructions were counted, whether or not the count is valid.
   bool has_count() const { return metrics.contains(kInstructions) || lost.contains(kInstructions); }
+
+  // True if the count is of the first call in a process.
+  bool is_first_call() const { return has_count() && warmup == 0 && iterations == 1; }
 };
 
 // Describes a count that is not steady: "1,200, then 1,204".

@@ -56,8 +56,7 @@ PlannedBlock BlockPlan::reset_first(const PlannedBlock& wanted) {
   const BlockKind kind = wanted.kind;
   const bool is_long = kind == BlockKind::kCounted || kind == BlockKind::kDoubled ||
                        kind == BlockKind::kLong || kind == BlockKind::kFollowed;
-  const bool is_first_call = options_.warmup == 0U;
-  if (!is_long || !options_.resets || is_first_call) return wanted;
+  if (!is_long || !options_.resets || options_.is_once) return wanted;
   after_reset_ = wanted;
   after_reset_.settling_left = {};
   return {BlockKind::kReset, block_length_, false, wanted.settling_left};
@@ -66,13 +65,11 @@ PlannedBlock BlockPlan::reset_first(const PlannedBlock& wanted) {
 PlannedBlock BlockPlan::decide(const Block& ended) {
   switch (current_.kind) {
     case BlockKind::kNotStarted:
-      if (options_.warmup == 0U) {  // the first iteration is to be counted: nothing may probe it
-        block_length_ = std::max<uint64_t>(options_.iterations, 1);
-        return begin_counting();
-      }
+      if (options_.is_once) return count_once();
       warmup_ = 1;
       return {BlockKind::kFirst, 1};
     case BlockKind::kFirst:
+      if (options_.is_once) return count_once();
       if (options_.warmup.value_or(UINT64_MAX) <= 2 + kSettlingIterations)
         return probe_or_warm_up();
       // The iteration after the first runs the same code as all later ones.
@@ -86,7 +83,9 @@ PlannedBlock BlockPlan::decide(const Block& ended) {
       if (current_.is_collected) evidence_.add(ended);
       return settle_or_count();
     case BlockKind::kWarmUp: return settle_or_count();
-    case BlockKind::kCounted: add_counted(ended); return after_counted();
+    case BlockKind::kCounted:
+      add_counted(ended);
+      return options_.is_once ? PlannedBlock{BlockKind::kDone} : after_counted();
     case BlockKind::kDoubled:
       evidence_.add_doubled(ended);
       return has_enough_blocks() ? look_longer() : begin_counting();
@@ -97,6 +96,14 @@ PlannedBlock BlockPlan::decide(const Block& ended) {
     case BlockKind::kDone: break;
   }
   return {BlockKind::kDone};
+}
+
+// Each iteration of the warm-up is a block of its own, so that all begin alike.
+PlannedBlock BlockPlan::count_once() {
+  block_length_ = 1;
+  if (warmup_ >= options_.warmup.value_or(0)) return begin_counting();
+  warmup_ += 1;
+  return {BlockKind::kFirst, 1};
 }
 
 PlannedBlock BlockPlan::probe_or_warm_up() {
@@ -239,6 +246,7 @@ PlannedBlock BlockPlan::follow_or_finish() const {
 }
 
 Judgement BlockPlan::judge() const {
+  if (options_.is_once) return {.is_steady = true, .repeats = 1};
   const bool has_calls = options_.is_judged && evidence_.has_system_calls();
   const bool is_certain = !options_.is_judged || evidence_.holds_whole_periods() ||
                           (!has_calls && evidence_.has_majority());

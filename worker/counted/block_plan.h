@@ -39,6 +39,7 @@ struct PlannedBlock {
 
 struct PlanOptions {
   std::optional<uint64_t> warmup = {};  // iterations; absent: adapt
+  bool is_once = false;                 // one iteration is counted, after `warmup` others
   uint64_t iterations = 0;              // of each counted block; 0: adapt
   bool is_judged = true;                // checks that the count comes out again
   bool is_simulated = false;            // Callgrind simulates caches or branches
@@ -75,6 +76,7 @@ class BlockPlan {
 
  private:
   PlannedBlock decide(const Block& ended);
+  PlannedBlock count_once();
   PlannedBlock reset_first(const PlannedBlock& wanted);
   PlannedBlock begin_counting() const;
   PlannedBlock probe_or_warm_up();

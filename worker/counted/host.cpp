@@ -207,6 +207,7 @@ RunRequest Host::read_request(const wire::Message& request) {
   run.threads = std::max(1, static_cast<int>(number(request, "threads")));
   if (request.fields.contains("warmup")) run.plan.warmup = number(request, "warmup");
   run.plan.iterations = number(request, "iterations");
+  run.plan.is_once = request.get("once", "0") == "1";
   run.plan.is_judged = request.get("judged", "1") == "1" && run.threads == 1;
   run.plan.follow_calls = request.get("follow_calls", "0") == "1";
   run.memory_limit = number(request, "memory_limit");
@@ -274,9 +275,11 @@ void Host::count_again(const RunRequest& run, int64_t limit_ms, const RunResult&
   const int output = make_output();
   in_child(again, limit_ms, output);
   close(output);
-  if (second.state == RunState::kFinished && second.trace == first.trace) return;
+  const bool is_finished = second.state == RunState::kFinished;
+  const bool is_same = second.trace == first.trace && second.compile_ir == first.compile_ir;
+  if (is_finished && is_same) return;
   reply.fields["steady"] = "0";
-  if (second.state == RunState::kFinished && second.iterations == first.iterations) {
+  if (is_finished && second.iterations == first.iterations) {
     reply.fields["ir_1"] = std::to_string(second.last[1].events.ir());
   }
 }

@@ -23,6 +23,7 @@ wire::Message measured(const RunResult& result, const std::string& profile) {
            {"events", result.event_names},
            {"events_2", counts_text(b.events)},
            {"double_events", counts_text(result.doubled)},
+           {"compile_ir", text(result.compile_ir)},
            {"allocs_1", text(a.allocs)},
            {"allocs_2", text(b.allocs)},
            {"alloc_bytes_1", text(a.alloc_bytes)},
@@ -89,7 +90,7 @@ wire::Message make_reply(const RunRequest& request, const RunResult& result, con
   // The first block is requested after the setup.
   const bool is_known = reply.verb == "failed" && result.state != RunState::kDefinitionError &&
                         result.state != RunState::kDisturbed;
-  if (is_known) reply.fields["part"] = result.is_set_up || result.warmup ? "statement" : "setup";
+  if (is_known) reply.fields["part"] = result.is_set_up ? "statement" : "setup";
   if (result.line != 0) reply.fields["line"] = std::to_string(result.line);
   reply.fields["output"] = output;
   return reply;

@@ -46,6 +46,8 @@ struct Run {
   Collected at_begin{};       // of the current block
   int64_t live_at_reset = 0;  // bytes after the last reset of the interpreter
   int64_t growth = 0;         // from the reset before that one
+  uint64_t compile_begin = 0;  // instructions counted when compiling began
+  uint64_t compile_ir = 0;     // of compiling, in the current block
   bool has_company = false;   // other threads existed when it began
 };
 
@@ -72,6 +74,8 @@ void drop_profile(uint32_t part) {
 }
 
 void begin_block() {
+  run->request.result->is_set_up = 1;
+  run->compile_ir = 0;
   // Not in a rehearsal, or the first child's first block would include it.
   run->collecting = run->block.is_collected && !run->request.is_rehearsal;
   int threads = threads_started.load();
@@ -98,7 +102,7 @@ void conclude(RunResult& result) {
   result.repeats = judgement.repeats;
   result.changes_state = evidence.changes_state();
   result.trace = evidence.trace();
-  if (!result.steady) result.last[0] = evidence.farthest();
+  if (!result.steady || result.blocks == 1) result.last[0] = evidence.farthest();
 }
 
 uint64_t finish(RunState state) {
@@ -126,6 +130,7 @@ void keep_result(const Block& block, const ArenaCounters& end) {
   result.peak_bytes = max_live_bytes(end, block.iterations);
   result.last[0] = result.last[1];
   result.last[1] = block.totals;
+  result.compile_ir = run->compile_ir;
 }
 
 // Keeps the profile of the last counted block, and no other.
@@ -136,7 +141,7 @@ void dump_or_drop(BlockKind ended, BlockKind next) {
     if (result.profile_part != 0) drop_profile(result.profile_part);
     result.profile_part = 0;
     const bool has_result = result.iterations != 0;
-    if (is_wanted && has_result) drop_profile(dump());
+    if (is_wanted && (has_result || run->request.plan.is_once)) drop_profile(dump());
   } else if (ended == BlockKind::kCounted && is_wanted) {
     result.profile_part = dump();
   }
@@ -182,6 +187,12 @@ void reset_interpreter() {
   run->growth = live - std::exchange(run->live_at_reset, live);
 }
 
+// Before the first iteration, too, so that the growth of the first counted block is known.
+bool is_reset_before(BlockKind kind) {
+  const bool is_only = kind == BlockKind::kCounted && run->request.plan.is_once;
+  return kind == BlockKind::kFirst || kind == BlockKind::kReset || is_only;
+}
+
 // Keeps what the ended block gave, and prepares the next one. False if that cannot be run.
 bool prepare(const PlannedBlock& next, const Block& ended, const ArenaCounters& end) {
   const BlockKind ended_kind = run->block.kind;
@@ -189,9 +200,7 @@ bool prepare(const PlannedBlock& next, const Block& ended, const ArenaCounters& 
   if (ended_kind == BlockKind::kDoubled) run->request.result->doubled = ended.totals.events;
   if (ended_kind == BlockKind::kFollowed) write_followed();
   dump_or_drop(ended_kind, next.kind);
-  // Before the first iteration, too, so that the growth of the first counted block is known.
-  const bool is_first = next.kind == BlockKind::kFirst && run->request.plan.resets;
-  if (is_first || next.kind == BlockKind::kReset) reset_interpreter();
+  if (run->request.plan.resets && is_reset_before(next.kind)) reset_interpreter();
   if (next.settling_left) torch_side::settle_code(*next.settling_left);
   const auto total = [] { return read_collected(run->log).events.ir(); };
   return next.kind != BlockKind::kFollowed || torch_side::follow_calls(total);
@@ -335,6 +344,7 @@ RunRequest empty_loop_request(const RunRequest& like, instr_snippet empty) {
   request.snippet = empty;
   request.threads = 1;
   request.plan.warmup = 1;
+  request.plan.is_once = false;
   request.plan.iterations = kEmptyLoopIterations;
   request.plan.follow_calls = false;
   request.want_profile = false;
@@ -374,6 +384,20 @@ void rehearse_run(const RunRequest& request) {
   snippet_stack::unmap();
   delete run;
   run = nullptr;
+}
+
+void begin_compiling() {
+  if (run == nullptr || !run->collecting) return;
+  CALLGRIND_TOGGLE_COLLECT;
+  run->compile_begin = read_collected(run->log).events.ir();
+  CALLGRIND_TOGGLE_COLLECT;
+}
+
+void end_compiling() {
+  if (run == nullptr || !run->collecting) return;
+  CALLGRIND_TOGGLE_COLLECT;
+  run->compile_ir += read_collected(run->log).events.ir() - run->compile_begin;
+  CALLGRIND_TOGGLE_COLLECT;
 }
 
 bool counts_new_threads() { return threads_counted.load(); }

@@ -33,7 +33,7 @@ struct RunResult {
   int32_t exit_status;      // of kExited
   uint32_t is_over;         // the child has stopped, and its host may kill it
   int32_t line;             // of an exception in Python; 0: unknown
-  uint32_t is_set_up;       // the snippet has begun to prepare its text
+  uint32_t is_set_up;       // the setup has ended, or begun to prepare the snippet's text
   uint32_t steady;
   uint32_t repeats;        // steady only if `trace` is the same in so many other processes
   uint32_t changes_state;  // as Evidence::changes_state()
@@ -44,6 +44,7 @@ struct RunResult {
   BlockTotals last[2];    // the last two blocks; if not steady, last[0] is the block that differs
                           // most from last[1]
   Events doubled;         // of a block of twice the iterations; all 0: not counted
+  uint64_t compile_ir;    // of the last block: instructions between begin_ and end_compiling()
   char event_names[256];  // "Ir Dr Dw"
   uint64_t peak_bytes;    // above the start of an iteration
   uint32_t followed;      // iterations of the block whose calls were noted; 0: not noted
@@ -96,6 +97,10 @@ EmptyLoop count_empty_loop(const RunRequest& request, instr_snippet empty);
 // Ends the process of run_snippet(): stops it for its host to kill. If it ended itself, Callgrind
 // would write a last profile, which takes milliseconds.
 [[noreturn]] void end_run();
+
+// To be called by the snippet's interpreter when it begins and ends to compile.
+void begin_compiling();
+void end_compiling();
 
 // True once run_snippet() has begun: new threads of this process are to be counted.
 bool counts_new_threads();

@@ -14,6 +14,7 @@ struct PyMethodDef {
   int ml_flags;
   const char* ml_doc;
 };
+inline constexpr int METH_VARARGS = 0x0001;
 inline constexpr int METH_O = 0x0008;
 
 PyObject* PyObject_GetAttrString(PyObject* object, const char* name);

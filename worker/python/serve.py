@@ -180,7 +180,8 @@ def _fill_cache(code, simulate, pin):
         return
     simulate(False)
     pin(False)
-    _loaded(code)["instr_snippet_"](lambda _: 0, abs, abs, range)
+    blocks = iter((1, 0))
+    _loaded(code)["instr_snippet_"](lambda _: next(blocks), abs, abs, range)
     os.makedirs(os.path.dirname(done), exist_ok=True)
     open(done, "w").close()
 
@@ -200,22 +201,45 @@ def _use_own_temporary_folder():
     _Popen.descriptors += (_TEMPORARY,)
 
 
+_compiles = False  # the statement itself, in each iteration
+
+
 def reset():
-    """Removes garbage, and exempts all other objects from later searches."""
+    """Removes garbage, and exempts all other objects from later searches. A statement that compiles finds
+    nothing compiled."""
+    if _compiles:
+        torch._dynamo.reset()
+        torch._inductor.utils.clear_caches()
     gc.collect()
     gc.freeze()
 
 
-def run(code, next_block, simulate, pin):
+def _count_compiling(begin, end):
+    """Puts Callgrind in the place of the processor's counter of instructions."""
+    utils = torch._dynamo.utils
+    if not hasattr(utils, "CompileTimeInstructionCounter"):
+        raise RuntimeError(f"torch {version()} does not count what compiling executes: a newer one is needed")
+    utils._instruction_counter = types.SimpleNamespace(start=begin, end=end)
+    torch._dynamo.config.record_compile_time_instruction_count = True
+    torch._inductor.config.fx_graph_cache = False
+    torch._functorch.config.enable_autograd_cache = False
+
+
+def run(code, next_block, simulate, pin, begin_compiling, end_compiling):
     """Runs a snippet as it is counted. How it ended."""
-    global snippet
-    if _is_for_compiler:
-        _use_own_cache(code)
-        _compile_elsewhere(code, simulate, pin)
-        pin(True)
-        _use_own_temporary_folder()
+    global snippet, _compiles
     try:
-        snippet = _loaded(code)["instr_snippet_"]
+        if _is_for_compiler:
+            _use_own_cache(code)
+            _compile_elsewhere(code, simulate, pin)
+        if _is_pinned:
+            pin(True)
+            _use_own_temporary_folder()
+        names = _loaded(code)
+        _compiles = "instr_compiles_" in names
+        if _compiles:
+            _count_compiling(begin_compiling, end_compiling)
+        snippet = names["instr_snippet_"]
         snippet(next_block, abs, simulate, range)
     except BaseException as error:
         return _ended(error)
@@ -416,14 +440,17 @@ class _Popen(subprocess.Popen):
 
 
 _is_for_compiler = False
+_is_pinned = False  # what differs between runs, such as clocks
 
 
 def warm_up(kind):
-    global _is_for_compiler
+    global _is_for_compiler, _is_pinned
     _is_for_compiler = kind == "compiler"
+    _is_pinned = kind != "python"
     _forget_devices()
     prepare(1)
-    _warm_up_eager()
+    if kind != "cold_python":
+        _warm_up_eager()
     if _is_for_compiler:
         _import_if_possible(_COMPILER)
     # From here on there is nothing to collect, and what is there is never looked at again.

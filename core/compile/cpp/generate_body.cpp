@@ -164,7 +164,7 @@ void write_backward(Writer& out, const Variant& variant) {
 // Writes runs before the measurement, which fail with a clear message if it is impossible.
 void write_trial(Writer& out, const Variant& variant) {
   bool runs_script = is_script(variant.backend);
-  if (!runs_script && !is_backward(variant)) return;
+  if (is_first_call(variant) || (!runs_script && !is_backward(variant))) return;
   const Signature& signature = *variant.signature;
   std::string name = to_cpp_literal(signature.output);
   if (runs_script) {

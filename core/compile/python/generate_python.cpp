@@ -180,11 +180,19 @@ void prepare_to_measure(PythonSnippet& snippet, const Variant& variant) {
   load_backend(snippet, variant);
   setup.push_back(make_mark(0));
   for (Text& text : make_preparation(variant)) setup.push_back(std::move(text));
-  setup.push_back({make_loop(1, snippet.statement), {}});
-  setup.push_back(make_mark(1));
-  setup.push_back({make_loop(count_trials(variant) - 1, snippet.statement), {}});
-  setup.push_back(make_mark(2));
+  if (!is_first_call(variant)) {
+    setup.push_back({make_loop(1, snippet.statement), {}});
+    setup.push_back(make_mark(1));
+    setup.push_back({make_loop(count_trials(variant) - 1, snippet.statement), {}});
+    setup.push_back(make_mark(2));
+  }
   setup.push_back({"instr_simulate_(True)", {}});
+}
+
+// Marks the code for the worker, which switches instrumentation on before it counts.
+void prepare_to_compile(PythonSnippet& snippet) {
+  snippet.module.push_back({"instr_compiles_ = True", {}});
+  snippet.setup.insert(snippet.setup.begin(), {"instr_simulate_(False)", {}});
 }
 
 // Makes the script, and runs it on copies of the arguments until it is optimised, so that the
@@ -260,6 +268,7 @@ PythonSnippet make_python_snippet(const Variant& variant, Purpose purpose) {
   }
   snippet.statement = make_statement(variant);
   if (is_script(variant.backend)) prepare_to_measure(snippet, variant);
+  if (variant.compiles) prepare_to_compile(snippet);
   return snippet;
 }
 

@@ -3,6 +3,7 @@
 
 #include "worker/abi.h"
 #include "worker/counted/host.h"
+#include "worker/counted/run_snippet.h"
 #include "worker/python/counted/pinned_answers.h"
 #include "worker/python/counted/processor.h"
 #include "worker/python/counted/settled_code.h"
@@ -38,6 +39,17 @@ PyObject* pin(PyObject*, PyObject* is_counted) {
   return PyLong_FromLong(0);
 }
 
+// Functions for PyTorch's counter of the instructions that compiling executes, whatever they are
+// called with.
+PyObject* begin(PyObject*, PyObject*) {
+  begin_compiling();
+  return PyLong_FromLong(0);
+}
+PyObject* end(PyObject*, PyObject*) {
+  end_compiling();
+  return PyLong_FromLong(0);
+}
+
 PyObject* make_function(PyMethodDef& method) {
   return checked(PyCFunction_NewEx(&method, nullptr, nullptr));
 }
@@ -46,9 +58,12 @@ void run(std::string_view code, instr_context* given) {
   static PyMethodDef next_block_method{"next_block", next_block, METH_O, nullptr};
   static PyMethodDef simulate_method{"simulate", simulate, METH_O, nullptr};
   static PyMethodDef pin_method{"pin", pin, METH_O, nullptr};
+  static PyMethodDef begin_method{"begin_compiling", begin, METH_VARARGS, nullptr};
+  static PyMethodDef end_method{"end_compiling", end, METH_VARARGS, nullptr};
   context = given;
   read_outcome(call(side_attribute("run"), bytes_of(code), make_function(next_block_method),
-                    make_function(simulate_method), make_function(pin_method)));
+                    make_function(simulate_method), make_function(pin_method),
+                    make_function(begin_method), make_function(end_method)));
 }
 
 void run_snippet_code(instr_context* given) { run(*snippet, given); }
