@@ -162,26 +162,32 @@ def _use_own_cache(code):
     os.environ["TORCHINDUCTOR_CACHE_DIR"] = f"{_caches}/{name}"
 
 
-def _compile_elsewhere(code, simulate, pin):
+def _compile_elsewhere(code):
     """Has another process fill the compiler's cache, so that this one finds the same each time. Only
     the other one looks if it is filled, since to look leaves traces on the heap."""
     child = os.fork()
     if child == 0:
         try:
-            _fill_cache(code, simulate, pin)
+            _fill_cache(code)
         finally:
             os._exit(0)
     os.waitpid(child, 0)
 
 
-def _fill_cache(code, simulate, pin):
+def _fill_cache(code):
     done = f"{os.environ['TORCHINDUCTOR_CACHE_DIR']}/done"
     if os.path.exists(done):
         return
-    simulate(False)
-    pin(False)
-    blocks = iter((1, 0))
-    _loaded(code)["instr_snippet_"](lambda _: next(blocks), abs, abs, range)
+    _native.simulate(False)
+    _native.pin(_PINNED_CLOCK)
+    blocks = iter((1, 1, 0))
+
+    def next_block(_):
+        reset()
+        return next(blocks)
+
+    _load_snippet(code)
+    snippet(next_block, abs, abs, range)
     os.makedirs(os.path.dirname(done), exist_ok=True)
     open(done, "w").close()
 
@@ -190,6 +196,14 @@ _caches = os.environ.get("TORCHINDUCTOR_CACHE_DIR")
 _TEMPORARY = 100  # the descriptor of the folder of temporary files
 
 snippet = None  # the function being counted
+
+_native = None  # functions of the counting worker
+_PINNED_RANDOM, _PINNED_CLOCK, _PINNED_ID = 1, 2, 3
+
+
+def connect(*functions):
+    global _native
+    _native = types.SimpleNamespace(**{function.__name__: function for function in functions})
 
 
 def _use_own_temporary_folder():
@@ -201,7 +215,7 @@ def _use_own_temporary_folder():
     _Popen.descriptors += (_TEMPORARY,)
 
 
-_compiles = False  # the statement itself, in each iteration
+_compiles = False  # the statement compiles, in each iteration
 
 
 def reset():
@@ -214,33 +228,38 @@ def reset():
     gc.freeze()
 
 
-def _count_compiling(begin, end):
+def _count_compiling():
     """Puts Callgrind in the place of the processor's counter of instructions."""
     utils = torch._dynamo.utils
     if not hasattr(utils, "CompileTimeInstructionCounter"):
         raise RuntimeError(f"torch {version()} does not count what compiling executes: a newer one is needed")
-    utils._instruction_counter = types.SimpleNamespace(start=begin, end=end)
+    utils._instruction_counter = types.SimpleNamespace(
+        start=_native.begin_compiling, end=_native.end_compiling)
     torch._dynamo.config.record_compile_time_instruction_count = True
     torch._inductor.config.fx_graph_cache = False
     torch._functorch.config.enable_autograd_cache = False
 
 
-def run(code, next_block, simulate, pin, begin_compiling, end_compiling):
-    """Runs a snippet as it is counted. How it ended."""
+def _load_snippet(code):
     global snippet, _compiles
+    names = _loaded(code)
+    snippet = names["instr_snippet_"]
+    _compiles = "instr_compiles_" in names
+    if _compiles:
+        _count_compiling()
+
+
+def run(code):
+    """Runs a snippet as it is counted. How it ended."""
     try:
         if _is_for_compiler:
             _use_own_cache(code)
-            _compile_elsewhere(code, simulate, pin)
+            _compile_elsewhere(code)
         if _is_pinned:
-            pin(True)
+            _native.pin(_PINNED_ID)
             _use_own_temporary_folder()
-        names = _loaded(code)
-        _compiles = "instr_compiles_" in names
-        if _compiles:
-            _count_compiling(begin_compiling, end_compiling)
-        snippet = names["instr_snippet_"]
-        snippet(next_block, abs, simulate, range)
+        _load_snippet(code)
+        snippet(_native.next_block, abs, _native.simulate, range)
     except BaseException as error:
         return _ended(error)
     return _END
@@ -447,6 +466,8 @@ def warm_up(kind):
     global _is_for_compiler, _is_pinned
     _is_for_compiler = kind == "compiler"
     _is_pinned = kind != "python"
+    if _is_pinned:
+        _native.pin(_PINNED_RANDOM)
     _forget_devices()
     prepare(1)
     if kind != "cold_python":

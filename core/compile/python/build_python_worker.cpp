@@ -138,6 +138,8 @@ WorkerProgram program_for(WorkerKind kind, const fs::path& worker,
   set("TORCHINDUCTOR_COMPILE_THREADS=1");
   // Otherwise g++ runs even for code in the cache, to see if a header has changed.
   set("TORCHINDUCTOR_CPP_CACHE_PRECOMPILE_HEADERS=0");
+  // Otherwise each process compiles and starts a program to see if these instructions work.
+  set("TORCHINDUCTOR_VEC_ISA_OK=1");
   return program;
 }
 

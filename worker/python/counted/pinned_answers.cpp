@@ -19,10 +19,11 @@ namespace {
 constexpr uint64_t kBegin = 1'700'000'000'000'000;  // microseconds: 2023-11-14
 constexpr pid_t kProcessId = 1'000'000;
 
-std::atomic<bool> is_time_pinned{false};
-std::atomic<bool> is_id_pinned{false};
+std::atomic<Pinned> pinned{Pinned::kNothing};
 std::atomic<uint64_t> passed{0};  // microseconds since kBegin
 std::atomic<uint64_t> random_state{0};
+
+bool is_pinned(Pinned which) { return pinned.load() >= which; }
 
 timespec to_timespec(uint64_t us) {
   return {static_cast<time_t>(us / 1'000'000), static_cast<long>(us % 1'000'000 * 1'000)};
@@ -56,10 +57,7 @@ uint64_t next_random() {  // splitmix64
 
 }  // namespace
 
-void pin_answers(bool is_counted) {
-  is_time_pinned = true;
-  is_id_pinned = is_counted;
-}
+void pin_answers(Pinned which) { pinned = which; }
 
 }  // namespace instr
 
@@ -67,20 +65,22 @@ void pin_answers(bool is_counted) {
 extern "C" {
 
 int clock_gettime(clockid_t clock, timespec* now) noexcept {
-  if (!instr::is_time_pinned) return static_cast<int>(syscall(SYS_clock_gettime, clock, now));
+  if (!instr::is_pinned(instr::Pinned::kClock))
+    return static_cast<int>(syscall(SYS_clock_gettime, clock, now));
   *now = instr::pinned_now();
   return 0;
 }
 
 int gettimeofday(timeval* now, void* zone) noexcept {
-  if (!instr::is_time_pinned) return static_cast<int>(syscall(SYS_gettimeofday, now, zone));
+  if (!instr::is_pinned(instr::Pinned::kClock))
+    return static_cast<int>(syscall(SYS_gettimeofday, now, zone));
   const timespec time = instr::pinned_now();
   *now = {time.tv_sec, time.tv_nsec / 1'000};
   return 0;
 }
 
 time_t time(time_t* now) noexcept {
-  if (!instr::is_time_pinned) return syscall(SYS_time, now);
+  if (!instr::is_pinned(instr::Pinned::kClock)) return syscall(SYS_time, now);
   const time_t seconds = instr::pinned_now().tv_sec;
   if (now != nullptr) *now = seconds;
   return seconds;
@@ -88,7 +88,7 @@ time_t time(time_t* now) noexcept {
 
 // Waits as long as the caller wants, and lets that time pass.
 int clock_nanosleep(clockid_t clock, int flags, const timespec* until, timespec* left) {
-  if (!instr::is_time_pinned || flags != TIMER_ABSTIME) {
+  if (!instr::is_pinned(instr::Pinned::kClock) || flags != TIMER_ABSTIME) {
     return syscall(SYS_clock_nanosleep, clock, flags, until, left) == 0 ? 0 : errno;
   }
   const uint64_t us = instr::left_until(*until);
@@ -101,7 +101,7 @@ int clock_nanosleep(clockid_t clock, int flags, const timespec* until, timespec*
 int sem_clockwait(sem_t* semaphore, clockid_t clock, const timespec* until) {
   using Wait = int (*)(sem_t*, clockid_t, const timespec*);
   static const auto wait = reinterpret_cast<Wait>(dlsym(RTLD_NEXT, "sem_clockwait"));
-  if (!instr::is_time_pinned) return wait(semaphore, clock, until);
+  if (!instr::is_pinned(instr::Pinned::kClock)) return wait(semaphore, clock, until);
   const uint64_t us = instr::left_until(*until);
   const timespec deadline = instr::to_timespec(instr::to_us(instr::system_now(clock)) + us);
   const int result = wait(semaphore, clock, &deadline);
@@ -110,7 +110,7 @@ int sem_clockwait(sem_t* semaphore, clockid_t clock, const timespec* until) {
 }
 
 ssize_t getrandom(void* to, size_t size, unsigned flags) {
-  if (!instr::is_time_pinned) return syscall(SYS_getrandom, to, size, flags);
+  if (!instr::is_pinned(instr::Pinned::kRandom)) return syscall(SYS_getrandom, to, size, flags);
   for (size_t i = 0; i < size; ++i) {
     static_cast<uint8_t*>(to)[i] = static_cast<uint8_t>(instr::next_random());
   }
@@ -118,7 +118,7 @@ ssize_t getrandom(void* to, size_t size, unsigned flags) {
 }
 
 pid_t getpid() noexcept {
-  if (!instr::is_id_pinned) return static_cast<pid_t>(syscall(SYS_getpid));
+  if (!instr::is_pinned(instr::Pinned::kProcessId)) return static_cast<pid_t>(syscall(SYS_getpid));
   return instr::kProcessId;
 }
 

@@ -33,9 +33,9 @@ PyObject* simulate(PyObject*, PyObject* on) {
   return PyLong_FromLong(0);
 }
 
-// Pins what differs between runs (pin_answers()).
-PyObject* pin(PyObject*, PyObject* is_counted) {
-  pin_answers(PyObject_IsTrue(is_counted) != 0);
+// Pins what differs between runs; `which` is a Pinned.
+PyObject* pin(PyObject*, PyObject* which) {
+  pin_answers(static_cast<Pinned>(PyLong_AsLong(which)));
   return PyLong_FromLong(0);
 }
 
@@ -55,15 +55,20 @@ PyObject* make_function(PyMethodDef& method) {
 }
 
 void run(std::string_view code, instr_context* given) {
+  context = given;
+  read_outcome(call(side_attribute("run"), bytes_of(code)));
+}
+
+// Passes these functions to serve.py.
+void connect() {
   static PyMethodDef next_block_method{"next_block", next_block, METH_O, nullptr};
   static PyMethodDef simulate_method{"simulate", simulate, METH_O, nullptr};
   static PyMethodDef pin_method{"pin", pin, METH_O, nullptr};
   static PyMethodDef begin_method{"begin_compiling", begin, METH_VARARGS, nullptr};
   static PyMethodDef end_method{"end_compiling", end, METH_VARARGS, nullptr};
-  context = given;
-  read_outcome(call(side_attribute("run"), bytes_of(code), make_function(next_block_method),
-                    make_function(simulate_method), make_function(pin_method),
-                    make_function(begin_method), make_function(end_method)));
+  Py_DecRef(call(side_attribute("connect"), make_function(next_block_method),
+                 make_function(simulate_method), make_function(pin_method),
+                 make_function(begin_method), make_function(end_method)));
 }
 
 void run_snippet_code(instr_context* given) { run(*snippet, given); }
@@ -94,6 +99,7 @@ FoundSnippet find_snippet(const std::string& symbol) {
 // Called by serve.py, which passes itself.
 extern "C" void instr_serve(PyObject* side) {
   instr::set_side(side);
+  instr::connect();
   instr::learn_adaptation();
   instr::describe_processor();
   instr::serve();
