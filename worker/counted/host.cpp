@@ -173,8 +173,10 @@ wire::Message Host::load(const std::string& path) {
 // Switches instrumentation on, so that all forks inherit the translations, unless they are to start
 // it themselves.
 wire::Message Host::warm_up(const wire::Message& request) {
+  const std::string kind = request.get("kind");
+  torch_side::import_for(kind.c_str());
   if (request.get("instrument_late", "0") == "0") CALLGRIND_START_INSTRUMENTATION;
-  torch_side::warm_up(request.get("kind").c_str());
+  torch_side::warm_up(kind.c_str());
   rehearse();
   return {"warmed_up", {}};
 }

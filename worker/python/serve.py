@@ -462,18 +462,21 @@ _is_for_compiler = False
 _is_pinned = False  # what differs between runs, such as clocks
 
 
-def warm_up(kind):
+def import_for(kind):
     global _is_for_compiler, _is_pinned
     _is_for_compiler = kind == "compiler"
     _is_pinned = kind != "python"
     if _is_pinned:
         _native.pin(_PINNED_RANDOM)
+    if _is_for_compiler:
+        _import_if_possible(_COMPILER)
+
+
+def warm_up(kind):
     _forget_devices()
     prepare(1)
     if kind != "cold_python":
         _warm_up_eager()
-    if _is_for_compiler:
-        _import_if_possible(_COMPILER)
     # From here on there is nothing to collect, and what is there is never looked at again.
     gc.collect()
     gc.freeze()

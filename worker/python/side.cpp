@@ -61,6 +61,10 @@ namespace torch_side {
 std::string version() { return text_of(call(side_attribute("version"))); }
 std::string cpu_capability() { return text_of(call(side_attribute("cpu_capability"))); }
 
+void import_for(const char* kind) {
+  Py_DecRef(call(side_attribute("import_for"), checked(PyUnicode_FromString(kind))));
+}
+
 void warm_up(const char* kind) {
   Py_DecRef(call(side_attribute("warm_up"), checked(PyUnicode_FromString(kind))));
 }
