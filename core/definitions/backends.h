@@ -54,17 +54,15 @@ enum class Preparation { kNone, kFreeze, kOptimize, kFuse, kDoNotFuse };
 enum class WarmUp { kEager, kTorchScript, kPython, kCompiler, kCold, kColdPython };
 
 // Names in the protocol of workers, in the order of WarmUp.
-inline constexpr auto kWarmUpNames =
-    std::to_array<const char*>(
-        {"eager", "torchscript", "python", "compiler", "cold", "cold_python"});
+inline constexpr auto kWarmUpNames = std::to_array<const char*>(
+    {"eager", "torchscript", "python", "compiler", "cold", "cold_python"});
 
 constexpr const char* to_string(WarmUp zygote) {
   return kWarmUpNames[static_cast<std::size_t>(zygote)];
 }
 
 constexpr bool is_of_python(WarmUp zygote) {
-  return zygote == WarmUp::kPython || zygote == WarmUp::kCompiler ||
-         zygote == WarmUp::kColdPython;
+  return zygote == WarmUp::kPython || zygote == WarmUp::kCompiler || zygote == WarmUp::kColdPython;
 }
 
 struct BackendFacts {

@@ -130,7 +130,6 @@ class BenchmarkReader {
     }
     definition_.autograd = read_.boolean("autograd");
     definition_.is_explicit = read_.boolean("explicit");
-    definition_.compiles = read_.boolean("compiles");
     definition_.description = read_.string("description");
     if (read_.get("reduce")) definition_.reduce = read_.string("reduce");
   }
@@ -235,8 +234,8 @@ class BenchmarkReader {
   }
 
   void check_compiles() {
-    for (const char* key : {"stmt", "stmts", "module", "modules", "py_module", "py_modules",
-                            "signature"}) {
+    for (const char* key :
+         {"stmt", "stmts", "module", "modules", "py_module", "py_modules", "signature"}) {
       if (!read_.has(key)) continue;
       read_.refuse(key, fmt::format("`{}` in a benchmark with `compiles`", key),
                    "write the whole call as a statement: `py_stmt = \"torch.compile(f)(x)\"`");

@@ -113,6 +113,7 @@ void read_options(const TableReader& read, const SourceText& source, Errors& err
                   Definition& definition) {
   read_threads_and_devices(read, definition);
   read_tags(read, definition);
+  definition.compiles = read.boolean("compiles");
   definition.warmup = read.integer("warmup");
   definition.iterations = read.integer("iterations");
   if (definition.iterations.value_or(1) != 1 && is_counted_once(definition)) {

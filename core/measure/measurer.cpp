@@ -148,7 +148,7 @@ wire::Message Measurer::make_request(const CompiledVariant& compiled) const {
   if (variant.iterations) request.fields["iterations"] = std::to_string(*variant.iterations);
   if (is_counted_once(variant)) request.fields["once"] = "1";
   if (variant.compiles && !variant.warmup) request.fields["warmup"] = "1";
-  // What a statement compiles before it is counted runs much faster without instrumentation.
+  // Without instrumentation, the compiler's warm-up is much faster.
   if (options_.call_paths || variant.compiles) request.fields["instrument_late"] = "1";
   return request;
 }

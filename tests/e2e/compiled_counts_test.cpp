@@ -22,9 +22,18 @@ py_stmt = "c = torch.relu(a + 1) * 2"
 signature = "f(a) -> c"
 autograd = true
 reduce = "sum"
+
+[[benchmark]]
+label = "compile"
+py_setup = "a = torch.ones(8)"
+py_stmt = "torch.compile(lambda a: torch.relu(a + 1) * 2, backend='eager')(a)"
+compiles = true
 )toml");
   const Records first = counted({"--backend=aot_eager"});
-  EXPECT_EQ(first.size(), 2u);
+  EXPECT_EQ(first.size(), 3U);
+  const auto& compiling = first.at("compile/py/eager/forward/t1/cpu").at("metrics");
+  EXPECT_GT(compiling.at("compile_instructions"), 1e6);
+  EXPECT_LT(compiling.at("compile_instructions"), compiling.at("instructions"));
   for (const auto& [key, record] : first) {
     EXPECT_TRUE(record.at("steady")) << record;
     EXPECT_TRUE(record.at("gated")) << record;
@@ -36,6 +45,33 @@ reduce = "sum"
     EXPECT_EQ(record.at("metrics"), first.at(key).at("metrics")) << key;
     EXPECT_EQ(record.at("blocks"), first.at(key).at("blocks")) << key;
   }
+}
+
+TEST_F(CompiledCounts, StatementsThatDoNotCompileFailAlone) {
+  const fs::path definitions = write("all.toml", R"toml(schema = 1
+[[benchmark]]
+label = "nothing"
+py_setup = "a = torch.ones(8)"
+py_stmt = "a + 1"
+compiles = true
+
+[[benchmark]]
+label = "graph break"
+py_setup = "a = torch.ones(8)"
+py_stmt = "torch.compile(lambda a: print(a), backend='eager', fullgraph=True)(a)"
+compiles = true
+
+[[benchmark]]
+label = "compile"
+py_setup = "a = torch.ones(8)"
+py_stmt = "torch.compile(lambda a: a + 1, backend='eager')(a)"
+compiles = true
+)toml");
+  const CommandResult result = run({"--definitions=" + definitions.string(), "--quiet"});
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_HAS(result.output, "the statement compiled nothing");
+  EXPECT_HAS(result.output, "all.toml:11:");  // where the exception comes from
+  EXPECT_HAS(result.output, "1 counted, 2 failed");
 }
 
 }  // namespace

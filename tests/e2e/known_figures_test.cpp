@@ -54,7 +54,7 @@ class KnownFigures : public ::testing::Test {
 
 TEST_F(KnownFigures, ExitsWithZeroAndCountsEveryBenchmark) {
   EXPECT_EQ(result_.exit_code, 0) << result_.errors;
-  EXPECT_EQ(records_.size(), 20u);
+  EXPECT_EQ(records_.size(), 22U);
   for (const auto& [key, record] : records_) {
     EXPECT_EQ(record.at("outcome"), "counted") << record.dump(2);
     EXPECT_EQ(record.at("steady"), true) << record.dump(2);
@@ -64,6 +64,14 @@ TEST_F(KnownFigures, ExitsWithZeroAndCountsEveryBenchmark) {
 TEST_F(KnownFigures, NopsAreCountedExactly) {
   EXPECT_EQ(metric("known/nops/n=100/eager/forward/t1/cpu", "instructions"), 100);
   EXPECT_EQ(metric("known/nops/n=200/eager/forward/t1/cpu", "instructions"), 200);
+}
+
+TEST_F(KnownFigures, TheFirstCallIsCountedAlone) {
+  const double first = metric("known/first_call/eager/forward/t1/cpu", "instructions");
+  const double later = metric("known/later_call/eager/forward/t1/cpu", "instructions");
+  // The nops of the first call, and a jump around them in later ones.
+  EXPECT_NEAR(first - later, 1000, 2);
+  EXPECT_LT(later, 10);
 }
 
 TEST_F(KnownFigures, AllocationsAreCountedExactly) {

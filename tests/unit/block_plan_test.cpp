@@ -129,14 +129,25 @@ TEST(BlockPlan, WarmUpAndLengthMayBeGiven) {
   EXPECT_EQ(short_run.count(BlockKind::kLong), 0u);
 }
 
-TEST(BlockPlan, WithoutWarmUpTheFirstIterationIsCounted) {
+TEST(BlockPlan, AnIterationIsCountedOnceAndInAnotherProcess) {
   PlanOptions given = options();
-  given.warmup = 0;
-  const Result cold = run(given, constant(100));
-  ASSERT_FALSE(cold.blocks.empty());
-  EXPECT_EQ(cold.blocks.front().kind, BlockKind::kCounted);
-  EXPECT_EQ(cold.blocks.front().iterations, 1u);
-  EXPECT_EQ(cold.plan.warmup(), 0u);
+  given.is_once = true;
+  const Result first = run(given, constant(100));
+  ASSERT_EQ(first.blocks.size(), 1U);
+  EXPECT_EQ(first.blocks.front().kind, BlockKind::kCounted);
+  EXPECT_EQ(first.blocks.front().iterations, 1U);
+  EXPECT_TRUE(first.blocks.front().is_collected);
+  EXPECT_EQ(first.plan.warmup(), 0U);
+  EXPECT_TRUE(first.plan.judge().is_steady);
+  EXPECT_EQ(first.plan.judge().repeats, 1U);
+
+  given.warmup = 2;
+  given.resets = true;
+  const Result third = run(given, constant(100));
+  ASSERT_EQ(third.blocks.size(), 3U);
+  EXPECT_EQ(third.count(BlockKind::kFirst), 2U);
+  EXPECT_EQ(third.iterations_before(BlockKind::kCounted), 2U);
+  EXPECT_EQ(third.plan.warmup(), 2U);
 }
 
 TEST(BlockPlan, NotedCodeSettlesAtTheEndOfTheWarmUp) {

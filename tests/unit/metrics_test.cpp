@@ -15,7 +15,8 @@ TEST(Metrics, WordsNameMetricsAndGroups) {
   EXPECT_EQ(words.at("instructions"), std::vector<std::string>{"instructions"});
   EXPECT_EQ(words.at("branch"), (std::vector<std::string>{"branches", "mispredictions"}));
   EXPECT_EQ(words.at("cache"), names_of(kCacheMetrics));
-  EXPECT_EQ(default_metrics(), (std::vector<std::string>{"instructions", "allocs", "alloc_bytes"}));
+  EXPECT_EQ(default_metrics(), (std::vector<std::string>{"instructions", "allocs", "alloc_bytes",
+                                                         kCompileInstructions}));
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include "core/definitions/metrics.h"
 #include "core/measure/function_costs.h"
+#include "tests/testing.h"
 
 namespace instr::parse_reply_test {
 namespace {
@@ -88,6 +89,16 @@ TEST(ParseReply, CountsArePerIterationNetOfTheEmptyLoop) {
   EXPECT_EQ(counted.first_block_instructions, 6310);
   EXPECT_EQ(counted.second_block_instructions, 6310);
   EXPECT_TRUE(counted.functions.empty());
+}
+
+TEST(ParseReply, AStatementThatCompilesMustHaveCompiled) {
+  Variant variant;
+  variant.compiles = true;
+  auto reply = measured();
+  EXPECT_HAS(failure(parse_reply(reply, variant)).message, "compiled nothing");
+  reply.fields["compile_ir"] = "5000";
+  const auto counted = std::get<Counted>(parse_reply(reply, variant));
+  EXPECT_EQ(counted.metrics.at(kCompileInstructions), 5000);
 }
 
 double ir_of(const std::string& block, const std::string& doubled) {

@@ -46,8 +46,7 @@ struct Run {
   Collected at_begin{};       // of the current block
   int64_t live_at_reset = 0;  // bytes after the last reset of the interpreter
   int64_t growth = 0;         // from the reset before that one
-  uint64_t compile_begin = 0;  // instructions counted when compiling began
-  uint64_t compile_ir = 0;     // of compiling, in the current block
+  uint64_t compile_ir = 0;    // of compiling, in the current block
   bool has_company = false;   // other threads existed when it began
 };
 
@@ -386,17 +385,11 @@ void rehearse_run(const RunRequest& request) {
   run = nullptr;
 }
 
-void begin_compiling() {
+void note_compiling(bool begins) {
   if (run == nullptr || !run->collecting) return;
   CALLGRIND_TOGGLE_COLLECT;
-  run->compile_begin = read_collected(run->log).events.ir();
-  CALLGRIND_TOGGLE_COLLECT;
-}
-
-void end_compiling() {
-  if (run == nullptr || !run->collecting) return;
-  CALLGRIND_TOGGLE_COLLECT;
-  run->compile_ir += read_collected(run->log).events.ir() - run->compile_begin;
+  const uint64_t now = read_collected(run->log).events.ir();
+  run->compile_ir += begins ? 0 - now : now;
   CALLGRIND_TOGGLE_COLLECT;
 }
 

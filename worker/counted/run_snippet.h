@@ -44,7 +44,7 @@ struct RunResult {
   BlockTotals last[2];    // the last two blocks; if not steady, last[0] is the block that differs
                           // most from last[1]
   Events doubled;         // of a block of twice the iterations; all 0: not counted
-  uint64_t compile_ir;    // of the last block: instructions between begin_ and end_compiling()
+  uint64_t compile_ir;    // instructions of the last block, while it compiled
   char event_names[256];  // "Ir Dr Dw"
   uint64_t peak_bytes;    // above the start of an iteration
   uint32_t followed;      // iterations of the block whose calls were noted; 0: not noted
@@ -98,9 +98,8 @@ EmptyLoop count_empty_loop(const RunRequest& request, instr_snippet empty);
 // would write a last profile, which takes milliseconds.
 [[noreturn]] void end_run();
 
-// To be called by the snippet's interpreter when it begins and ends to compile.
-void begin_compiling();
-void end_compiling();
+// To be called when the snippet's interpreter begins to compile, and when it ends.
+void note_compiling(bool begins);
 
 // True once run_snippet() has begun: new threads of this process are to be counted.
 bool counts_new_threads();
