@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "core/base/format.h"
 #include "core/base/parse_number.h"
 
@@ -50,6 +52,18 @@ const char* to_string(Autograd autograd) {
 }
 
 bool is_first_call(const Snippet& snippet) { return snippet.warmup == 0; }
+
+bool names_compiler(const Snippet& snippet) {
+  if (snippet.language != Language::kPython) return false;
+  static constexpr const char* kNames[] = {"torch.compile", "torch._dynamo", "torch._inductor",
+                                           "torch.export"};
+  const auto has_name = [](const Text& text) {
+    return std::ranges::any_of(
+        kNames, [&text](const char* name) { return text.code.find(name) != std::string::npos; });
+  };
+  return std::ranges::any_of(snippet.global_setups, has_name) ||
+         std::ranges::any_of(snippet.setups, has_name) || (snippet.stmt && has_name(*snippet.stmt));
+}
 
 bool is_counted_once(const Snippet& snippet) { return is_first_call(snippet) || snippet.compiles; }
 

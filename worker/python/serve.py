@@ -228,13 +228,25 @@ def reset():
     gc.freeze()
 
 
+def _counted(compile):
+    def counted(*arguments, **options):
+        with torch._dynamo.utils.CompileTimeInstructionCounter.record():
+            return compile(*arguments, **options)
+
+    return counted
+
+
 def _count_compiling():
-    """Puts Callgrind in the place of the processor's counter of instructions."""
+    """Puts Callgrind in the place of the processor's counter of instructions. PyTorch does not count
+    exporting, all of which is counted here."""
+    import torch.export  # not before 2.1
+
     utils = torch._dynamo.utils
     if not hasattr(utils, "CompileTimeInstructionCounter"):
         raise RuntimeError(f"torch {version()} does not count what compiling executes: a newer one is needed")
     utils._instruction_counter = types.SimpleNamespace(
         start=_native.begin_compiling, end=_native.end_compiling)
+    torch.export.export = _counted(torch.export.export)
     torch._dynamo.config.record_compile_time_instruction_count = True
     torch._inductor.config.fx_graph_cache = False
     torch._functorch.config.enable_autograd_cache = False
