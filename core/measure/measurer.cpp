@@ -28,6 +28,9 @@ namespace instr {
 
 namespace {
 
+// Compiling executes thousands of times as much as a call.
+constexpr double kLongerForCompiling = 10;
+
 constexpr std::size_t kMaxTextLength = 400;  // of a line of source
 constexpr const char* kProfileEnding = ".callgrind.out";
 
@@ -162,7 +165,8 @@ std::optional<Failure> Measurer::check_iterations(const Variant& variant) const 
 }
 
 std::chrono::milliseconds Measurer::timeout(const Variant& variant) const {
-  return timeout_of(variant.timeout.value_or(options_.timeout_s));
+  const double usual = options_.timeout_s * (variant.compiles ? kLongerForCompiling : 1);
+  return timeout_of(variant.timeout.value_or(usual));
 }
 
 std::chrono::milliseconds Measurer::load_patience(const Variant& variant) const {
