@@ -108,6 +108,7 @@ Answer ask(WorkerProcess& where, const Request& request, bool fork) {
                          {"branch_sim", request.simulation.branch ? "1" : "0"},
                          {"fork", fork ? "1" : "0"}}};
   if (request.warmup) message.fields["warmup"] = std::to_string(*request.warmup);
+  if (request.warmup == 0) message.fields["once"] = "1";
   auto reply = where.request(message, std::chrono::minutes(5));
   if (!reply) return {{"lost", {{"message", to_string(reply.error())}}}};
   return {*reply};
