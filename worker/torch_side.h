@@ -23,8 +23,8 @@ namespace instr::torch_side {
 std::string version();         // "2.13.0"
 std::string cpu_capability();  // as LibTorch chose it: "AVX2"
 
-// Imports what this kind of zygote needs besides LibTorch, which would take minutes under Callgrind's
-// instrumentation.
+// Imports what this kind of zygote needs besides LibTorch, which would take minutes under
+// instrumentation by Callgrind.
 void import_for(const char* kind);
 
 // Runs the code that this kind of zygote runs before it forks a process. A change of that code
