@@ -53,7 +53,8 @@ const char* to_string(Autograd autograd) {
 
 bool is_first_call(const Snippet& snippet) { return snippet.warmup == 0; }
 
-bool names_compiler(const Snippet& snippet) {
+bool uses_compiler(const Snippet& snippet) {
+  if (snippet.compiles) return true;
   if (snippet.language != Language::kPython) return false;
   static constexpr const char* kNames[] = {"torch.compile", "torch._dynamo", "torch._inductor",
                                            "torch.export"};

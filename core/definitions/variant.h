@@ -27,9 +27,9 @@ struct Variant : Snippet {
 // Returns true if the first call in a process is counted.
 bool is_first_call(const Snippet& snippet);
 
-// Returns true if the Python names torch.compile() or a part of it. Then it runs in a process that
-// has imported the compiler, and sees a pinned clock.
-bool names_compiler(const Snippet& snippet);
+// Returns true if the Python compiles, or names torch.compile() or a part of it. It runs in a
+// process that has imported the compiler, and sees a pinned clock.
+bool uses_compiler(const Snippet& snippet);
 
 // Returns true if a single iteration is counted.
 bool is_counted_once(const Snippet& snippet);

@@ -41,9 +41,7 @@ Expected<wire::Message> check_hello(const wire::Message& hello) {
 
 WarmUp choose_zygote(const Variant& variant) {
   const bool is_python = variant.language == Language::kPython;
-  const bool needs_compiler =
-      is_compiled(variant.backend) || variant.compiles || names_compiler(variant);
-  if (needs_compiler) return WarmUp::kCompiler;
+  if (is_compiled(variant.backend) || uses_compiler(variant)) return WarmUp::kCompiler;
   if (is_first_call(variant)) return is_python ? WarmUp::kColdPython : WarmUp::kCold;
   if (is_python) return WarmUp::kPython;
   return is_script(variant.backend) ? WarmUp::kTorchScript : WarmUp::kEager;

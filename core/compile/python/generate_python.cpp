@@ -189,16 +189,15 @@ void prepare_to_measure(PythonSnippet& snippet, const Variant& variant) {
   setup.push_back({"instr_simulate_(True)", {}});
 }
 
-// Has the setup run without instrumentation: what it compiles would take minutes.
-void speed_up_setup(PythonSnippet& snippet) {
+// Has the setup run without instrumentation, under which compiling takes minutes. A statement that
+// compiles is marked for the worker, which switches instrumentation on after its warm-up.
+void speed_up_setup(PythonSnippet& snippet, const Variant& variant) {
   snippet.setup.insert(snippet.setup.begin(), {"instr_simulate_(False)", {}});
-  snippet.setup.push_back({"instr_simulate_(True)", {}});
-}
-
-// Marks the code for the worker, which switches instrumentation on before it counts.
-void prepare_to_compile(PythonSnippet& snippet) {
-  snippet.module.push_back({"instr_compiles_ = True", {}});
-  snippet.setup.insert(snippet.setup.begin(), {"instr_simulate_(False)", {}});
+  if (variant.compiles) {
+    snippet.module.push_back({"instr_compiles_ = True", {}});
+  } else {
+    snippet.setup.push_back({"instr_simulate_(True)", {}});
+  }
 }
 
 // Makes the script, and runs it on copies of the arguments until it is optimised, so that the
@@ -273,11 +272,10 @@ PythonSnippet make_python_snippet(const Variant& variant, Purpose purpose) {
     return snippet;
   }
   snippet.statement = make_statement(variant);
-  if (is_script(variant.backend)) prepare_to_measure(snippet, variant);
-  if (variant.compiles) {
-    prepare_to_compile(snippet);
-  } else if (names_compiler(variant) && !is_script(variant.backend)) {
-    speed_up_setup(snippet);
+  if (is_script(variant.backend)) {
+    prepare_to_measure(snippet, variant);
+  } else if (uses_compiler(variant)) {
+    speed_up_setup(snippet, variant);
   }
   return snippet;
 }
