@@ -57,7 +57,7 @@ bool uses_compiler(const Snippet& snippet) {
   if (snippet.compiles) return true;
   if (snippet.language != Language::kPython) return false;
   static constexpr const char* kNames[] = {"torch.compile", "torch._dynamo", "torch._inductor",
-                                           "torch.export"};
+                                           "torch.export", "torch.distributed"};
   const auto has_name = [](const Text& text) {
     return std::ranges::any_of(
         kNames, [&text](const char* name) { return text.code.find(name) != std::string::npos; });
