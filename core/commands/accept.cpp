@@ -30,7 +30,7 @@ struct Acceptable {
   std::function<bool(const Acceptance&)> is_in_base;  // whether the base counts that already
 };
 
-// Finds the changes of these keys that fail or warn.
+// Finds the changes of these keys that are beyond a limit. Gains fail with --ratchet.
 Expected<Acceptable> find_in_comparison(const Comparison& comparison,
                                         const std::vector<std::string>& words) {
   std::vector<std::string> known;
@@ -42,7 +42,7 @@ Expected<Acceptable> find_in_comparison(const Comparison& comparison,
     for (const ComparedRow& row : comparison.rows) {
       if (row.key != key) continue;
       for (const MetricChange& metric : row.metrics) {
-        if (metric.verdict < Verdict::kWarns) continue;
+        if (metric.verdict == Verdict::kPasses) continue;
         acceptable.acceptances.push_back(
             {key, metric.metric, *metric.before, *metric.after, "", "", ""});
       }
@@ -75,7 +75,7 @@ tl::expected<Acceptable, Errors> find_in_results(const AcceptArguments& options)
   return acceptable;
 }
 
-// Adds the growth at the last commit at which a metric of the key changed.
+// Adds the changes at the last commit at which a metric of the key changed.
 Expected<void> add_last_step(Acceptable& acceptable, const SqlDatabase& database,
                              const std::string& key, const std::string& branch) {
   const SeriesChoice choice{[&key](const std::string& known) { return known == key; }, {}, branch};
@@ -83,13 +83,13 @@ Expected<void> add_last_step(Acceptable& acceptable, const SqlDatabase& database
   const std::size_t before = acceptable.acceptances.size();
   for (const RecordedStep& step : steps) {
     const bool is_last = step.commit.hash == steps.back().commit.hash;
-    if (!is_last || step.after <= *step.before) continue;
+    if (!is_last || step.after == *step.before) continue;
     acceptable.acceptances.push_back(
         {key, step.series.metric, *step.before, step.after, short_hash(step.commit.hash), "", ""});
   }
   if (acceptable.acceptances.size() > before) return {};
   return fail(
-      fmt::format("the history has no growth of `{}` on {}", printable(key), printable(branch)),
+      fmt::format("the history has no change of `{}` on {}", printable(key), printable(branch)),
       "see instr_bench history list, or name results with --base and --results");
 }
 

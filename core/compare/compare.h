@@ -19,7 +19,8 @@
 namespace instr {
 
 // Limits by metric. An increase beyond `hard` fails, an increase beyond `soft` warns, and a
-// decrease beyond `hard` is a gain to announce. A metric without a limit is only shown.
+// decrease beyond `hard` is a gain to announce, or fails (CompareOptions::has_ratchet). A metric
+// without a limit is only shown.
 struct Limits {
   std::map<std::string, Limit> hard;
   std::map<std::string, Limit> soft;
@@ -46,6 +47,7 @@ struct CompareOptions {
   bool allow_failed = false;          // a row that fails after, or before and after
   bool allow_not_comparable = false;  // a lost metric, or a count that is not steady
   bool allow_nothing = false;         // a comparison without any comparable row
+  bool has_ratchet = false;           // a gain fails, too, until it is accepted
   AttributionOptions attribution;
   std::size_t max_attributions = 50;  // rows whose change is attributed, most important first
   bool wants_lines = false;           // compares the source lines of these rows, too

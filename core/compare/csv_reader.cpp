@@ -28,6 +28,8 @@ CsvReader::CsvReader(const SourceText& source, CsvFormat format)
 }
 
 void CsvReader::read_header() {
+  columns_ = format_.columns.size();
+  if (!format_.has_header) return;
   const auto header = read_record();
   const std::string comment = header ? header->comment : std::exchange(comment_, "");
   head_ = fmt::format("{}{}\n", comment, fmt::join(format_.columns, ","));

@@ -32,6 +32,7 @@ struct CsvFormat {
   std::string_view record_advice;         // for a record that has too few or too many fields
   // The content, such as "expected counts", of a file whose name must end in .csv; empty: any name.
   std::string_view content = {};
+  bool has_header = true;
 };
 
 // Reads the records one after the other.

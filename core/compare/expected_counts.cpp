@@ -2,86 +2,15 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cmath>
 #include <set>
-#include <tuple>
 #include <utility>
 
-#include "core/base/csv.h"
-#include "core/base/format.h"
 #include "core/base/replace_file.h"
-#include "core/base/trim.h"
-#include "core/compare/csv_reader.h"
+#include "core/compare/expected_counts_file.h"
 
 namespace instr {
 namespace {
-
-struct ExpectedCount {
-  std::string comment;  // above the line of the file
-  std::string key;
-  std::string metric = {};
-  double value = 0;  // finite, not negative
-  std::optional<Limit> margin = {};
-};
-
-constexpr std::size_t kMinCountColumns = 3;  // the margin may be omitted
-constexpr const char* kCountAdvice =
-    "write for example `matmul/mm/n=64/eager/forward/t1/cpu,instructions,12345`";
-
-bool read_number(CsvReader& reader, const CsvField& field, ExpectedCount& count) {
-  const auto number = parse_number(field);
-  if (number && *number >= 0) {
-    count.value = *number;
-    return true;
-  }
-  const std::string_view text = trim(field.text);
-  return reader.refuse(field.begin,
-                       text.empty() ? "there is no expected count"
-                                    : fmt::format("`{}` is {}", printable(text),
-                                                  number ? "negative" : "not a count"),
-                       "write a number of 0 or more, such as `12345` or `12.5`");
-}
-
-bool read_margin(CsvReader& reader, const CsvField& field, ExpectedCount& count) {
-  if (trim(field.text).empty()) return true;
-  auto margin = parse_limit(from_cell(field.text));
-  if (!margin) {
-    return reader.refuse(field.begin, printable(margin.error().what),
-                         std::move(margin.error().advice));
-  }
-  count.margin = *margin;
-  return true;
-}
-
-tl::expected<CsvFile<ExpectedCount>, Errors> read_counts(const SourceText& source) {
-  std::map<std::pair<std::string, std::string>, int> lines;  // by key and metric
-  const auto read_line = [&lines](CsvReader& reader,
-                                  const CsvRecord& record) -> std::optional<ExpectedCount> {
-    const auto& fields = record.fields;
-    ExpectedCount count{record.comment, from_cell(fields[0].text)};
-    if (count.key.empty()) {
-      reader.refuse(fields[0].begin, "the key is empty", "list shows all keys");
-      return std::nullopt;
-    }
-    const bool has_metric = reader.read_metric(fields[1], count.metric);
-    const bool has_number = read_number(reader, fields[2], count);
-    const bool has_margin =
-        fields.size() == kMinCountColumns || read_margin(reader, fields[3], count);
-    if (!has_metric || !has_number || !has_margin) return std::nullopt;
-    const auto [first, is_new] =
-        lines.emplace(std::pair(count.key, count.metric), reader.line_of(fields[0]));
-    if (is_new) return count;
-    reader.refuse(fields[0].begin,
-                  fmt::format("`{}` has two counts of `{}`; the first is on line {}",
-                              printable(count.key), count.metric, first->second),
-                  "remove one of them");
-    return std::nullopt;
-  };
-  const CsvFormat format{
-      {"key", "metric", "expected", "margin"}, kMinCountColumns, kCountAdvice, "expected counts"};
-  return read_csv<ExpectedCount>(source, format, read_line);
-}
 
 ExpectedCounts make_baseline(const std::vector<ExpectedCount>& counts) {
   ExpectedCounts expected;
@@ -142,6 +71,12 @@ CountsByKey select_exact_counts(const std::vector<Measurement>& measurements) {
   return counts;
 }
 
+void round_counts(CountsByKey& counts) {
+  for (auto& [key, values] : counts) {
+    for (auto& [metric, value] : values) value = std::round(value);
+  }
+}
+
 // Changes the counts that were measured, and removes keys that were selected and not measured.
 void update_known(std::vector<ExpectedCount>& counts, const CountsByKey& measured,
                   const IsSelected& is_selected, ExpectedUpdate& update) {
@@ -176,48 +111,52 @@ void add_new(std::vector<ExpectedCount>& counts, CountsByKey measured,
   }
 }
 
-std::string format_file(CsvFile<ExpectedCount> csv) {
-  std::ranges::sort(csv.lines, {},
-                    [](const ExpectedCount& count) { return std::tie(count.key, count.metric); });
-  std::string text = csv.head;
-  for (const ExpectedCount& count : csv.lines) {
-    text += count.comment +
-            csv_record({as_cell(count.key), count.metric, format_exactly(count.value),
-                        count.margin ? to_string(*count.margin) : ""}) +
-            "\n";
-  }
-  return text + csv.tail;
-}
-
 }  // namespace
 
-tl::expected<ExpectedCounts, Errors> parse_expected_counts(const SourceText& source) {
-  TRY_ASSIGN(const auto csv, read_counts(source));
-  if (!csv.lines.empty()) return make_baseline(csv.lines);
+KeysByName keys_by_name(std::span<const Variant> variants) {
+  KeysByName keys;
+  std::set<std::string> ambiguous;
+  for (const Variant& variant : variants) {
+    const bool is_new = keys.emplace(variant.label, variant.key).second;
+    if (!is_new) ambiguous.insert(variant.label);
+  }
+  for (const std::string& label : ambiguous) keys.erase(label);
+  return keys;
+}
+
+tl::expected<ExpectedCounts, Errors> parse_expected_counts(const SourceText& source,
+                                                           std::span<const Variant> variants) {
+  TRY_ASSIGN(const auto file, read_expected_file(source, keys_by_name(variants)));
+  if (!file.lines.empty()) return make_baseline(file.lines);
   return fail(Errors{{source.at(0, 0), "there is no expected count in this file",
                       "--update-expected writes those that are measured"}});
 }
 
-tl::expected<ExpectedCounts, Errors> read_expected_counts(const fs::path& file) {
+tl::expected<ExpectedCounts, Errors> read_expected_counts(const fs::path& file,
+                                                          std::span<const Variant> variants) {
   TRY_ASSIGN(const auto source, SourceText::read(file));
-  return parse_expected_counts(source);
+  return parse_expected_counts(source, variants);
 }
 
 tl::expected<void, Errors> check_expected_counts(const SourceText& source) {
-  return read_counts(source).map([](const auto&) {});
+  return read_expected_file(source, {}).map([](const auto&) {});
 }
 
 tl::expected<ExpectedUpdate, Errors> update_expected_counts(
     const SourceText& source, const std::vector<Measurement>& measurements,
     const IsSelected& is_selected) {
-  TRY_ASSIGN(auto csv, read_counts(source));
-  std::vector<ExpectedCount>& counts = csv.lines;
-  const std::vector<std::string> metrics = list_metrics(counts);
-  const CountsByKey measured = select_exact_counts(measurements);
+  std::vector<Variant> variants;
+  for (const Measurement& measurement : measurements) variants.push_back(measurement.variant);
+  TRY_ASSIGN(const auto before, read_expected_file(source, keys_by_name(variants)));
+  ExpectedFile after = before;
+  const bool is_pytorch = is_pytorch_form(source);
+  CountsByKey measured = select_exact_counts(measurements);
+  if (is_pytorch) round_counts(measured);  // its values are whole numbers
   ExpectedUpdate update;
-  update_known(counts, measured, is_selected, update);
-  add_new(counts, measured, metrics, update);
-  update.text = format_file(std::move(csv));
+  update_known(after.lines, measured, is_selected, update);
+  add_new(after.lines, measured, list_metrics(before.lines), update);
+  update.text =
+      is_pytorch ? write_pytorch_counts(source, before, after) : write_counts(std::move(after));
   if (const auto readable = SourceText::checked(source.path(), update.text); !readable) {
     return fail(Errors{{{source.path()},
                         "a new key cannot be written: " + readable.error().what,

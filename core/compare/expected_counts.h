@@ -1,13 +1,12 @@
-// Reads and updates the file of --expect: committed counts with margins.
-//   key,metric,expected,margin
-//   matmul/mm/n=64/eager/forward/t1/cpu,instructions,12345,0.5%|+10
-// The margin may be empty or omitted.
+// Reads and updates the file of --expect: committed counts with margins, which may be empty or
+// omitted (core/compare/expected_counts_file.h).
 #pragma once
 
 #include <cstddef>
 #include <filesystem>
 #include <functional>
 #include <map>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -29,10 +28,13 @@ struct ExpectedCounts {
 };
 
 // Returns all errors of the file, in its order. Errors include a file without a count, and a name
-// that does not end in .csv.
-tl::expected<ExpectedCounts, Errors> read_expected_counts(const std::filesystem::path& file);
+// that does not end in .csv. PyTorch's form may name a benchmark with a single variant by its
+// label: `variants` are those of the run.
+tl::expected<ExpectedCounts, Errors> read_expected_counts(const std::filesystem::path& file,
+                                                          std::span<const Variant> variants);
 
-tl::expected<ExpectedCounts, Errors> parse_expected_counts(const SourceText& source);
+tl::expected<ExpectedCounts, Errors> parse_expected_counts(const SourceText& source,
+                                                           std::span<const Variant> variants = {});
 
 // Checks a file that is about to be updated, and so may be empty.
 tl::expected<void, Errors> check_expected_counts(const SourceText& source);
@@ -47,7 +49,7 @@ struct ExpectedUpdate {
 // Returns true if the run selects that key.
 using IsSelected = std::function<bool(const std::string& key)>;
 
-// Returns the file with the measured numbers, sorted by key and metric. Comments keep their places.
+// Returns the file with the measured numbers, in its form.
 // - A new key gets the metrics of the other keys, or all measured metrics if there are no others.
 // - A key that was selected but not measured is removed.
 // - A number stays if its metric was not measured, or if its measurement failed, was skipped or is

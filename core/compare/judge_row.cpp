@@ -117,13 +117,13 @@ Expected<Limits> settle_limits(ComparedRow& row, const MeasurementPair& pair,
   return before;
 }
 
-Verdict judge(const MetricChange& metric) {
+Verdict judge(const MetricChange& metric, bool has_ratchet) {
   auto change = metric.change();
   if (!change) return Verdict::kPasses;
   if (is_beyond(*change, metric.hard, *metric.before)) return Verdict::kFails;
   if (is_beyond(*change, metric.soft, *metric.before)) return Verdict::kWarns;
-  if (is_beyond(-*change, metric.hard, *metric.before)) return Verdict::kGain;
-  return Verdict::kPasses;
+  if (!is_beyond(-*change, metric.hard, *metric.before)) return Verdict::kPasses;
+  return has_ratchet ? Verdict::kFails : Verdict::kGain;
 }
 
 // Returns nothing unless the repetitions of the metric are known on both sides.
@@ -166,6 +166,13 @@ void accept(MetricChange& metric, ComparedRow& row, const Acceptances& accepted)
   metric.accepted = *acceptance;
   metric.verdict = Verdict::kPasses;
   add_reason(row, metric.metric + " " + to_string(*acceptance));
+}
+
+void explain_ratchet(const MetricChange& metric, ComparedRow& row) {
+  if (metric.verdict != Verdict::kFails || metric.change().value_or(0) >= 0) return;
+  add_reason(row, fmt::format("{} fell by more than the limit (--ratchet): save the new count, or "
+                              "instr_bench accept {} --reason=TEXT",
+                              metric.metric, printable(row.key)));
 }
 
 RowState judge_direction(const std::vector<MetricChange>& metrics) {
@@ -234,8 +241,9 @@ void compare_counts(ComparedRow& row, const Counted& before, const Counted& afte
   }
   if (!after.steady) return give_up(row, explain_unsteady(after, "after"), options);
   for (MetricChange& metric : row.metrics) {
-    metric.verdict = judge(metric);
+    metric.verdict = judge(metric, options.has_ratchet);
     accept(metric, row, options.accepted);
+    explain_ratchet(metric, row);
     raise(row, metric.verdict);
   }
   row.state = judge_direction(row.metrics);

@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
+#include "core/base/format.h"
 #include "core/base/near_match.h"
 #include "core/definitions/definition_keys.h"
 
@@ -70,6 +72,9 @@ std::vector<Definition> apply_axes(std::vector<Definition> definitions,
     bool has_type = false;
     for (auto& [name, values] : definition.matrix) {
       has_type = has_type || name == "dtype";
+      if (const auto own = axes.parameters.find(name); own != axes.parameters.end()) {
+        values = own->second;
+      }
       if (name != "batch_size" || axes.batch_sizes.empty()) continue;
       values.clear();
       for (int size : axes.batch_sizes) values.push_back(std::to_string(size));
@@ -80,6 +85,20 @@ std::vector<Definition> apply_axes(std::vector<Definition> definitions,
     }
   }
   return definitions;
+}
+
+Expected<void> check_parameters(const std::vector<Definition>& definitions,
+                                const ExperimentAxes& axes) {
+  std::set<std::string> known;
+  for (const Definition& definition : definitions) {
+    for (const auto& [name, values] : definition.matrix) known.insert(name);
+  }
+  for (const auto& [name, values] : axes.parameters) {
+    if (known.contains(name)) continue;
+    return fail(fmt::format("no benchmark has a parameter `{}`", printable(name)),
+                did_you_mean(name, {known.begin(), known.end()}));
+  }
+  return {};
 }
 
 Expected<std::string> parse_device(const std::string& name) {

@@ -2,6 +2,7 @@
 // definitions; a variant's value on each.
 #pragma once
 
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,7 +28,9 @@ struct ExperimentAxes {
   std::vector<int> threads = {};
   std::vector<std::string> devices = {};  // in definitions whose texts contain `{device}`
   std::vector<std::string> shapes = {};   // for torch.compile() (kShapes)
-  std::vector<AxisValue> left_out = {};   // variants with one of these values are not measured
+  // Of matrices, by name, where a definition has the parameter.
+  std::map<std::string, std::vector<std::string>> parameters = {};
+  std::vector<AxisValue> left_out = {};  // variants with one of these values are not measured
 };
 
 // Automatic mixed precision: float32 with autocast around the statement.
@@ -40,6 +43,10 @@ inline constexpr const char* kDataTypes[] = {"float32", "float64", "float16", "b
 // Applies the axes to each definition. A definition with its own parameter `dtype` keeps its
 // values; an explicit one gets no kAmp, as nothing is put around its statement.
 std::vector<Definition> apply_axes(std::vector<Definition> definitions, const ExperimentAxes& axes);
+
+// Refuses a parameter that no definition has.
+Expected<void> check_parameters(const std::vector<Definition>& definitions,
+                                const ExperimentAxes& axes);
 
 // Removes the variants that have one of these values. An error, without a place, if none remains.
 Expected<std::vector<Variant>> leave_out(std::vector<Variant> variants,

@@ -69,11 +69,12 @@ enum class Statistic {
 };
 
 struct Metric {
-  const char* name;             // in results, limits and --metrics
-  const char* alias = nullptr;  // another name in options and files
-  const char* heading;          // of its column in a table
-  const char* title;            // of its axis in a plot
-  const char* what;             // in a sentence: "limit of ..."
+  const char* name;                    // in results, limits and --metrics
+  const char* alias = nullptr;         // another name in options and files
+  const char* pytorch_name = nullptr;  // in the files of PyTorch's own benchmarks
+  const char* heading;                 // of its column in a table
+  const char* title;                   // of its axis in a plot
+  const char* what;                    // in a sentence: "limit of ..."
   Unit unit;
   MetricGroup group;
   Statistic statistic = Statistic::kNone;
@@ -118,6 +119,7 @@ constexpr Metric make_metric(MetricGroup group, Unit unit, Statistic statistic, 
 inline constexpr auto kMetrics = std::to_array<Metric>(
     {{.name = kInstructions,
       .alias = "ir",
+      .pytorch_name = "instruction_count",
       .heading = "instructions",
       .title = "Instructions per iteration",
       .what = "the instructions",
@@ -159,6 +161,7 @@ inline constexpr auto kMetrics = std::to_array<Metric>(
      // Executed between CompileTimeInstructionCounter's start() and end() in torch._dynamo.utils,
      // as PyTorch's own benchmarks of compiling count.
      {.name = kCompileInstructions,
+      .pytorch_name = "compile_time_instruction_count",
       .heading = "compile instructions",
       .title = "Instructions of compiling",
       .what = "the instructions that compiling executes",

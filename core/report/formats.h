@@ -22,6 +22,7 @@ enum class ReportFormat {
   kGbench,
   kBencher,
   kSmallerIsBetter,
+  kPytorch,
 };
 
 std::string render_text(const Document& document, const RenderOptions& options);
@@ -60,6 +61,13 @@ std::string report_bencher(const std::vector<Measurement>& measurements,
 std::string report_smaller_is_better(const std::vector<Measurement>& measurements,
                                      const ReportOptions& options);
 
+// The list of records that PyTorch's benchmark database takes, one for each metric of a
+// measurement, with PyTorch's name if it has one: {"benchmark": {"name": "instr_bench", "mode":
+// "training", …}, "model": {"name": KEY, …}, "metric": {"name": …, "benchmark_values": [N]}}.
+// Variants without counts are left out.
+std::string report_pytorch(const std::vector<Measurement>& measurements,
+                           const ReportOptions& options);
+
 struct FormatFacts {
   ReportFormat format;
   const char* name;     // as --format takes it
@@ -85,7 +93,9 @@ inline constexpr FormatFacts kReportFormats[] = {
      report_gbench},
     {ReportFormat::kBencher, "bencher", "Bencher's metric format", nullptr, report_bencher},
     {ReportFormat::kSmallerIsBetter, "smaller-is-better",
-     "the list that benchmark-tracking actions read", nullptr, report_smaller_is_better}};
+     "the list that benchmark-tracking actions read", nullptr, report_smaller_is_better},
+    {ReportFormat::kPytorch, "pytorch", "records for PyTorch's benchmark database", nullptr,
+     report_pytorch}};
 
 constexpr const FormatFacts& facts_of(ReportFormat format) {
   return kReportFormats[static_cast<std::size_t>(format)];

@@ -1,5 +1,5 @@
-// A run for Google Benchmark's compare.py, Bencher, github-action-benchmark, and CI servers, which
-// read JUnit XML.
+// A run for Google Benchmark's compare.py, Bencher, github-action-benchmark, PyTorch's benchmark
+// database, and CI servers, which read JUnit XML.
 #include <fmt/format.h>
 
 #include <cctype>
@@ -155,6 +155,26 @@ Json make_entry(const std::string& key, const std::string& metric, double value,
   return entry;
 }
 
+Json make_record(const Variant& variant, const std::string& metric, double value) {
+  const Metric* known = find_metric(metric);
+  const bool has_name = known != nullptr && known->pytorch_name != nullptr;
+  const bool is_training = variant.autograd == Autograd::kForwardBackward;
+  return {{"benchmark",
+           {{"name", "instr_bench"},
+            {"mode", is_training ? "training" : "inference"},
+            {"extra_info",
+             {{"device", variant.device},
+              {"threads", variant.threads},
+              {"description", printable(variant.description)}}}}},
+          {"model",
+           {{"name", printable(variant.key)},
+            {"type", printable(variant.label.substr(0, variant.label.find('/')))},
+            {"backend", to_string(variant.backend)}}},
+          {"metric",
+           {{"name", has_name ? known->pytorch_name : metric},
+            {"benchmark_values", Json::array({json_number(value)})}}}};
+}
+
 // "instructions=5357", one per line, then further facts needed to read the figures.
 std::string figures_text(const Json& measured) {
   std::string text;
@@ -243,6 +263,18 @@ std::string report_smaller_is_better(const std::vector<Measurement>& measurement
     for (const auto& [metric, value] : counted->metrics) {
       if (!std::isfinite(value)) continue;
       json.push_back(make_entry(measurement.variant.key, metric, value, *counted));
+    }
+  }
+  return format_document(json);
+}
+
+std::string report_pytorch(const std::vector<Measurement>& measurements, const ReportOptions&) {
+  Json json = Json::array();
+  for (const Measurement& measurement : measurements) {
+    const auto* counted = std::get_if<Counted>(&measurement.outcome);
+    if (counted == nullptr) continue;
+    for (const auto& [metric, value] : counted->metrics) {
+      if (std::isfinite(value)) json.push_back(make_record(measurement.variant, metric, value));
     }
   }
   return format_document(json);

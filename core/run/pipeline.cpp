@@ -82,6 +82,7 @@ std::vector<std::filesystem::path> definition_paths(const PlanConfig& config) {
 
 tl::expected<std::vector<Variant>, Errors> plan(const PlanConfig& config) {
   TRY_ASSIGN(auto definitions, load_definitions(definition_paths(config)));
+  TRY(check_parameters(definitions, config.axes));
   TRY_ASSIGN(auto all, expand(apply_axes(std::move(definitions), config.axes),
                               backends_for(config.selection)));
   TRY_ASSIGN(auto rest, leave_out(std::move(all), config.axes.left_out));

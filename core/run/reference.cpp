@@ -19,8 +19,9 @@ namespace instr {
 
 namespace {
 
-tl::expected<Reference, Errors> read_expected(const std::string& file) {
-  return read_expected_counts(file).map([&file](ExpectedCounts&& counts) {
+tl::expected<Reference, Errors> read_expected(const std::string& file,
+                                              const std::vector<Variant>& variants) {
+  return read_expected_counts(file, variants).map([&file](ExpectedCounts&& counts) {
     ResultSet set{file, std::move(counts.baseline), {}};
     return Reference{std::move(set), true, std::move(counts.limits)};
   });
@@ -40,7 +41,7 @@ tl::expected<std::optional<Reference>, Errors> find_reference(
     const GateOptions& gate, const Selection& selection, const std::vector<Variant>& variants) {
   if (!gate.has_reference()) return std::nullopt;
   TRY_ASSIGN(auto reference, gate.baseline ? read_reference(*gate.baseline, gate.incomplete)
-                                           : read_expected(gate.expect->string()));
+                                           : read_expected(gate.expect->string(), variants));
   TRY(check_shard(reference, selection.shard, gate.incomplete));
   if (!reference.is_expected) {
     TRY(check_vary(gate.vary, reference.set.results.header.fingerprint));

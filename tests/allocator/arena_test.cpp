@@ -193,6 +193,19 @@ TEST(ArenaTest, AFreshArenaIgnoresEarlierBlocks) {
             0);
 }
 
+TEST(ArenaTest, NoBlockIsOneOfTheFirstIfAllAreToBeAlike) {
+  EXPECT_EQ(in_child([] {
+              if (!open_fresh_arena(0, nullptr, FirstBlocks::kAlike)) return false;
+              constexpr unsigned kClass = 1;  // of 65 to 128 bytes
+              void* block = take(100);
+              const bool is_beyond = blocks_made(kClass).count == 65;
+              give(block);
+              const bool is_again = take(100) == block && blocks_made(kClass).count == 65;
+              return is_beyond && is_again && take(std::size_t{20} << 30) != nullptr;
+            }),
+            0);
+}
+
 TEST(ArenaTest, AFreshArenaDoesNotDependOnEarlierBlocks) {
   auto addresses = [](int history, std::uintptr_t* out) {
     for (int i = 0; i < history; ++i) (void)take(static_cast<std::size_t>(i));

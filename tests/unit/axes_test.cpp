@@ -40,6 +40,27 @@ TEST(ExperimentAxes, ReplaceTheDefinitionsOwn) {
             "float32");  // its own parameter is not one of LibTorch's types
 }
 
+TEST(ExperimentAxes, ParametersHaveOtherValues) {
+  Definition one = definition("one");
+  one.matrix = {{"n", {"20"}}, {"kind", {"a", "b"}}};
+  const ExperimentAxes axes{.parameters = {{"n", {"1000", "x"}}}};
+  const std::vector<Definition> definitions{one, definition("other")};
+  EXPECT_TRUE(check_parameters(definitions, axes));
+  std::vector<std::string> keys;
+  for (const Variant& variant : value_of(expand(apply_axes(definitions, axes)))) {
+    keys.push_back(variant.key);
+  }
+  EXPECT_EQ(keys,
+            (std::vector<std::string>{
+                "one/n=1000/kind=a/eager/forward/t1/cpu", "one/n=1000/kind=b/eager/forward/t1/cpu",
+                "one/n=x/kind=a/eager/forward/t1/cpu", "one/n=x/kind=b/eager/forward/t1/cpu",
+                "other/eager/forward/t1/cpu"}));
+  const auto unknown = check_parameters(definitions, {.parameters = {{"kinds", {"c"}}}});
+  ASSERT_FALSE(unknown);
+  EXPECT_EQ(to_string(unknown.error()),
+            "no benchmark has a parameter `kinds`: did you mean `kind`?");
+}
+
 TEST(ExperimentAxes, AutocastIsNotForExplicitDefinitions) {
   Definition plain = definition("plain");
   Definition fixed = definition("fixed");

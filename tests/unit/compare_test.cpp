@@ -91,6 +91,27 @@ TEST(Compare, EveryMetricIsComparedAndTheWorstDecides) {
   EXPECT_EQ(row.verdict, Verdict::kFails);
 }
 
+TEST(Compare, ARatchetFailsGainsUntilTheyAreAccepted) {
+  CompareOptions options;
+  options.has_ratchet = true;
+  const Measurement before = counted("k", {{"instructions", 1000}, {"allocs", 2}});
+  const Measurement after = counted("k", {{"instructions", 900}, {"allocs", 2}});
+  ComparedRow row = make_row({before}, {after}, options);
+  EXPECT_EQ(row.state, RowState::kFaster);
+  EXPECT_EQ(row.verdict, Verdict::kFails);
+  EXPECT_EQ(row.reason,
+            "instructions fell by more than the limit (--ratchet): save the new count, or "
+            "instr_bench accept k --reason=TEXT");
+  options.accepted = {{"k", "instructions", 1000, 900, "", "Ada", "no more copy"}};
+  row = make_row({before}, {after}, options);
+  EXPECT_EQ(row.verdict, Verdict::kPasses);
+  EXPECT_EQ(row.reason, "instructions accepted: no more copy (Ada)");
+  // A gain within the limit.
+  EXPECT_EQ(
+      make_row({before}, {counted("k", {{"instructions", 999}, {"allocs", 2}})}, options).verdict,
+      Verdict::kPasses);
+}
+
 TEST(Compare, CountsOfZero) {
   ComparedRow row = make_row(0, 0);
   EXPECT_EQ(row.state, RowState::kSame);

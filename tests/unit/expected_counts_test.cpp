@@ -54,6 +54,41 @@ TEST(ExpectedCounts, ReadsCsv) {
   EXPECT_EQ(counts.limits.at(kOdd).hard.at("instructions"), (Limit{std::nullopt, 0}));
 }
 
+// As in benchmarks/dynamo/pr_time_benchmarks/expected_results.csv.
+TEST(ExpectedCounts, ReadsPytorchsForm) {
+  std::vector<Variant> variants(4);
+  variants[0].label = "add_loop_eager";
+  variants[0].key = "add_loop_eager/py/eager/forward/t1/cpu";
+  for (int i : {1, 2}) {  // a label of two variants is not a name
+    variants[i].label = "both";
+    variants[i].key = "both/" + std::to_string(i);
+  }
+  variants[3].label = variants[3].key = "a/b";
+  const ExpectedCounts counts = value_of(parse_expected_counts(
+      SourceText("e.csv",
+                 "\n# refreshed in July\nadd_loop_eager,compile_time_instruction_count,3862000000,"
+                 "0.1\n\n\n\nboth,instruction_count,7,0.2\n\n\n\na/b,instruction_count,9,0\n"),
+      variants));
+  EXPECT_EQ(metrics(counts, variants[0].key),
+            (std::map<std::string, double>{{"compile_instructions", 3862000000}}));
+  EXPECT_EQ(metrics(counts, "both"), (std::map<std::string, double>{{"instructions", 7}}));
+  EXPECT_EQ(counts.limits.at(variants[0].key).hard.at("compile_instructions"),
+            (Limit{10, std::nullopt}));
+  EXPECT_EQ(counts.limits.at("a/b").hard.at("instructions"), (Limit{0, std::nullopt}));
+}
+
+TEST(ExpectedCounts, MistakesInPytorchsFormHaveTheirPlace) {
+  EXPECT_EQ(
+      errors("a,instruction_count,5,0.1\nb,wall,6,0.1\na,instruction_count,7,0.1\n"
+             "c,instruction_count,x,10%\n"),
+      "e.csv:2:3: unknown metric `wall`: in this form it is compile_time_instruction_count or "
+      "instruction_count\n"
+      "e.csv:3:1: `a` has two counts of `instructions`; the first is on line 1: remove one of "
+      "them\n"
+      "e.csv:4:21: `x` is not a count: write a number of 0 or more, such as `12345` or `12.5`\n"
+      "e.csv:4:23: `10%` is not a margin: write a part of the count, such as `0.1` for 10%\n");
+}
+
 // Our own writer and spreadsheets mark text that looks like a formula in this way.
 TEST(ExpectedCounts, AnApostropheMarksText) {
   const ExpectedCounts counts =

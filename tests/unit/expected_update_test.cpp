@@ -40,6 +40,33 @@ TEST(ExpectedUpdate, IsSortedAndKeepsCommentsAboveTheirLines) {
                                counted("b ", {{"instructions", 0}})}));
 }
 
+// As in benchmarks/dynamo/pr_time_benchmarks/expected_results.csv.
+constexpr const char* kPytorchForm =
+    "add_loop,compile_time_instruction_count,3862000000,0.1\n\n\n\n"
+    "gone,instruction_count,58820,0.1\n\n\n\n"
+    "view,instruction_count,67940,0.1\n\n\n\n"
+    "k,instruction_count,5,0.2\n";
+
+Measurement labelled(const std::string& label, const std::string& key,
+                     const std::map<std::string, double>& metrics) {
+  Measurement made = counted(key, metrics);
+  made.variant.label = label;
+  return made;
+}
+
+TEST(ExpectedUpdate, ChangesOnlyTheLinesOfPytorchsFormThatMoved) {
+  EXPECT_EQ(updated(kPytorchForm,
+                    {labelled("add_loop", "add_loop/py/eager/forward/t1/cpu",
+                              {{"instructions", 4e9}, {"compile_instructions", 3862000000}}),
+                     labelled("view", "view/py/eager/forward/t1/cpu", {{"instructions", 67000.4}}),
+                     labelled("k", "k", {{"instructions", 5}}),
+                     labelled("new", "new/eager/forward/t1/cpu", {{"instructions", 7}})}),
+            "add_loop,compile_time_instruction_count,3862000000,0.1\n\n\n\n"
+            "view,instruction_count,67000,0.1\n\n\n\n"
+            "k,instruction_count,5,0.2\n"
+            "\nnew/eager/forward/t1/cpu,instruction_count,7,0.005\n\n\n");
+}
+
 TEST(ExpectedUpdate, KeepsMargins) {
   EXPECT_EQ(updated("key,metric,expected,margin\na,instructions,1, 0.50%|+10 "
                     "\nb,instructions,1,'+2\nc,instructions,1,none\n",

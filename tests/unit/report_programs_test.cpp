@@ -56,6 +56,16 @@ std::string smaller_is_better(const std::vector<Measurement>& measurements) {
   return report_smaller_is_better(measurements, {});
 }
 
+TEST(ReportPytorch, HasARecordForEachMetric) {
+  Measurement compiled = measurement("compile/add_loop/py/eager/forward/t1/cpu",
+                                     counted({{"compile_instructions", 152673877}}));
+  compiled.variant.label = "compile/add_loop";
+  compiled.variant.description = "add_loop_eager";
+  std::vector<Measurement> all = all_kinds();
+  all.push_back(compiled);
+  EXPECT_GOLDEN("report/all_outcomes.pytorch.json", report_pytorch(all, {}));
+}
+
 TEST(ReportJunit, HasACaseForEachMeasurement) {
   ReportOptions options;
   options.header = ResultsHeader{};

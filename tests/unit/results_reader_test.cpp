@@ -174,6 +174,8 @@ TEST(ResultsReader, RefusesACountThatContradictsItsBlocks) {
   EXPECT_EQ(with("1174", "true", "[1174,1174]"), "no error");
   EXPECT_EQ(with("6054241.666666667", "true", "[6054241.666666667,6054241.666666667]"), "no error");
   EXPECT_EQ(with("1180", "false", "[1174,1180]"), "no error");
+  // Blocks of Python that differ by collisions only.
+  EXPECT_EQ(with("274389.5", "true", "[274341,274389.5]"), "no error");
   // The last two blocks may have equal counts, but different allocations.
   EXPECT_EQ(with("1174", "false", "[1174,1174]"), "no error");
   EXPECT_EQ(with("1174", "true", "[2475,2475]"),

@@ -111,7 +111,7 @@ bool map_region(const Region& region) {
   return false;
 }
 
-void use_region(const Region& region, std::uint64_t limit) {
+void use_region(const Region& region, std::uint64_t limit, FirstBlocks first_blocks) {
   arena.base = region.blocks();
   arena.top = arena.base;
   arena.end = arena.base + limit;
@@ -124,6 +124,9 @@ void use_region(const Region& region, std::uint64_t limit) {
     pool.free_3 = tables + region.layout->free_3[i];
     pool.blocks = tables + region.layout->blocks[i];
     pool.max = region.layout->max[i];
+    const bool has_others = pool.max > 2 * kBlocksInWord;  // not of huge blocks
+    // These numbers are never free.
+    if (first_blocks == FirstBlocks::kAlike && has_others) pool.made = kBlocksInWord;
   }
 }
 
@@ -145,7 +148,7 @@ void divide_into_stretches() {
 [[gnu::noinline, gnu::cold]] void start() {
   arena.ready = true;
   if (!map_region(kStart)) abort();
-  use_region(kStart, kStart.size);
+  use_region(kStart, kStart.size, FirstBlocks::kCheaper);
   divide_into_stretches();
 }
 
@@ -255,14 +258,14 @@ void rehearse_fresh_arena() {
   arena.fresh = false;
 }
 
-bool open_fresh_arena(std::uint64_t limit, std::uint32_t* exhausted) {
+bool open_fresh_arena(std::uint64_t limit, std::uint32_t* exhausted, FirstBlocks first_blocks) {
   if (arena.fresh) return false;
   std::uint64_t size = limit == 0 || limit > kFreshArenaSize ? kFreshArenaSize : limit;
   if (!map_region(kFresh)) return false;
   arena.lock.lock();
   arena.ready = true;
   arena.fresh = true;
-  use_region(kFresh, size);
+  use_region(kFresh, size, first_blocks);
   arena.exhausted = exhausted;
   arena.lock.unlock();
   return true;

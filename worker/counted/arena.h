@@ -24,10 +24,15 @@ struct ArenaCounters {
   std::int64_t peak_bytes = 0;  // highest live_bytes since the last reset_arena_peak()
 };
 
+// The first 64 blocks of a size are cheaper to allocate, or as expensive as all others. In a
+// program with many live blocks it is chance whether one of the first is free.
+enum class FirstBlocks { kCheaper, kAlike };
+
 // Takes all later blocks from unused memory at a fixed address, at most `limit` bytes of it (0: no
 // limit), and resets the counters. Sets *exhausted, unless null, to 1 once a request is refused for
 // lack of memory. False if the memory could not be mapped, or when called again in a process.
-bool open_fresh_arena(std::uint64_t limit, std::uint32_t* exhausted);
+bool open_fresh_arena(std::uint64_t limit, std::uint32_t* exhausted,
+                      FirstBlocks first_blocks = FirstBlocks::kCheaper);
 
 // Opens a fresh arena and closes it again, so that later forks have this code translated.
 void rehearse_fresh_arena();

@@ -13,6 +13,7 @@ namespace {
 
 // A word of bits says which of the first 64 blocks are free, enough for most snippets; a tree of
 // bits, with 64 branches per node, says it of the others.
+constexpr std::uint32_t kBlocksInWord = 64;
 struct Pool {
   std::uint64_t first_free;
   std::uint64_t free_0;
@@ -85,7 +86,7 @@ inline std::uint32_t take_slot(Pool& pool) {
 }
 
 inline void give_slot(Pool& pool, std::uint32_t slot) {
-  if (slot >= 64) return give_to_tree(pool, slot);
+  if (slot >= kBlocksInWord) return give_to_tree(pool, slot);
   pool.first_free |= std::uint64_t{1} << slot;
 }
 

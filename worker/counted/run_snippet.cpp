@@ -328,7 +328,8 @@ void run_snippet(const RunRequest& request) {
   // Before the fresh arena: in a forked process this makes LibTorch create a new thread pool.
   torch_side::prepare(request.threads);
   uint32_t* exhausted = &request.result->arena_exhausted;
-  if (!snippet_stack::map(on_fault) || !open_fresh_arena(request.memory_limit, exhausted)) {
+  const auto blocks = torch_side::has_interpreter() ? FirstBlocks::kAlike : FirstBlocks::kCheaper;
+  if (!snippet_stack::map(on_fault) || !open_fresh_arena(request.memory_limit, exhausted, blocks)) {
     request.result->state = RunState::kNoMemory;
     return;
   }

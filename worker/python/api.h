@@ -28,6 +28,7 @@ int PyCapsule_SetName(PyObject* capsule, const char* name);
 PyObject* PyLong_FromUnsignedLongLong(unsigned long long value);
 long PyLong_AsLong(PyObject* object);
 PyObject* PyUnicode_FromString(const char* text);
+void PyUnicode_InternInPlace(PyObject** text);
 const char* PyUnicode_AsUTF8AndSize(PyObject* object, ssize_t* size);
 PyObject* PyBytes_FromStringAndSize(const char* bytes, ssize_t size);
 char* PyBytes_AsString(PyObject* bytes);

@@ -51,8 +51,13 @@ def _pin_paths():
 _pin_paths()
 os.environ.pop("LD_PRELOAD", None)  # programs started from here have an allocator of their own
 
-import builtins
 import ctypes
+
+_NAMES = f"{_folder}/names"  # written once; a native worker has none
+if os.path.exists(_NAMES):
+    ctypes.PyDLL(f"{_folder}/worker.so").instr_place_names(_NAMES.encode())
+
+import builtins
 import dis
 import gc
 import importlib
@@ -225,6 +230,8 @@ def reset():
         torch._dynamo.reset()
         torch._inductor.utils.clear_caches()
     gc.collect()
+    if _is_for_compiler:
+        _lookups.pin_context_hashes()  # compiled functions set context variables
     gc.freeze()
 
 
@@ -453,6 +460,15 @@ def _warm_up_eager():
 _COMPILER = "torch._inductor.compile_fx"  # what torch.compile() needs; a torch may be too old for it
 
 
+def _import_own(module):
+    """Imports a module that is beside this one."""
+    sys.path.append(_folder)
+    try:
+        return importlib.import_module(module)
+    finally:
+        sys.path.remove(_folder)
+
+
 def _import_if_possible(module):
     """Otherwise whoever needs it says why."""
     try:
@@ -470,18 +486,22 @@ class _Popen(subprocess.Popen):
         super().__init__(*arguments, pass_fds=(*pass_fds, *self.descriptors), **options)
 
 
+_lookups = None  # instr_lookups
 _is_for_compiler = False
 _is_pinned = False  # what differs between runs, such as clocks
 
 
 def import_for(kind):
-    global _is_for_compiler, _is_pinned
+    global _is_for_compiler, _is_pinned, _lookups
     _is_for_compiler = kind == "compiler"
     _is_pinned = kind != "python"
     if _is_pinned:
         _native.pin(_PINNED_RANDOM)
+    _lookups = _import_own("instr_lookups")
     if _is_for_compiler:
         _import_if_possible(_COMPILER)
+        _lookups.pin_context_hashes()
+    _lookups.pin_type_versions()
 
 
 def warm_up(kind):
@@ -498,6 +518,7 @@ def warm_up(kind):
 subprocess.Popen = _Popen
 if _task == "prime":
     _import_if_possible(_COMPILER)
+    _import_own("instr_lookups").write_names(_NAMES)
 elif __name__ == "__main__":
     for _name in sys.argv[3:]:
         _import_if_possible(_COMPILER if _name == "compiler" else _name)

@@ -85,6 +85,8 @@ void declare_gate(CommandLine& line, GateOptions& gate, bool& show_same) {
               gate.compare.*permission.allows);
   }
   declare_incomplete(line, gate.incomplete, "results may be from a run that did not finish");
+  line.flag("--ratchet", "gains beyond a limit fail, too, until they are accepted",
+            gate.compare.has_ratchet);
   line.flag("--forbid-new", "benchmarks that have no baseline fail",
             [&gate](bool is_given) { gate.compare.allow_new = !is_given; });
 }

@@ -63,6 +63,23 @@ Expected<Shard> shard_from(const Given& given) {
               "write its number, from 1, and how many there are: --shard=1/4");
 }
 
+// "n=100,1000".
+Take take_parameter(std::map<std::string, std::vector<std::string>>& parameters) {
+  return [&parameters](const Given& given) -> Expected<void> {
+    const std::size_t equals = given.value.find('=');
+    std::vector<std::string> values;
+    if (equals != std::string::npos && equals > 0) {
+      TRY(add_items(values)({given.option, given.value.substr(equals + 1)}));
+    }
+    if (values.empty()) {
+      return fail("`" + given.value + "` is not a parameter with its values",
+                  "write its name and values: --param=n=100,1000");
+    }
+    parameters[given.value.substr(0, equals)] = std::move(values);
+    return {};
+  };
+}
+
 }  // namespace
 
 void declare_filters(CommandLine& line, Selection& selection) {
@@ -92,6 +109,9 @@ void declare_definitions(CommandLine& line, PlanConfig& config) {
                 });
               }),
               list_suites());
+  line.option("--param", "NAME=LIST",
+              "other values of a parameter of the matrix, such as n=100,1000; repeatable",
+              take_parameter(config.axes.parameters));
 }
 
 void declare_plan(CommandLine& line, PlanConfig& config) {

@@ -18,7 +18,6 @@ namespace instr {
 namespace {
 
 constexpr const char* kServe = "serve.py";
-constexpr const char* kNativeModules[] = {"instr_compiler.py", "instr_xla.py"};
 constexpr const char* kCodeCache = "pycache";
 
 // Returns the folder's path in a process that has it open as kProgramFolderFd.
@@ -97,12 +96,14 @@ Expected<void> import_once(const fs::path& folder, std::stop_token stop) {
               "try it: python -c 'import torch'; --language=cpp leaves Python out");
 }
 
-// Reads the modules that only the native worker loads, by name; none for a counting worker.
+// Reads the modules that only this kind of worker loads, by name.
 std::map<std::string, std::string> read_modules(WorkerKind kind, const fs::path& sources) {
+  const char* const part = kind == WorkerKind::kNativePython ? "native" : "counted";
   std::map<std::string, std::string> modules;
-  if (kind != WorkerKind::kNativePython) return modules;
-  for (const char* name : kNativeModules) {
-    modules[name] = read_text(python_script(sources, "native") / name).value_or("");
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator(python_script(sources, part), ignored)) {
+    if (entry.path().extension() != ".py") continue;
+    modules[entry.path().filename().string()] = read_text(entry.path()).value_or("");
   }
   return modules;
 }

@@ -1,0 +1,153 @@
+"""Makes the cost of looking up attributes independent of what else was imported.
+
+CPython keeps results of looking up a name in a type in a table of 4,096 entries. Which entry a pair uses
+follows from the address of the name and from the version number of the type; two pairs with the same entry
+replace each other, and each is then looked up again, in all bases. Addresses and version numbers follow from
+all that was created before, so that a change of one module would move the collisions of all others. Here both
+follow from names alone: those of attributes are placed by placed_names.cpp, types get their version here.
+So do the hashes of context variables, which contain their addresses.
+"""
+
+import contextvars
+import ctypes
+import gc
+import re
+import types
+
+_LONGEST_NAME = 94  # that has a place
+_ADDRESS = re.compile(r"\d{6,}")  # in the name of a context variable of torch's
+
+
+def _names_in(code):
+    yield from code.co_names
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            yield from _names_in(constant)
+
+
+def write_names(path):
+    """Writes the names of attributes of everything imported so far, sorted, one in each line."""
+    names = set()
+    for one in gc.get_objects():
+        if type(one) is dict:
+            names.update(key for key in one if type(key) is str)
+        elif type(one) is types.FunctionType:
+            names.update(_names_in(one.__code__))
+    with open(path, "w") as file:
+        for name in sorted(names):
+            if name.isascii() and name.isidentifier() and 1 < len(name) <= _LONGEST_NAME:
+                file.write(f"{name}\n")
+
+
+# In a type object of CPython 3.9 to 3.14, on a machine of 64 bits.
+_FLAGS_AT, _VERSION_AT = 168, 384
+_HAS_VERSION, _IS_STATIC = 1 << 19, 1 << 1
+
+_LAST_OF_IMPORTS = 1 << 16  # the interpreter continues with the next number
+_FIRST_OF_NAMES, _NUMBERS_OF_NAMES = 1 << 28, 1 << 24
+
+
+def _version(one):
+    return ctypes.c_uint.from_address(id(one) + _VERSION_AT)
+
+
+def _all_types():
+    found, pending = {id(object): object}, [object]
+    while pending:
+        for one in type.__subclasses__(pending.pop()):
+            if id(one) not in found:
+                found[id(one)] = one
+                pending.append(one)
+    return list(found.values())
+
+
+def _name(one):
+    module = type.__dict__["__dict__"].__get__(one).get("__module__")
+    return f"{module if isinstance(module, str) else ''}.{type.__dict__['__qualname__'].__get__(one)}"
+
+
+def _look_up(one):
+    """Gives a type a version number, if it has none."""
+    try:
+        type.__getattribute__(one, "instr_")
+    except AttributeError:
+        pass
+
+
+def _skip_versions(last):
+    """Uses up the interpreter's version numbers. False: there are others, or they are elsewhere."""
+    modified, before = None, None
+    while True:
+        modified = modified or type("Modified", (), {})
+        modified.attribute = None
+        _look_up(modified)
+        version = _version(modified).value
+        if version == 0:
+            modified = None  # a type has 1,000 at most, since 3.13
+        elif version >= last or (before is not None and not 0 < version - before < 100):
+            return version == last
+        else:
+            before = version
+
+
+def pin_type_versions():
+    """Gives each type a version number that follows from its name; those of types made later follow from
+    the order in which they are used."""
+    if not _skip_versions(_LAST_OF_IMPORTS):
+        return
+    taken = set()
+    for name, one in sorted(((_name(one), one) for one in _all_types()), key=lambda pair: pair[0]):
+        _look_up(one)
+        flags = ctypes.c_ulong.from_address(id(one) + _FLAGS_AT).value
+        if flags & _HAS_VERSION and not flags & _IS_STATIC:
+            number = hash(name) % _NUMBERS_OF_NAMES
+            while number in taken:
+                number += 1
+            taken.add(number)
+            _version(one).value = _FIRST_OF_NAMES + number
+
+
+def _set_hash(variable, number):
+    """Replaces the hash in the object, where exactly one word has it."""
+    size = ctypes.sizeof(ctypes.c_ssize_t)
+    words = range(object.__basicsize__, variable.__sizeof__(), size)
+    words = [ctypes.c_ssize_t.from_address(id(variable) + at) for at in words]
+    found = [word for word in words if word.value == hash(variable)]
+    if len(found) == 1:
+        found[0].value = number
+
+
+_pinned = set()  # ids of context variables, which modules keep
+_passes = 0
+
+
+def pin_context_hashes():
+    """Gives each context variable that nobody has frozen a hash that follows from its name, unless a
+    context that is not the current one contains it: a hash is the place in the context's tree. Continues
+    in a new context with the values of the current one. For after the imports and after the setup; later
+    variables are made in each iteration, at the same addresses."""
+    global _passes
+    _passes += 1
+    if _passes > 2:
+        return
+    values = list(contextvars.copy_context().items())
+    found, held = {id(one): one for one, _ in values}, set()
+    for referrer in gc.get_objects():
+        if type(referrer) is contextvars.Context:
+            if list(referrer.items()) != values:
+                held.update(id(one) for one in referrer)
+        for one in gc.get_referents(referrer):
+            if type(one) is contextvars.ContextVar:
+                found[id(one)] = one
+    seen = {}
+    for number, one in found.items():
+        if number in held or number in _pinned:
+            continue
+        name = _ADDRESS.sub("", one.name)
+        seen[name] = seen.get(name, 0) + 1
+        _set_hash(one, hash(f"{name} {seen[name]} {_passes}"))
+        _pinned.add(number)
+    ctypes.pythonapi.PyContext_New.restype = ctypes.py_object
+    ctypes.pythonapi.PyContext_Enter(ctypes.py_object(ctypes.pythonapi.PyContext_New()))
+    for variable, value in values:
+        variable.set(value)
