@@ -60,11 +60,16 @@ inline SpawnOptions command(std::vector<std::string> arguments) {
   return options;
 }
 
-// `variables` ("NAME=value") are added to the environment.
+// `variables` ("NAME=value") are added to the environment, or replaced in it.
 inline CommandResult run(std::vector<std::string> arguments,
                          const std::vector<std::string>& variables = {}) {
   auto options = command(std::move(arguments));
-  options.environment->insert(options.environment->end(), variables.begin(), variables.end());
+  for (const std::string& variable : variables) {
+    const std::string name = variable.substr(0, variable.find('=') + 1);
+    std::erase_if(*options.environment,
+                  [&name](const std::string& known) { return known.starts_with(name); });
+    options.environment->push_back(variable);
+  }
   return value_of(run_command(options));
 }
 

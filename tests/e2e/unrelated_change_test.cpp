@@ -1,0 +1,83 @@
+// A change of a module that a statement does not run moves no count, although it moves addresses.
+#include <gtest/gtest.h>
+
+#include "tests/e2e/python_fixture.h"
+#include "tests/labels.h"
+
+namespace instr::e2e::unrelated_change_test {
+namespace {
+
+class UnrelatedChange : public PythonTest {};
+const RunsUnder kNewestLibtorch("newest", "UnrelatedChange.*");
+
+// Links to all files of the tested torch, so that single ones can be replaced.
+void link_torch(const fs::path& from, const fs::path& to) {
+  fs::create_directory(to);
+  for (const auto& entry : fs::recursive_directory_iterator(from)) {
+    const fs::path copy = to / entry.path().lexically_relative(from);
+    if (entry.is_directory()) {
+      fs::create_directory(copy);
+    } else {
+      fs::create_symlink(entry.path(), copy);
+    }
+  }
+}
+
+// Puts functions and classes before the first ones of a module.
+std::string with_more_code(const fs::path& module) {
+  std::string text = text_of(module);
+  std::string added;
+  for (int i = 0; i < 20; ++i) {
+    const std::string number = std::to_string(i);
+    added += "\ndef _unused_" + number + "(first_" + number + ", second=7" + number + "777):\n";
+    added += "    \"\"\"" + std::string(static_cast<std::size_t>(i) * 13 % 97, 'x') + "\"\"\"\n";
+    added +=
+        "    return [first_" + number + ".attribute_" + number + ", second, " + number + ".5]\n";
+    added += "\nclass _Unused" + number + ":\n    member_" + number + " = {}\n\n";
+  }
+  const std::size_t first = std::min(text.find("\ndef "), text.find("\nclass "));
+  return text.insert(text.rfind("\n\n", first) + 1, added);
+}
+
+TEST_F(UnrelatedChange, MovesNoCount) {
+  write("all.toml", R"toml(schema = 1
+[[benchmark]]
+label = "linear"
+py_setup = "module, x = torch.nn.Linear(4, 4), torch.ones(4, 4)"
+py_stmt = "module(x)"
+
+[[benchmark]]
+label = "norm"
+py_setup = "module, x = torch.nn.BatchNorm2d(4), torch.ones(2, 4, 4, 4)"
+py_stmt = "module(x)"
+
+[[benchmark]]
+label = "list"
+py_setup = "modules = [torch.nn.Linear(4, 4) for _ in range(4)]"
+py_stmt = "torch.nn.ModuleList(modules)"
+)toml");
+  const fs::path torch = fs::canonical(getenv("TORCH_DIR"));
+  std::vector<Records> both;
+  for (const char* side : {"before", "after"}) {
+    const fs::path folder = folder_.path() / side;
+    fs::create_directory(folder);
+    link_torch(torch, folder / "torch");
+    if (both.size() == 1) {
+      for (const char* module : {"_tensor.py", "nn/functional.py", "nn/modules/module.py"}) {
+        fs::remove(folder / "torch" / module);  // a link
+        folder_.write(std::string(side) + "/torch/" + module, with_more_code(torch / module));
+      }
+    }
+    both.push_back(
+        counted({"--python=" + python_of_libtorch().string()},
+                {"TORCH_DIR=" + (folder / "torch").string(), "PYTHONPATH=" + folder.string()}));
+  }
+  ASSERT_EQ(both[0].size(), 3u);
+  for (const auto& [key, record] : both[0]) {
+    EXPECT_EQ(record.at("metrics"), both[1].at(key).at("metrics")) << key;
+    EXPECT_TRUE(record.at("steady")) << key;
+  }
+}
+
+}  // namespace
+}  // namespace instr::e2e::unrelated_change_test
