@@ -108,6 +108,7 @@ Explanation explain_followed(const std::string& key, const Counted& counted,
                              const std::vector<FollowedFunction>& functions) {
   Explanation explanation = without_functions(key, counted);
   explanation.has_calls = true;
+  explanation.has_packages = true;
   explanation.where = "place";
   explanation.rest = "in following the calls, not in the count";
   for (const FollowedFunction& function : functions) {

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <set>
 
@@ -39,6 +40,8 @@ struct Section {
   std::string title;
   std::vector<std::string> headings;  // of the numbers
   std::vector<FunctionLine> lines = {};
+  const char* name = "function";  // the heading of the names
+  bool has_objects = true;
 };
 
 FunctionLine make_line(const CodeName& code, std::vector<std::string> numbers) {
@@ -126,6 +129,35 @@ Section callers_section(const Explanation& explanation,
   return section;
 }
 
+// "sympy" of "sympy/core/expr.py:12"; "torch/_dynamo" of "torch/_dynamo/guards.py:7".
+std::string package_of(const std::string& place) {
+  const std::size_t first = place.find('/');
+  if (first == std::string::npos) return "other modules";
+  const std::string package = place.substr(0, first);
+  const std::size_t second = package == "torch" ? place.find('/', first + 1) : std::string::npos;
+  return second == std::string::npos ? package : place.substr(0, second);
+}
+
+// The self costs by package, highest first; no lines unless there are at least two.
+Section packages_section(const Explanation& explanation, std::size_t max) {
+  Section section{
+      .title = "by package", .headings = {"self", kShare}, .name = "package", .has_objects = false};
+  if (!explanation.has_packages || explanation.is_of_callers) return section;
+  std::map<std::string, double> costs;
+  for (const ExplainedFunction& function : explanation.functions) {
+    costs[package_of(function.code.object)] += function.self;
+  }
+  if (costs.size() < 2) return section;
+  std::vector<std::pair<std::string, double>> sorted(costs.begin(), costs.end());
+  std::ranges::stable_sort(sorted, std::greater(), &std::pair<std::string, double>::second);
+  sorted.resize(std::min(max, sorted.size()));
+  for (const auto& [package, self] : sorted) {
+    section.lines.push_back(
+        {.numbers = {format_count(self), share_text(self, explanation.total)}, .name = package});
+  }
+  return section;
+}
+
 // The name of each line, in `width` columns (0: any) with the text before and behind it. A function
 // has the same name wherever the same width is left for it.
 std::vector<std::string> fit_names(const std::vector<FunctionLine>& lines, std::size_t width) {
@@ -194,7 +226,7 @@ DocumentTable make_table(const Section& section, const char* where, std::size_t 
   const auto names = fit_names(section.lines, left_beside(table));
   const auto place = static_cast<std::ptrdiff_t>(table.name_column);
   table.columns.insert(table.columns.begin() + place,
-                       {.heading = "function", .align = Align::kLeft});
+                       {.heading = section.name, .align = Align::kLeft});
   for (std::size_t i = 0; i < names.size(); ++i) {
     auto& cells = table.rows[i].cells;
     cells.insert(cells.begin() + place, DocumentCell{names[i]});
@@ -224,10 +256,12 @@ std::vector<DocumentTable> explain_tables(const Explanation& explanation,
   const auto width = static_cast<std::size_t>(std::max(options.width, 0));
   std::vector<DocumentTable> tables;
   for (const Section& section :
-       {cost_section(explanation, functions, max), callers_section(explanation, functions, max)}) {
+       {cost_section(explanation, functions, max), packages_section(explanation, max),
+        callers_section(explanation, functions, max)}) {
     const bool is_of_costs = tables.empty();
     if (!is_of_costs && section.lines.empty()) continue;
-    tables.push_back(make_table(section, explanation.where, width));
+    const char* const where = section.has_objects ? explanation.where : nullptr;
+    tables.push_back(make_table(section, where, width));
   }
   return tables;
 }

@@ -1,6 +1,7 @@
 // Counts of calls of functions that torch.compile() has made.
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
 #include <string>
 
 #include "tests/e2e/python_fixture.h"
@@ -45,6 +46,31 @@ compiles = true
     EXPECT_EQ(record.at("metrics"), first.at(key).at("metrics")) << key;
     EXPECT_EQ(record.at("blocks"), first.at(key).at("blocks")) << key;
   }
+}
+
+// Dynamo, too, has the interpreter call another evaluator of frames.
+TEST_F(CompiledCounts, CompilingIsExplainedByItsFunctions) {
+  const fs::path definitions = write("all.toml", R"toml(schema = 1
+[[benchmark]]
+label = "compile"
+py_setup = "a = torch.ones(8)"
+py_stmt = "torch.compile(lambda a: torch.relu(a + 1) * 2, backend='eager')(a)"
+compiles = true
+)toml");
+  const CommandResult result = run({"explain", "compile", "--definitions=" + definitions.string(),
+                                    "--functions=python", "--format=json", "--quiet"});
+  ASSERT_EQ(result.exit_code, 0) << result.errors << result.output;
+  const auto explanation = nlohmann::json::parse(result.output);
+  double sum = 0, dynamo = 0;
+  for (const auto& function : explanation.at("functions")) {
+    const double self = function.at("self");
+    sum += self;
+    const std::string place = function.at("object");
+    if (place.starts_with("torch/_dynamo/")) dynamo += self;
+  }
+  const double count = explanation.at("instructions");
+  EXPECT_NEAR(sum / count, 1, 0.1);  // following costs, too
+  EXPECT_GT(dynamo, count / 3);
 }
 
 TEST_F(CompiledCounts, StatementsThatDoNotCompileFailAlone) {

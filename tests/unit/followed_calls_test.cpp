@@ -75,5 +75,31 @@ TEST(FollowedCalls, ADifferenceFromTheCountIsASeparateLine) {
   EXPECT_EQ(explanation.functions.front().code.function, "Linear.forward");
 }
 
+TEST(FollowedCalls, AreAddedUpByPackage) {
+  const auto function = [](const char* place, double self) {
+    FollowedFunction made;
+    made.code = {.function = "f", .object = place};
+    made.self = self;
+    return made;
+  };
+  Counted counted;
+  counted.metrics = {{"instructions", 1000}};
+  counted.iterations = 1;
+  const auto explanation = explain_followed(
+      "k", counted,
+      {function("torch/_dynamo/guards.py:7", 300), function("torch/_dynamo/utils.py:1", 200),
+       function("torch/_tensor.py:3", 100), function("sympy/core/expr.py:12", 250),
+       function("contextlib.py:5", 50), function("quick.toml:3:1", 100)});
+  const std::string table = explain_report(ReportFormat::kTable, explanation);
+  EXPECT_NE(table.find("by package:\n"
+                       "self  share  package\n"
+                       " 500  50.0%  torch/_dynamo\n"
+                       " 250  25.0%  sympy\n"
+                       " 150  15.0%  other modules\n"
+                       " 100  10.0%  torch\n"),
+            std::string::npos)
+      << table;
+}
+
 }  // namespace
 }  // namespace instr::followed_calls_test

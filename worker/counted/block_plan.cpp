@@ -85,7 +85,7 @@ PlannedBlock BlockPlan::decide(const Block& ended) {
     case BlockKind::kWarmUp: return settle_or_count();
     case BlockKind::kCounted:
       add_counted(ended);
-      return options_.is_once ? PlannedBlock{BlockKind::kDone} : after_counted();
+      return options_.is_once ? follow_or_finish() : after_counted();
     case BlockKind::kDoubled:
       evidence_.add_doubled(ended);
       return has_enough_blocks() ? look_longer() : begin_counting();
@@ -241,7 +241,9 @@ PlannedBlock BlockPlan::after_single(const Block& block) {
 }
 
 PlannedBlock BlockPlan::follow_or_finish() const {
-  if (!options_.follow_calls) return {BlockKind::kDone};
+  // There is no second first call.
+  const bool is_first_call = options_.is_once && options_.warmup.value_or(0) == 0;
+  if (!options_.follow_calls || is_first_call) return {BlockKind::kDone};
   return {BlockKind::kFollowed, std::min(block_length_, kMaxFollowed), true};
 }
 

@@ -188,8 +188,8 @@ void reset_interpreter() {
 
 // Before the first iteration, too, so that the growth of the first counted block is known.
 bool is_reset_before(BlockKind kind) {
-  const bool is_only = kind == BlockKind::kCounted && run->request.plan.is_once;
-  return kind == BlockKind::kFirst || kind == BlockKind::kReset || is_only;
+  if (kind == BlockKind::kCounted || kind == BlockKind::kFollowed) return run->request.plan.is_once;
+  return kind == BlockKind::kFirst || kind == BlockKind::kReset;
 }
 
 // Keeps what the ended block gave, and prepares the next one. False if that cannot be run.

@@ -13,10 +13,10 @@ namespace instr {
 namespace {
 
 // Notes are not on the heap, whose state affects the snippet.
-constexpr uint32_t kMaxFunctions = 4096;
-constexpr uint32_t kMaxPairs = 4 * kMaxFunctions;
+constexpr uint32_t kMaxFunctions = 16 * 1024;
+constexpr uint32_t kMaxPairs = 8 * kMaxFunctions;
 constexpr uint32_t kMaxDepth = 16 * 1024;
-constexpr uint64_t kMaxCalls = 20'000;
+constexpr uint64_t kMaxCalls = 5'000'000;
 
 struct Function {
   PyObject* code;  // null: the statement itself
@@ -37,6 +37,7 @@ struct Call {
 };
 
 Function functions[kMaxFunctions];
+uint32_t numbers[2 * kMaxFunctions];  // a hash table of functions by their code; 0: unused
 Pair pairs[kMaxPairs];
 Call stack[kMaxDepth];
 uint32_t function_count;
@@ -50,13 +51,13 @@ uint64_t (*counted)();
 Evaluator usual;
 
 uint32_t number_of_code(PyObject* code) {
-  for (uint32_t i = 1; i < function_count; ++i) {
-    if (functions[i].code == code) return i;
-  }
+  auto i = static_cast<uint32_t>(reinterpret_cast<uintptr_t>(code) / 64 % (2 * kMaxFunctions));
+  while (numbers[i] != 0 && functions[numbers[i]].code != code) i = (i + 1) % (2 * kMaxFunctions);
+  if (numbers[i] != 0) return numbers[i];
   if (function_count == kMaxFunctions) return 0;
   Py_IncRef(code);  // its name is read later
   functions[function_count].code = code;
-  return function_count++;
+  return numbers[i] = function_count++;
 }
 
 // Finds or adds a pair; null if there is no more room.
