@@ -25,6 +25,9 @@ inline constexpr int kProgramFolderFd = 5;  // the worker's own folder, if it al
 inline constexpr const char* kProfilePrefix = "profile.";
 inline constexpr const char* kFollowedSuffix = ".followed";  // the calls of an interpreter, as JSON
 
+// One of so many instructions of a steady count may be due to collisions of addresses.
+inline constexpr int kCollisions = 1000;
+
 // The link to LibTorch's libraries, in the folder in which the worker is started.
 inline constexpr const char* kLibraryLink = "libtorch";
 

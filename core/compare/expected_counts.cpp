@@ -111,8 +111,7 @@ void add_new(std::vector<ExpectedCount>& counts, CountsByKey measured,
   }
 }
 
-}  // namespace
-
+// Returns the keys of benchmarks with a single variant, by their labels.
 KeysByName keys_by_name(std::span<const Variant> variants) {
   KeysByName keys;
   std::set<std::string> ambiguous;
@@ -123,6 +122,8 @@ KeysByName keys_by_name(std::span<const Variant> variants) {
   for (const std::string& label : ambiguous) keys.erase(label);
   return keys;
 }
+
+}  // namespace
 
 tl::expected<ExpectedCounts, Errors> parse_expected_counts(const SourceText& source,
                                                            std::span<const Variant> variants) {

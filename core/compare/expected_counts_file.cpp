@@ -3,13 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <tuple>
 #include <utility>
 
 #include "core/base/csv.h"
 #include "core/base/format.h"
-#include "core/base/parse_number.h"
 #include "core/base/trim.h"
 #include "core/definitions/metrics.h"
 
@@ -116,11 +114,10 @@ class Duplicates {
   std::map<std::pair<std::string, std::string>, int> lines_;  // by key and metric
 };
 
-// A new line of PyTorch's form, with the metric's usual limit as its margin. Empty for a metric
-// that the form lacks.
+// A new line of PyTorch's form, with the metric's usual limit as its margin. A new key has metrics
+// of the file's other keys, so the form has a name for it.
 std::string pytorch_line(const ExpectedCount& count) {
   const Metric* const metric = find_metric(count.metric);
-  if (metric == nullptr || metric->pytorch_name == nullptr) return "";
   const double margin = metric->hard_limit.percent.value_or(0) / 100;
   return "\n" +
          csv_record({count.key, metric->pytorch_name, fmt::format("{:.0f}", count.value),
@@ -187,7 +184,7 @@ std::string write_pytorch_counts(const SourceText& source, const ExpectedFile& b
   for (std::size_t i = 0; i < before.lines.size(); ++i) {
     const ExpectedCount& line = before.lines[i];
     const std::size_t next = i + 1 < before.lines.size() ? before.lines[i + 1].begin : old.size();
-    const auto kept = std::ranges::find(after.lines, line.begin, &ExpectedCount::begin);
+    const auto kept = std::ranges::find(after.lines, line.value_end, &ExpectedCount::value_end);
     if (kept == after.lines.end()) {
       text += old.substr(copied, line.begin - copied);
       copied = next;

@@ -28,7 +28,7 @@ struct ExperimentAxes {
   std::vector<int> threads = {};
   std::vector<std::string> devices = {};  // in definitions whose texts contain `{device}`
   std::vector<std::string> shapes = {};   // for torch.compile() (kShapes)
-  // Of matrices, by name, where a definition has the parameter.
+  // Values of matrix parameters, by name, in the definitions that have them.
   std::map<std::string, std::vector<std::string>> parameters = {};
   std::vector<AxisValue> left_out = {};  // variants with one of these values are not measured
 };

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <cmath>
 #include <limits>
 #include <optional>
 
@@ -11,6 +12,7 @@
 #include "core/results/results_file.h"
 #include "core/results/sealed_line.h"
 #include "core/results/side_file.h"
+#include "worker/wire.h"
 
 namespace instr {
 
@@ -157,14 +159,13 @@ std::optional<Verification> verification_from(JsonValue json) {
 }
 
 // Checks that the count is that of the last block, and that the blocks of a steady count are equal
-// but for collisions (worker/counted/evidence.h).
+// but for collisions.
 Expected<void> check_blocks(const std::string& key, const Counted& counted) {
   auto ir = counted.metrics.find(kInstructions);
   if (ir == counted.metrics.end()) return {};
   double first = counted.first_block_instructions;
   double second = counted.second_block_instructions;
-  constexpr double kCollisions = 1e-3;
-  const bool are_near = std::fabs(first - second) <= kCollisions * std::fabs(second);
+  const bool are_near = std::fabs(first - second) <= std::fabs(second) / wire::kCollisions;
   if (ir->second == second && (are_near || !counted.steady)) return {};
   return fail(fmt::format(
       "`{}` has {} instructions, {}, and its blocks have {} and {}: it was edited", printable(key),

@@ -13,6 +13,14 @@ namespace {
 class CompiledCounts : public PythonTest {};
 const RunsUnder kNewestLibtorch("newest", "CompiledCounts.*");
 
+const std::string kCompiling = R"toml(
+[[benchmark]]
+label = "compile"
+py_setup = "a = torch.ones(8)"
+py_stmt = "torch.compile(lambda a: torch.relu(a + 1) * 2, backend='eager')(a)"
+compiles = true
+)toml";
+
 // The second run finds the compiler's cache filled, and another heap, environment and order.
 TEST_F(CompiledCounts, AreExactAndGated) {
   write("all.toml", R"toml(schema = 1
@@ -23,13 +31,7 @@ py_stmt = "c = torch.relu(a + 1) * 2"
 signature = "f(a) -> c"
 autograd = true
 reduce = "sum"
-
-[[benchmark]]
-label = "compile"
-py_setup = "a = torch.ones(8)"
-py_stmt = "torch.compile(lambda a: torch.relu(a + 1) * 2, backend='eager')(a)"
-compiles = true
-)toml");
+)toml" + kCompiling);
   const Records first = counted({"--backend=eager,aot_eager"});
   EXPECT_EQ(first.size(), 5U);
   const auto& compiling = first.at("compile/py/eager/forward/t1/cpu").at("metrics");
@@ -50,13 +52,7 @@ compiles = true
 
 // Dynamo, too, has the interpreter call another evaluator of frames.
 TEST_F(CompiledCounts, CompilingIsExplainedByItsFunctions) {
-  const fs::path definitions = write("all.toml", R"toml(schema = 1
-[[benchmark]]
-label = "compile"
-py_setup = "a = torch.ones(8)"
-py_stmt = "torch.compile(lambda a: torch.relu(a + 1) * 2, backend='eager')(a)"
-compiles = true
-)toml");
+  const fs::path definitions = write("all.toml", "schema = 1\n" + kCompiling);
   const CommandResult result = run({"explain", "compile", "--definitions=" + definitions.string(),
                                     "--functions=python", "--format=json", "--quiet"});
   ASSERT_EQ(result.exit_code, 0) << result.errors << result.output;
@@ -86,13 +82,7 @@ label = "graph break"
 py_setup = "a = torch.ones(8)"
 py_stmt = "torch.compile(lambda a: print(a), backend='eager', fullgraph=True)(a)"
 compiles = true
-
-[[benchmark]]
-label = "compile"
-py_setup = "a = torch.ones(8)"
-py_stmt = "torch.compile(lambda a: a + 1, backend='eager')(a)"
-compiles = true
-)toml");
+)toml" + kCompiling);
   const CommandResult result = run({"--definitions=" + definitions.string(), "--quiet"});
   EXPECT_EQ(result.exit_code, 1);
   EXPECT_HAS(result.output, "the statement compiled nothing");

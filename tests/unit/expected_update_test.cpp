@@ -67,6 +67,12 @@ TEST(ExpectedUpdate, ChangesOnlyTheLinesOfPytorchsFormThatMoved) {
             "\nnew/eager/forward/t1/cpu,instruction_count,7,0.005\n\n\n");
 }
 
+TEST(ExpectedUpdate, ReplacesTheFirstLineOfPytorchsForm) {
+  EXPECT_EQ(updated("gone,instruction_count,5,0.1\n",
+                    {labelled("new", "new/eager/forward/t1/cpu", {{"instructions", 7}})}),
+            "\nnew/eager/forward/t1/cpu,instruction_count,7,0.005\n\n\n");
+}
+
 TEST(ExpectedUpdate, KeepsMargins) {
   EXPECT_EQ(updated("key,metric,expected,margin\na,instructions,1, 0.50%|+10 "
                     "\nb,instructions,1,'+2\nc,instructions,1,none\n",

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "worker/counted/block_pool.h"
+#include "worker/counted/map_at.h"
 
 namespace instr {
 namespace {
@@ -102,14 +103,7 @@ struct Arena {
 // Needs no constructor, since ld.so calls malloc before any has run.
 constinit Arena arena;
 
-bool map_region(const Region& region) {
-  void* wanted = reinterpret_cast<void*>(region.base);
-  void* got = mmap(wanted, region.mapped(), PROT_READ | PROT_WRITE,
-                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (got == wanted) return true;
-  if (got != MAP_FAILED) munmap(got, region.mapped());
-  return false;
-}
+bool map_region(const Region& region) { return map_at(region.base, region.mapped()); }
 
 void use_region(const Region& region, std::uint64_t limit, FirstBlocks first_blocks) {
   arena.base = region.blocks();

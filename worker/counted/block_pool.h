@@ -11,9 +11,10 @@
 namespace instr {
 namespace {
 
+constexpr std::uint32_t kBlocksInWord = 64;
+
 // A word of bits says which of the first 64 blocks are free, enough for most snippets; a tree of
 // bits, with 64 branches per node, says it of the others.
-constexpr std::uint32_t kBlocksInWord = 64;
 struct Pool {
   std::uint64_t first_free;
   std::uint64_t free_0;

@@ -2,13 +2,14 @@
 
 #include <algorithm>
 
+#include "worker/wire.h"
+
 namespace instr {
 namespace {
 
 constexpr int64_t kMaxEntryAllocs = 8;  // for entering a block
 constexpr int64_t kMaxEntryBytes = 1024;
 constexpr uint32_t kEnoughEqual = 4;
-constexpr uint64_t kCollisions = 1000;  // one of so many instructions may be due to them
 
 // True if a cost of two blocks of different lengths is an entry of at most `max_entry` and the same
 // whole number for each iteration.
@@ -118,7 +119,7 @@ bool Evidence::holds_whole_periods() const {
 
 bool Evidence::is_nearly_even() const {
   return blocks_ >= kEnoughEqual &&
-         distance(farthest(), last()) <= last().events.ir() / kCollisions;
+         distance(farthest(), last()) <= last().events.ir() / wire::kCollisions;
 }
 
 bool Evidence::has_equal_pair() const {

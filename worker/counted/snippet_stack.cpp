@@ -3,6 +3,8 @@
 #include <signal.h>
 #include <sys/mman.h>
 
+#include "worker/counted/map_at.h"
+
 namespace instr::snippet_stack {
 namespace {
 
@@ -19,12 +21,10 @@ void handle_fault(int signal, siginfo_t* info, void*) {
 }  // namespace
 
 bool map(OnFault on_fault) {
-  void* const base = reinterpret_cast<void*>(kBase);
-  const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
-  if (mmap(base, kTop - kBase, PROT_READ | PROT_WRITE, flags, -1, 0) != base) return false;
+  if (!map_at(kBase, kTop - kBase)) return false;
   if (mprotect(reinterpret_cast<void*>(kGuardBase), kGuardSize, PROT_NONE) != 0) return false;
   stack_t signals{};
-  signals.ss_sp = base;
+  signals.ss_sp = reinterpret_cast<void*>(kBase);
   signals.ss_size = kSignalSize;
   sigaltstack(&signals, nullptr);
   fault_handler = on_fault;

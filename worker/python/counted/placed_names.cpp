@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "worker/counted/map_at.h"
 #include "worker/counted/snippet_stack.h"
 #include "worker/python/side.h"
 
@@ -27,15 +28,6 @@ uint32_t hash_of(const char* text) {
   uint32_t hash = 2166136261;
   for (; *text != 0; ++text) hash = (hash ^ static_cast<uint8_t>(*text)) * 16777619;
   return hash;
-}
-
-uint8_t* map_at(uintptr_t address, std::size_t bytes) {
-  void* const wanted = reinterpret_cast<void*>(address);
-  void* const got = mmap(wanted, bytes, PROT_READ | PROT_WRITE,
-                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (got == wanted) return static_cast<uint8_t*>(got);
-  if (got != MAP_FAILED) munmap(got, bytes);
-  return nullptr;
 }
 
 bool is_taken(const uint8_t* slot) {
@@ -72,8 +64,9 @@ extern "C" void instr_place_names(const char* path) {
   // Not on the heap, which is to be the same however many names there are.
   void* const lines = mmap(nullptr, size + 1, PROT_READ | PROT_WRITE, MAP_PRIVATE, file, 0);
   close(file);
-  uint8_t* const slots = instr::map_at(instr::kBase, instr::kSlots * instr::kSlotBytes);
-  if (lines == MAP_FAILED || slots == nullptr) return;
+  const bool is_mapped = instr::map_at(instr::kBase, instr::kSlots * instr::kSlotBytes);
+  if (lines == MAP_FAILED || !is_mapped) return;
+  auto* const slots = reinterpret_cast<uint8_t*>(instr::kBase);
   char* line = static_cast<char*>(lines);
   char* const end = line + size;
   for (uint32_t count = 0; line < end && count < instr::kMaxNames; ++count) {
