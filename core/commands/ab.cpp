@@ -157,10 +157,10 @@ Expected<void> check(AbArguments& options) {
     return fail("ab compares two values of one setting",
                 "give --libtorch, --build or --compiler twice, and the others at most once");
   }
-  set_needs(options.measure, options.metrics, limited_metrics(options.gate));
+  set_needs(options.plan, options.measure, options.metrics, limited_metrics(options.gate));
   options.measure.wants_functions = true;
   options.measure.call_paths = options.flames.has_value();
-  TRY(check_call_paths(options.measure));
+  TRY(check_functions(options.measure));
   options.gate.compare.wants_lines = options.measure.wants_lines;
   return prepare_comparison(options.how.format, options.gate.compare);
 }
@@ -195,6 +195,7 @@ Action ab_command(CommandLine& line) {
   line.option("-o,--output-dir,--output", "DIR", "keep both results there, as a.jsonl and b.jsonl",
               take_path(options->output));
   declare_flames(line, options->flames, "measured for that");
+  declare_functions(line, options->measure);
   declare_lines(line, options->measure.wants_lines, options->how.format);
   declare_format(line, options->how.format, comparison_formats());
   declare_show_keys(line, options->how.showing);

@@ -107,7 +107,7 @@ Action bisect_command(CommandLine& line) {
     }
     options->plan.selection.filters = {"^\\Q" + *options->key + "\\E$"};
     options->measure.wants_functions = true;
-    set_needs(options->measure, {}, limited_metrics(options->gate));
+    set_needs(options->plan, options->measure, {}, limited_metrics(options->gate));
     if (!options->measure.wants_times) return {};
     return fail("bisect counts instructions and does not time anything",
                 "omit the limits of times");

@@ -187,15 +187,13 @@ ExpectedStatus run_explain(const ExplainArguments& options, const std::vector<st
 }
 
 Expected<void> check(ExplainArguments& options) {
+  options.plan.axes.only_compiling = options.operands[0].find(kColdCompile) != std::string::npos;
   options.measure.call_paths = options.flame.has_value() && options.is_measured();
-  TRY(check_call_paths(options.measure));
+  TRY(check_functions(options.measure));
   if (options.measure.wants_lines && options.callers) {
     return fail("--callers needs functions, and --lines shows lines", "omit one of them");
   }
-  if (!options.measure.follows_calls) return {};
-  if (!options.flame && !options.measure.wants_lines) return {};
-  return fail(options.flame ? "--flame needs native functions" : "--lines needs native code",
-              "omit --functions=python");
+  return {};
 }
 
 void declare_measured(CommandLine& line, ExplainArguments& options) {
@@ -209,12 +207,7 @@ void declare_measured(CommandLine& line, ExplainArguments& options) {
 
 // Options for output that only a new measurement has.
 void declare_shown_of_measured(CommandLine& line, ExplainArguments& options) {
-  const Choices<bool> kinds{{"native", false}, {"python", true}};
-  line.option(
-      "--functions", "KIND",
-      "native (default): of LibTorch, CPython and other libraries; or python: of Python, each "
-      "with all that it calls natively",
-      take_choice(options.measure.follows_calls, kinds), names_of(kinds));
+  declare_functions(line, options.measure);
   line.option("--callers", "PATTERN",
               "only functions with that in their name, with all their callers",
               take_text(options.callers));

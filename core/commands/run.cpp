@@ -90,18 +90,20 @@ void declare_output(CommandLine& line, RunOptions& options) {
   line.needs(
       {"call-paths"}, [&options] { return options.output || options.save || options.record; },
       "--output, --save or --record");
+  declare_functions(line, measure);
   line.flag("--lines",
             "also keep what each line of source costs, where there are line numbers; snippets and "
             "the sources of [build] are compiled with them",
             measure.wants_lines);
   line.needs(
-      {"lines"}, [&options] { return options.output || options.save || options.gate.baseline; },
+      {"lines", "functions"},
+      [&options] { return options.output || options.save || options.gate.baseline; },
       "--output, --save or --baseline");
   line.option("--keep-profiles", "DIR", "keep Callgrind's profiles, for kcachegrind",
               take_path(measure.keep_profiles));
   line.needs(
-      {"keep-profiles", "call-paths", "lines"}, [&measure] { return measure.wants_counts; },
-      "a metric that is counted");
+      {"keep-profiles", "call-paths", "lines", "functions"},
+      [&measure] { return measure.wants_counts; }, "a metric that is counted");
   declare_dump(line, measure, "instr_bench_dump");
   line.flag("--dry-run", "list what would be measured without measuring", options.is_dry_run);
   declare_showing(line, options.showing);
@@ -141,7 +143,7 @@ Expected<void> finish(RunOptions& options) {
   options.measure.call_paths = options.measure.call_paths || options.flames;
   gate.compare.wants_lines = options.measure.wants_lines;
   options.recording.vary = gate.vary;
-  TRY(check_call_paths(options.measure));
+  TRY(check_functions(options.measure));
   return gate.has_reference() ? prepare_comparison(options.format, gate.compare) : Expected<void>{};
 }
 
@@ -158,7 +160,7 @@ void declare_run(CommandLine& line, RunOptions& options) {
   declare_shard(line, options.plan.selection);
   // Before the checks of options that need counts or times.
   line.check([&options]() -> Expected<void> {
-    set_needs(options.measure, options.metrics, limited_metrics(options.gate));
+    set_needs(options.plan, options.measure, options.metrics, limited_metrics(options.gate));
     return {};
   });
   declare_how(line, options);

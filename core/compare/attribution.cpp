@@ -216,6 +216,11 @@ FunctionChange make_function_change(const CodeName& name, const CodeName& name_b
 
 bool is_attributable(const std::string& metric, const std::vector<FunctionCost>& before,
                      const std::vector<FunctionCost>& after) {
+  const auto are_of_python = [](const std::vector<FunctionCost>& functions) {
+    return std::ranges::any_of(
+        functions, [](const FunctionCost& cost) { return cost.object.ends_with(".py"); });
+  };
+  if (are_of_python(before) != are_of_python(after)) return false;
   if (metric == kInstructions) return true;
   if (!simulated_metric(metric, {})) return false;
   // In a simulation, some function has read data or jumped.

@@ -55,8 +55,8 @@ struct Attribution {
   std::vector<CallChange> calls = {};
 };
 
-// True if both profiles have `metric` by function: always for instructions, and for the metrics of
-// caches and branches if both were simulated.
+// True if both profiles have `metric` by the same kind of functions, native or of Python: always
+// instructions, and the metrics of caches and branches if both were simulated.
 bool is_attributable(const std::string& metric, const std::vector<FunctionCost>& before,
                      const std::vector<FunctionCost>& after);
 

@@ -68,6 +68,7 @@ std::vector<Definition> apply_axes(std::vector<Definition> definitions,
   for (Definition& definition : definitions) {
     if (!axes.threads.empty()) definition.threads = axes.threads;
     if (!axes.shapes.empty()) definition.shapes = axes.shapes;
+    definition.only_compiling = axes.only_compiling && !definition.compiles;
     if (!axes.devices.empty() && definition.names_devices) definition.devices = axes.devices;
     bool has_type = false;
     for (auto& [name, values] : definition.matrix) {

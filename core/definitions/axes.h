@@ -30,6 +30,8 @@ struct ExperimentAxes {
   std::vector<std::string> shapes = {};   // for torch.compile() (kShapes)
   // Values of matrix parameters, by name, in the definitions that have them.
   std::map<std::string, std::vector<std::string>> parameters = {};
+  // Count what torch.compile() executes, instead of calls of its result; leave out other backends.
+  bool only_compiling = false;
   std::vector<AxisValue> left_out = {};  // variants with one of these values are not measured
 };
 

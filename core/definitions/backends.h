@@ -26,9 +26,10 @@ enum class Backend {
   kInductor,
   kInductorMaxAutotune,  // and the mode of this name
   kInductorCudaGraphs,
+  kDynamo,  // torch.compile(backend="eager"): Dynamo's graphs, run by eager
   kAotEager,
-  kCudaGraphs,
-  kXla,  // without torch.compile(), on XLA's device
+  kCudaGraphs,  // on the CPU without graphs
+  kXla,         // without torch.compile(), on XLA's device
   kOpenXla,
   kOpenVino,
   kTvm,
@@ -90,12 +91,17 @@ struct BackendFacts {
 };
 
 // A backend of torch.compile().
-constexpr BackendFacts make_compiled(Backend backend, const char* name, const char* title,
-                                     const char* device = nullptr) {
+constexpr BackendFacts make_compiled(Backend backend, const char* name, const char* title) {
   BackendFacts facts{.backend = backend, .name = name, .title = title};
   facts.body = Body::kCompiled;
-  facts.device = device;
   facts.libtorch = ">=2.0";
+  return facts;
+}
+
+// The name "eager" is taken: it means no compiler.
+constexpr BackendFacts make_dynamo() {
+  BackendFacts facts = make_compiled(Backend::kDynamo, "dynamo", "Dynamo");
+  facts.torch_backend = "eager";
   return facts;
 }
 
@@ -139,9 +145,10 @@ constexpr BackendFacts make_onnx_runtime() {
 // Inductor in a particular mode.
 constexpr BackendFacts make_inductor(const char* mode, Backend backend, const char* name,
                                      const char* title, const char* device = nullptr) {
-  BackendFacts facts = make_compiled(backend, name, title, device);
+  BackendFacts facts = make_compiled(backend, name, title);
   facts.torch_backend = "inductor";
   facts.mode = mode;
+  facts.device = device;
   return facts;
 }
 
@@ -193,8 +200,9 @@ inline constexpr auto kBackends = std::to_array<BackendFacts>(
                    "Inductor autotuned"),
      make_inductor("reduce-overhead", Backend::kInductorCudaGraphs, "inductor_cudagraphs",
                    "Inductor cudagraphs", "cuda"),
+     make_dynamo(),
      make_compiled(Backend::kAotEager, "aot_eager", "AOT eager"),
-     make_compiled(Backend::kCudaGraphs, "cudagraphs", "cudagraphs", "cuda"),
+     make_compiled(Backend::kCudaGraphs, "cudagraphs", "cudagraphs"),
      make_xla(Body::kLazy, Backend::kXla, "xla", "XLA"),
      make_xla(Body::kCompiled, Backend::kOpenXla, "openxla", "OpenXLA"),
      make_openvino(),

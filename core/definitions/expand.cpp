@@ -36,7 +36,10 @@ bool has_body(const Definition& definition, Backend backend) {
 // eager, which they are compared with.
 std::vector<Backend> select_backends(const std::string& shapes, const Definition& definition,
                                      std::vector<Backend> backends) {
-  std::erase_if(backends, [&](Backend backend) { return !has_body(definition, backend); });
+  std::erase_if(backends, [&](Backend backend) {
+    return !has_body(definition, backend) ||
+           (definition.only_compiling && !is_of_torch_compile(backend));
+  });
   if (shapes == kShapes[0]) return backends;
   const bool has_compiler = std::any_of(backends.begin(), backends.end(), is_of_torch_compile);
   std::erase_if(backends, [&](Backend backend) {
@@ -118,6 +121,7 @@ void add_variants_at(const Definition& definition, const std::vector<Kind>& kind
     // Texts cannot name the shapes; keys name only dynamic ones, which were added later.
     Params named = params;
     if (has_dynamic_shapes) named.emplace_back("shapes", kShapes[1]);
+    if (definition.only_compiling) named.emplace_back("compile", "cold");  // kColdCompile
     const std::string prefix = format_key_prefix(definition.label, named, definition.language);
     for (const int threads : definition.threads) {
       for (const std::string& device : definition.devices) {
@@ -127,6 +131,7 @@ void add_variants_at(const Definition& definition, const std::vector<Kind>& kind
         variant.key = fmt::format("{}/{}/{}/t{}/{}", prefix, to_string(backend),
                                   to_string(autograd), threads, device);
         variant.params = named;
+        variant.compiles = definition.compiles || definition.only_compiling;
         variant.backend = backend;
         variant.threads = threads;
       }

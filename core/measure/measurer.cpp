@@ -108,6 +108,29 @@ std::optional<std::vector<FollowedFunction>> read_followed(const wire::Message& 
                         std::strtod(reply.get("loop_ir").c_str(), nullptr), place);
 }
 
+// Returns "torch/fx/graph.py" for "torch/fx/graph.py:130": lines move with every change of a file.
+std::string file_of(const std::string& place) { return place.substr(0, place.rfind(':')); }
+
+// Returns the functions and their calls as results files keep them.
+std::vector<FunctionCost> function_costs(const std::vector<FollowedFunction>& followed) {
+  std::vector<FunctionCost> costs;
+  std::map<CodeName, std::size_t> numbers;
+  for (const FollowedFunction& function : followed) {
+    numbers.emplace(function.code, costs.size());
+    costs.push_back({.function = function.code.function,
+                     .object = file_of(function.code.object),
+                     .ir = function.self,
+                     .calls = function.calls});
+  }
+  for (const FollowedFunction& function : followed) {
+    for (const Caller& caller : function.cost.callers) {
+      costs[numbers.at(caller.code)].callees.push_back(
+          {numbers.at(function.code), caller.calls, caller.ir});
+    }
+  }
+  return costs;
+}
+
 // Names the disk as the cause of a missing count or profile if it is full: Valgrind could not write
 // its output.
 Outcome with_cause(Outcome outcome, const fs::path& work_dir) {
@@ -132,20 +155,28 @@ Attempt lost(std::string message, const std::string& log) {
 Measurer::Measurer(const ScheduleOptions& options)
     : options_(options), memory_limit_(memory_limit_here(options.jobs)) {}
 
+// A second call is another one than the first, which is the only one that may be counted.
+bool Measurer::follows_calls(const Variant& variant) const {
+  return options_.follow_calls && variant.language == Language::kPython && !is_first_call(variant);
+}
+
+bool Measurer::wants_profile(const Variant& variant) const {
+  return options_.keep_profiles || (options_.want_functions && !follows_calls(variant));
+}
+
 wire::Message Measurer::make_request(const CompiledVariant& compiled) const {
   const Variant& variant = compiled.variant;
-  wire::Message request{
-      "measure",
-      {{"symbol", compiled.symbol},
-       {"threads", std::to_string(variant.threads)},
-       {"timeout_ms", std::to_string(timeout(variant).count())},
-       {"memory_limit", std::to_string(memory_limit_)},
-       {"want_profile", options_.want_functions || options_.keep_profiles ? "1" : "0"},
-       {"follow_calls", options_.follow_calls ? "1" : "0"},
-       {"cache_sim", options_.simulation.cache ? "1" : "0"},
-       {"branch_sim", options_.simulation.branch ? "1" : "0"},
-       {"judged", is_gated(variant) ? "1" : "0"},
-       {"fork", options_.fresh_process ? "0" : "1"}}};
+  wire::Message request{"measure",
+                        {{"symbol", compiled.symbol},
+                         {"threads", std::to_string(variant.threads)},
+                         {"timeout_ms", std::to_string(timeout(variant).count())},
+                         {"memory_limit", std::to_string(memory_limit_)},
+                         {"want_profile", wants_profile(variant) ? "1" : "0"},
+                         {"follow_calls", follows_calls(variant) ? "1" : "0"},
+                         {"cache_sim", options_.simulation.cache ? "1" : "0"},
+                         {"branch_sim", options_.simulation.branch ? "1" : "0"},
+                         {"judged", is_gated(variant) ? "1" : "0"},
+                         {"fork", options_.fresh_process ? "0" : "1"}}};
   // The worker chooses a number that is absent by the statement's cost.
   if (variant.warmup) request.fields["warmup"] = std::to_string(*variant.warmup);
   if (variant.iterations) request.fields["iterations"] = std::to_string(*variant.iterations);
@@ -206,6 +237,9 @@ Outcome Measurer::settle(const wire::Message& reply, const Variant& variant,
   outcome = with_cause(std::move(outcome), work_dir);
   if (auto* counted = std::get_if<Counted>(&outcome)) {
     counted->followed = read_followed(reply, variant, work_dir);
+    if (options_.want_functions && counted->followed) {
+      counted->functions = function_costs(*counted->followed);
+    }
   }
   return outcome;
 }
@@ -214,7 +248,7 @@ Outcome Measurer::read_measured(const wire::Message& reply, const Variant& varia
                                 const fs::path& profile) const {
   std::optional<Profile> read;
   const auto paths = options_.call_paths ? ProfilePaths::kSeparate : ProfilePaths::kMerged;
-  if (options_.want_functions) {
+  if (options_.want_functions && !follows_calls(variant)) {
     const bool has_places = options_.want_lines || options_.call_paths;
     const auto lines = has_places ? ProfileLines::kRead : ProfileLines::kIgnored;
     auto parsed = read_profile(profile, paths, lines);

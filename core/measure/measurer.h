@@ -36,6 +36,8 @@ class Measurer {
 
  private:
   std::chrono::milliseconds timeout(const Variant& variant) const;
+  bool follows_calls(const Variant& variant) const;
+  bool wants_profile(const Variant& variant) const;
   std::optional<Failure> check_iterations(const Variant& variant) const;
   wire::Message make_request(const CompiledVariant& compiled) const;
   Outcome settle(const wire::Message& reply, const Variant& variant,

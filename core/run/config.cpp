@@ -7,13 +7,14 @@
 
 namespace instr {
 
-void set_needs(MeasureConfig& config, const std::vector<std::string>& metrics,
+void set_needs(PlanConfig& plan, MeasureConfig& config, const std::vector<std::string>& metrics,
                const std::vector<std::string>& limited) {
   auto is_among = [](std::span<const Metric> these) {
     return [these](const std::string& metric) { return find_metric(metric, these) != nullptr; };
   };
   config.wants_counts =
       metrics.empty() || !std::all_of(metrics.begin(), metrics.end(), is_among(kTimeMetrics));
+  plan.axes.only_compiling = metrics == std::vector<std::string>{kCompileInstructions};
   std::vector<std::string> all = metrics;
   all.insert(all.end(), limited.begin(), limited.end());
   config.wants_times = std::any_of(all.begin(), all.end(), is_among(kTimeMetrics));

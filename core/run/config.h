@@ -68,9 +68,9 @@ struct MeasureConfig {
   std::optional<std::filesystem::path> keep_profiles = {};
 };
 
-// Sets the counting, simulation and timing that these metrics (none: the usual ones) and the
-// limited ones need.
-void set_needs(MeasureConfig& config, const std::vector<std::string>& metrics,
+// Sets what is to be counted, simulated and timed for these metrics (none: the usual ones) and the
+// limited ones.
+void set_needs(PlanConfig& plan, MeasureConfig& config, const std::vector<std::string>& metrics,
                const std::vector<std::string>& limited = {});
 
 }  // namespace instr

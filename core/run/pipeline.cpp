@@ -36,6 +36,13 @@ std::vector<Backend> backends_for(const Selection& selection) {
   return backends;
 }
 
+Error nothing_compiles() {
+  return {{},
+          "none of the definitions compiles",
+          "select a backend of torch.compile(), as with --backend=inductor, or benchmarks with "
+          "`compiles = true`, as with --suite=compile"};
+}
+
 using Works = std::vector<std::pair<std::string, Work>>;  // by key
 
 // Lists the measurements to come.
@@ -85,6 +92,7 @@ tl::expected<std::vector<Variant>, Errors> plan(const PlanConfig& config) {
   TRY(check_parameters(definitions, config.axes));
   TRY_ASSIGN(auto all, expand(apply_axes(std::move(definitions), config.axes),
                               backends_for(config.selection)));
+  if (config.axes.only_compiling && all.empty()) return tl::unexpected<Errors>(nothing_compiles());
   TRY_ASSIGN(auto rest, leave_out(std::move(all), config.axes.left_out));
   TRY_ASSIGN(auto selected, select(std::move(rest), config.selection));
   if (config.build) {

@@ -142,13 +142,16 @@ struct Progress::State {
     drawn = true;
   }
 
-  // The rest is assumed to deviate from earlier runs by the same factor as the part that is done.
+  // The rest is assumed to deviate from earlier runs by the same factor as the part that is done,
+  // which says little while it is less than a tenth of all.
   void estimate() {
     view.left.reset();
     if (view.done == 0 || view.done >= view.total || !measuring_since) return;
     const double elapsed = seconds_since(*measuring_since);
     if (cost_of_done > 0 && cost_of_all > cost_of_done) {
-      view.left = elapsed * (cost_of_all - cost_of_done) / cost_of_done;
+      const double assumed = cost_of_all / 10;
+      const double factor = (elapsed + assumed) / (cost_of_done + assumed);
+      view.left = factor * (cost_of_all - cost_of_done);
     } else {
       const auto done = static_cast<double>(view.done);
       view.left = elapsed * (static_cast<double>(view.total) - done) / done;

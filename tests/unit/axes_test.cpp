@@ -40,6 +40,26 @@ TEST(ExperimentAxes, ReplaceTheDefinitionsOwn) {
             "float32");  // its own parameter is not one of LibTorch's types
 }
 
+TEST(ExperimentAxes, OnlyCompilingLeavesBackendsThatCompileAndNamesTheirVariants) {
+  Definition calls = definition("calls");
+  calls.language = Language::kPython;
+  calls.signature = Signature{{"x"}, "y", {}};
+  Definition compiles = calls;
+  compiles.label = "compiles";
+  compiles.signature.reset();
+  compiles.compiles = true;
+  const auto variants =
+      value_of(expand(apply_axes({definition("native"), calls, compiles}, {.only_compiling = true}),
+                      {Backend::kEager, Backend::kInductor}));
+  std::vector<std::string> keys;
+  for (const Variant& variant : variants) {
+    keys.push_back(variant.key);
+    EXPECT_TRUE(variant.compiles) << variant.key;
+  }
+  EXPECT_EQ(keys, (std::vector<std::string>{"calls/compile=cold/py/inductor/forward/t1/cpu",
+                                            "compiles/py/eager/forward/t1/cpu"}));
+}
+
 TEST(ExperimentAxes, ParametersHaveOtherValues) {
   Definition one = definition("one");
   one.matrix = {{"n", {"20"}}, {"kind", {"a", "b"}}};

@@ -71,6 +71,12 @@ TEST(PythonSnippet, ACompiledFunctionHasTheStatementAtItsPlace) {
                 shown(make_python_snippet(in_python(Backend::kInductorMaxAutotune))));
 }
 
+TEST(PythonSnippet, CompilingIsTheStatementIfThatIsCounted) {
+  Variant variant = in_python(Backend::kDynamo, Autograd::kForwardBackward);
+  variant.compiles = true;
+  EXPECT_GOLDEN("python/compiling.txt", shown(make_python_snippet(variant)));
+}
+
 // XLA is lazy: it computes only results that are referenced, at the latest when they are waited
 // for.
 TEST(PythonSnippet, OnXlaArgumentsAreMovedAndEachIterationIsWaitedFor) {

@@ -125,10 +125,23 @@ void declare_counting(CommandLine& line, MeasureConfig& config) {
   });
 }
 
-Expected<void> check_call_paths(const MeasureConfig& config) {
-  if (!config.is_warm || !config.call_paths) return {};
-  return fail("--warm does not go with --call-paths or --flame: warm workers merge the paths",
-              "omit --warm");
+void declare_functions(CommandLine& line, MeasureConfig& config) {
+  const Choices<bool> kinds{{"native", false}, {"python", true}};
+  line.option("--functions", "KIND",
+              "native (default): of LibTorch, CPython and other libraries; or python: of Python, "
+              "each with all that it calls natively",
+              take_choice(config.follows_calls, kinds), names_of(kinds));
+}
+
+Expected<void> check_functions(const MeasureConfig& config) {
+  if (config.is_warm && config.call_paths) {
+    return fail("--warm does not go with --call-paths or --flame: warm workers merge the paths",
+                "omit --warm");
+  }
+  if (!config.follows_calls || (!config.call_paths && !config.wants_lines)) return {};
+  return fail(config.call_paths ? "call paths and flame graphs are of native functions"
+                                : "--lines needs native code",
+              "omit --functions=python");
 }
 
 void declare_measuring(CommandLine& line, PlanConfig& plan, MeasureConfig& config) {

@@ -42,8 +42,11 @@ void declare_counting(CommandLine& line, MeasureConfig& config);
 // Tools, --build and counting.
 void declare_measuring(CommandLine& line, PlanConfig& plan, MeasureConfig& config);
 
-// An error if --warm is combined with call paths, which need new workers.
-Expected<void> check_call_paths(const MeasureConfig& config);
+// --functions.
+void declare_functions(CommandLine& line, MeasureConfig& config);
+
+// Refuses call paths from warm workers, and call paths and lines of Python's functions.
+Expected<void> check_functions(const MeasureConfig& config);
 
 // --repetitions, --min-time.
 void declare_timing(CommandLine& line, MeasureConfig& config);

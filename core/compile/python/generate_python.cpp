@@ -189,6 +189,15 @@ void prepare_to_measure(PythonSnippet& snippet, const Variant& variant) {
   setup.push_back({"instr_simulate_(True)", {}});
 }
 
+// Has the statement compile the function that it calls.
+void prepare_to_compile(PythonSnippet& snippet, const Variant& variant) {
+  load_backend(snippet, variant);
+  std::vector<Text> preparation = make_preparation(variant);
+  snippet.statement.insert(snippet.statement.begin(), preparation.back());
+  preparation.pop_back();
+  for (Text& text : preparation) snippet.setup.push_back(std::move(text));
+}
+
 // Has the setup run without instrumentation, under which compiling takes minutes. A statement that
 // compiles is marked for the worker, which switches instrumentation on after its warm-up.
 void speed_up_setup(PythonSnippet& snippet, const Variant& variant) {
@@ -272,7 +281,10 @@ PythonSnippet make_python_snippet(const Variant& variant, Purpose purpose) {
     return snippet;
   }
   snippet.statement = make_statement(variant);
-  if (is_script(variant.backend)) {
+  if (is_script(variant.backend) && variant.compiles) {
+    prepare_to_compile(snippet, variant);
+    speed_up_setup(snippet, variant);
+  } else if (is_script(variant.backend)) {
     prepare_to_measure(snippet, variant);
   } else if (uses_compiler(variant)) {
     speed_up_setup(snippet, variant);
