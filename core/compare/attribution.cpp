@@ -165,6 +165,7 @@ class Attributor::Names {
     }
     CallingFunctions all;
     for (std::size_t i = 0; i < functions.size(); ++i) {
+      if (functions[i].function == kFollowingCalls) continue;
       CallingFunction& caller = all[ids[i]];
       caller.self += functions[i].ir;
       caller.calls += functions[i].calls;

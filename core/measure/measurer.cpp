@@ -111,12 +111,15 @@ std::optional<std::vector<FollowedFunction>> read_followed(const wire::Message& 
 // Returns "torch/fx/graph.py" for "torch/fx/graph.py:130": lines move with every change of a file.
 std::string file_of(const std::string& place) { return place.substr(0, place.rfind(':')); }
 
-// Returns the functions and their calls as results files keep them.
-std::vector<FunctionCost> function_costs(const std::vector<FollowedFunction>& followed) {
+// Returns the functions and their calls as results files keep them. `instructions`: the count.
+std::vector<FunctionCost> function_costs(const std::vector<FollowedFunction>& followed,
+                                         double instructions) {
   std::vector<FunctionCost> costs;
+  double sum = 0;
   std::map<CodeName, std::size_t> numbers;
   for (const FollowedFunction& function : followed) {
     numbers.emplace(function.code, costs.size());
+    sum += function.self;
     costs.push_back({.function = function.code.function,
                      .object = file_of(function.code.object),
                      .ir = function.self,
@@ -128,6 +131,7 @@ std::vector<FunctionCost> function_costs(const std::vector<FollowedFunction>& fo
           {numbers.at(function.code), caller.calls, caller.ir});
     }
   }
+  if (!costs.empty()) costs.push_back({kFollowingCalls, "", instructions - sum});
   return costs;
 }
 
@@ -238,7 +242,7 @@ Outcome Measurer::settle(const wire::Message& reply, const Variant& variant,
   if (auto* counted = std::get_if<Counted>(&outcome)) {
     counted->followed = read_followed(reply, variant, work_dir);
     if (options_.want_functions && counted->followed) {
-      counted->functions = function_costs(*counted->followed);
+      counted->functions = function_costs(*counted->followed, counted->second_block_instructions);
     }
   }
   return outcome;

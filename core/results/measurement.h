@@ -89,6 +89,10 @@ struct FunctionCost {
   bool operator==(const FunctionCost&) const = default;
 };
 
+// A function's name for what following the calls of an interpreter adds to them, which is not in
+// the count: its cost is negative, so that all costs add up to the count.
+inline constexpr const char* kFollowingCalls = "(following the calls)";
+
 // Counts that may differ from run to run, so that no comparison fails on them.
 inline constexpr const char* kWhyNotGated = "more than one thread: the count depends on scheduling";
 

@@ -210,6 +210,11 @@ TEST(BlockPlan, FewCollisionsInAnInterpreterNeedAnotherProcess) {
   EXPECT_EQ(few.count(BlockKind::kSingle), 0u);
   EXPECT_TRUE(few.plan.judge().is_steady);
   EXPECT_EQ(few.plan.judge().repeats, 1u);
+  Statement calls = collides(50);
+  calls.system_calls = 1;
+  const Result with_calls = run(python, calls);
+  EXPECT_TRUE(with_calls.plan.judge().is_steady);
+  EXPECT_EQ(with_calls.plan.judge().repeats, 3u);
   EXPECT_FALSE(run(python, collides(5000)).plan.judge().is_steady);
   EXPECT_FALSE(run(options(), collides(50)).plan.judge().is_steady) << "not an interpreter";
 }

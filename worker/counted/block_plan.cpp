@@ -253,8 +253,8 @@ Judgement BlockPlan::judge() const {
   const bool is_certain = !options_.is_judged || evidence_.holds_whole_periods() ||
                           (!has_calls && evidence_.has_majority());
   Judgement judgement;
-  // Blocks are uneven, so another process must count the same.
-  const bool is_reproducible = options_.is_judged && !has_calls && is_nearly_even();
+  // Blocks are uneven, so other processes must count the same.
+  const bool is_reproducible = options_.is_judged && is_nearly_even();
   judgement.is_steady = (evidence_.has_equal_pair() && is_certain) || is_reproducible;
   if (has_calls) {
     judgement.repeats = kRepeatsOfCalls;
