@@ -2,11 +2,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <map>
 #include <set>
 
 #include "core/base/format.h"
+#include "core/report/compiled_call.h"
 #include "core/report/explain.h"
 
 namespace instr {
@@ -80,8 +82,9 @@ Section cost_section(const Explanation& explanation,
   }
   const std::size_t others = functions.size() - shown;
   if (explanation.is_of_callers || (others == 0 && total == sum)) return section;
+  const double left = std::round((total - sum) * 1e6) / 1e6;  // without the errors of the sum
   FunctionLine rest{
-      .numbers = {format_count(total - sum), share_text(total - sum, total)},
+      .numbers = {format_count(left), share_text(left, total)},
       .name = others > 0 ? format_plural(others, "other function") : explanation.rest};
   rest.numbers.resize(section.headings.size());
   section.lines.push_back(std::move(rest));
@@ -154,6 +157,23 @@ Section packages_section(const Explanation& explanation, std::size_t max) {
   for (const auto& [package, self] : sorted) {
     section.lines.push_back(
         {.numbers = {format_count(self), share_text(self, explanation.total)}, .name = package});
+  }
+  return section;
+}
+
+// The parts of a call of a compiled function, in its order.
+Section parts_section(const Explanation& explanation) {
+  Section section{.title = "parts of the call",
+                  .headings = {"instructions", kShare},
+                  .name = "part",
+                  .has_objects = false};
+  if (!explanation.has_calls || explanation.has_packages || explanation.is_of_callers) {
+    return section;
+  }
+  for (const CallPart& part : parts_of_compiled_call(explanation)) {
+    section.lines.push_back(
+        {.numbers = {format_count(part.ir), share_text(part.ir, explanation.total)},
+         .name = part.name});
   }
   return section;
 }
@@ -256,8 +276,8 @@ std::vector<DocumentTable> explain_tables(const Explanation& explanation,
   const auto width = static_cast<std::size_t>(std::max(options.width, 0));
   std::vector<DocumentTable> tables;
   for (const Section& section :
-       {cost_section(explanation, functions, max), packages_section(explanation, max),
-        callers_section(explanation, functions, max)}) {
+       {cost_section(explanation, functions, max), parts_section(explanation),
+        packages_section(explanation, max), callers_section(explanation, functions, max)}) {
     const bool is_of_costs = tables.empty();
     if (!is_of_costs && section.lines.empty()) continue;
     const char* const where = section.has_objects ? explanation.where : nullptr;

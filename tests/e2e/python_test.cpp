@@ -376,6 +376,26 @@ TEST_F(Python, IsExplainedByItsFunctions) {
   EXPECT_EQ(functions["many"].at("callers")[0].at("function"), "all_of_them");
 }
 
+TEST_F(Python, NativeFunctionsAreCalledAsOftenAsTheStatementCallsThem) {
+  write("all.toml", R"toml(schema = 1
+[[benchmark]]
+label = "twice"
+py_setup = "x = torch.ones(4)"
+py_stmt = "torch.relu(x); torch.relu(x)"
+)toml");
+  const CommandResult result =
+      run({"explain", "twice/py/eager/forward/t1/cpu",
+           "--definitions=" + (folder_.path() / "all.toml").string(), "--format=json"});
+  ASSERT_EQ(result.exit_code, 0) << result.errors;
+  double calls = 0;
+  const auto explanation = nlohmann::json::parse(result.output);
+  for (const auto& one : explanation.at("functions")) {
+    const std::string name = one.at("function");
+    if (name.starts_with("at::_ops::relu::call(")) calls += one.at("calls").get<double>();
+  }
+  EXPECT_EQ(calls, 2);
+}
+
 TEST_F(Python, WithoutATorchItIsSkippedWithTheReason) {
   write("all.toml", kDefinitions);
   SpawnOptions make;

@@ -71,17 +71,6 @@ void skip_process_number() {
   if (pid > 0) waitpid(pid, nullptr, 0);
 }
 
-wire::Message with_loop(wire::Message reply, const EmptyLoop& loop) {
-  if (loop.events.ir() == 0) return failed("no_profile", "the empty loop could not be counted");
-  reply.fields["loop_ir"] = std::to_string(loop.events.ir());
-  reply.fields["loop_events"] = counts_text(loop.events);
-  reply.fields["loop_entry_ir"] = std::to_string(loop.entry_ir);
-  reply.fields["loop_allocs"] = std::to_string(loop.allocs);
-  reply.fields["loop_alloc_bytes"] = std::to_string(loop.alloc_bytes);
-  reply.fields["loop_peak_bytes"] = std::to_string(loop.peak_bytes);
-  return reply;
-}
-
 std::string cpu_features() {
   std::string text;
   auto add = [&text](const char* name, bool has) {

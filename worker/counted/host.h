@@ -9,6 +9,7 @@
 
 #include "worker/channel.h"
 #include "worker/children.h"
+#include "worker/counted/empty_loop.h"
 #include "worker/counted/run_snippet.h"
 
 namespace instr {

@@ -16,6 +16,7 @@
 #include "worker/counted/arena.h"
 #include "worker/counted/block_plan.h"
 #include "worker/counted/collected.h"
+#include "worker/counted/empty_loop.h"
 #include "worker/counted/process_memory.h"
 #include "worker/counted/simulated_state.h"
 #include "worker/counted/snippet_stack.h"
@@ -75,8 +76,12 @@ void drop_profile(uint32_t part) {
 void begin_block() {
   run->request.result->is_set_up = 1;
   run->compile_ir = 0;
+  // Callgrind also notes calls while it does not collect, and a profile clears those of code that
+  // was collected: so that the next one is of its block alone, the block before it is collected,
+  // too.
+  const bool is_cleared = run->block.kind == BlockKind::kReset && run->request.want_profile;
   // Not in a rehearsal, or the first child's first block would include it.
-  run->collecting = run->block.is_collected && !run->request.is_rehearsal;
+  run->collecting = (run->block.is_collected || is_cleared) && !run->request.is_rehearsal;
   int threads = threads_started.load();
   if (run->block.is_collected && threads != 0) {
     if (run->threads_settle && run->threads_settled != threads) {
@@ -360,20 +365,6 @@ EmptyLoop count_empty_loop(const RunRequest& request, instr_snippet empty) {
   RunResult counted = *request.result;
   *request.result = kept;
   return read_empty_loop(counted);
-}
-
-EmptyLoop read_empty_loop(const RunResult& result) {
-  if (result.state != RunState::kFinished || !result.steady) return {};
-  EmptyLoop loop{result.doubled - result.last[1].events};
-  loop.entry_ir = result.last[1].events.ir() - loop.events.ir();
-  loop.allocs = result.last[1].allocs;
-  loop.alloc_bytes = result.last[1].alloc_bytes;
-  loop.peak_bytes = result.peak_bytes;
-  for (uint64_t& count : loop.events.of) {
-    if (count % result.iterations != 0) return {};
-    count /= result.iterations;
-  }
-  return loop;
 }
 
 void rehearse_run(const RunRequest& request) {

@@ -81,15 +81,7 @@ void rehearse_run(const RunRequest& request);
 // Returns the same request for the empty loop, which is counted once for all snippets of a unit.
 RunRequest empty_loop_request(const RunRequest& like, instr_snippet empty);
 
-struct EmptyLoop {
-  Events events{};        // per iteration; all 0: could not be counted
-  uint64_t entry_ir = 0;  // of entering a block
-  uint64_t allocs = 0;    // of a block, like the following
-  uint64_t alloc_bytes = 0;
-  uint64_t peak_bytes = 0;
-};
-
-EmptyLoop read_empty_loop(const RunResult& result);
+struct EmptyLoop;  // worker/counted/empty_loop.h
 
 // Counts the empty loop in a process in which run_snippet() has returned.
 EmptyLoop count_empty_loop(const RunRequest& request, instr_snippet empty);

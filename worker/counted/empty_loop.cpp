@@ -1,0 +1,35 @@
+#include "worker/counted/empty_loop.h"
+
+#include <string>
+
+#include "worker/counted/reply.h"
+#include "worker/ended.h"
+
+namespace instr {
+
+EmptyLoop read_empty_loop(const RunResult& result) {
+  if (result.state != RunState::kFinished || !result.steady) return {};
+  EmptyLoop loop{result.doubled - result.last[1].events};
+  loop.entry_ir = result.last[1].events.ir() - loop.events.ir();
+  loop.allocs = result.last[1].allocs;
+  loop.alloc_bytes = result.last[1].alloc_bytes;
+  loop.peak_bytes = result.peak_bytes;
+  for (uint64_t& count : loop.events.of) {
+    if (count % result.iterations != 0) return {};
+    count /= result.iterations;
+  }
+  return loop;
+}
+
+wire::Message with_loop(wire::Message reply, const EmptyLoop& loop) {
+  if (loop.events.ir() == 0) return failed("no_profile", "the empty loop could not be counted");
+  reply.fields["loop_ir"] = std::to_string(loop.events.ir());
+  reply.fields["loop_events"] = counts_text(loop.events);
+  reply.fields["loop_entry_ir"] = std::to_string(loop.entry_ir);
+  reply.fields["loop_allocs"] = std::to_string(loop.allocs);
+  reply.fields["loop_alloc_bytes"] = std::to_string(loop.alloc_bytes);
+  reply.fields["loop_peak_bytes"] = std::to_string(loop.peak_bytes);
+  return reply;
+}
+
+}  // namespace instr
