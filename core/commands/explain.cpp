@@ -77,10 +77,6 @@ Expected<Measurement> read_stored(const std::string& word, const std::string& na
 }
 
 Expected<Explanation> explain_in_python(const std::string& key, const Counted& counted) {
-  if (counted.is_first_call()) {
-    return fail("the functions of a first call are not known: a second call is another one",
-                "omit --functions=python");
-  }
   if (!counted.followed) return fail("this interpreter does not show its calls");
   if (counted.followed->empty()) {
     return fail("the statement makes too many calls in Python to follow each");

@@ -159,9 +159,8 @@ Attempt lost(std::string message, const std::string& log) {
 Measurer::Measurer(const ScheduleOptions& options)
     : options_(options), memory_limit_(memory_limit_here(options.jobs)) {}
 
-// A second call is another one than the first, which is the only one that may be counted.
 bool Measurer::follows_calls(const Variant& variant) const {
-  return options_.follow_calls && variant.language == Language::kPython && !is_first_call(variant);
+  return options_.follow_calls && variant.language == Language::kPython;
 }
 
 bool Measurer::wants_profile(const Variant& variant) const {

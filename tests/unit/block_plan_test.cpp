@@ -320,6 +320,14 @@ TEST(BlockPlan, CallsAreFollowedInTheLastBlock) {
   EXPECT_EQ(expensive.blocks.back().iterations, 1u);
 }
 
+TEST(BlockPlan, FirstCallIsFollowedInAProcessOfItsOwn) {
+  PlanOptions followed = options();
+  followed.is_once = followed.follow_calls = followed.only_follow = true;
+  const Result first = run(followed, constant(100));
+  ASSERT_EQ(first.blocks.size(), 1u);
+  EXPECT_EQ(first.blocks.front().kind, BlockKind::kFollowed);
+}
+
 TEST(BlockPlan, OnlyCountedBlocksAreTheResult) {
   const Result cheap = run(options(), constant(100));
   for (std::size_t i = 1; i < cheap.blocks.size(); ++i) {

@@ -101,9 +101,11 @@ PlannedBlock BlockPlan::decide(const Block& ended) {
 // Each iteration of the warm-up is a block of its own, so that all begin alike.
 PlannedBlock BlockPlan::count_once() {
   block_length_ = 1;
-  if (warmup_ >= options_.warmup.value_or(0)) return begin_counting();
-  warmup_ += 1;
-  return {BlockKind::kFirst, 1};
+  if (warmup_ < options_.warmup.value_or(0)) {
+    warmup_ += 1;
+    return {BlockKind::kFirst, 1};
+  }
+  return options_.only_follow ? follow_or_finish() : begin_counting();
 }
 
 PlannedBlock BlockPlan::probe_or_warm_up() {
@@ -241,9 +243,7 @@ PlannedBlock BlockPlan::after_single(const Block& block) {
 }
 
 PlannedBlock BlockPlan::follow_or_finish() const {
-  // There is no second first call.
-  const bool is_first_call = options_.is_once && options_.warmup.value_or(0) == 0;
-  if (!options_.follow_calls || is_first_call) return {BlockKind::kDone};
+  if (!options_.follow_calls) return {BlockKind::kDone};
   return {BlockKind::kFollowed, std::min(block_length_, kMaxFollowed), true};
 }
 

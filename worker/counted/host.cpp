@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <random>
+#include <utility>
 #include <vector>
 
 #include "worker/abi.h"
@@ -69,6 +70,13 @@ void skip_process_number() {
   const pid_t pid = fork();
   if (pid == 0) end_process();
   if (pid > 0) waitpid(pid, nullptr, 0);
+}
+
+// Adds the name of the file that write_followed() made, if any.
+void add_followed(wire::Message& reply, const RunResult& result, const Ended& ended) {
+  if (result.followed == 0) return;
+  reply.fields["followed"] = profile_name(ended.pid) + wire::kFollowedSuffix;
+  reply.fields["followed_iterations"] = std::to_string(result.followed);
 }
 
 std::string cpu_features() {
@@ -227,6 +235,8 @@ wire::Message Host::measure(const wire::Message& request) {
   if (auto problem = !has_unit_ ? "" : enter_snippet_folder(); !problem.empty()) {
     return failed("worker_lost", problem);
   }
+  const bool is_first_call = run.plan.is_once && run.plan.warmup.value_or(0) == 0;
+  const bool follows_later = is_first_call && std::exchange(run.plan.follow_calls, false);
   if (!run.has_host) measure_here(run, code.empty);
 
   int output = make_output();
@@ -237,20 +247,30 @@ wire::Message Host::measure(const wire::Message& request) {
       make_reply(run, got, ended, read_output(output), kept_profile(ended.pid, got));
   close(output);
   if (ended.pid < 0) return failed("worker_lost", std::string("fork: ") + strerror(errno));
-  if (got.followed != 0) {
-    reply.fields["followed"] = profile_name(ended.pid) + wire::kFollowedSuffix;
-    reply.fields["followed_iterations"] = std::to_string(got.followed);
-  }
+  add_followed(reply, got, ended);
   if (reply.verb != "measured") {
     drop_files(run, ended.pid, kMaxParts);
     return reply;
   }
+  if (follows_later) follow_first_call(run, limit_ms, reply);
   for (uint32_t i = 0; i < got.repeats && reply.get("steady") == "1"; ++i) {
     // The numbers of the processes are to differ by odd and by even numbers.
     for (uint32_t skipped = 0; skipped < i; ++skipped) skip_process_number();
     count_again(run, limit_ms, got, reply);
   }
   return with_loop(std::move(reply), empty_loop(run, code.empty));
+}
+
+// Follows the first call of another process.
+void Host::follow_first_call(const RunRequest& run, int64_t limit_ms, wire::Message& reply) {
+  RunRequest again = run;
+  again.want_profile = false;
+  again.plan.follow_calls = again.plan.only_follow = true;
+  *run.result = RunResult{};
+  const int output = make_output();
+  const Ended ended = in_child(again, limit_ms, output);
+  close(output);
+  add_followed(reply, *run.result, ended);
 }
 
 // Counts again in another process: a count that is in doubt must be the same there, block by block.

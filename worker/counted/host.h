@@ -38,6 +38,7 @@ class Host {
   static bool is_too_large(const RunRequest& run, pid_t child);
   void count_again(const RunRequest& run, int64_t limit_ms, const RunResult& first,
                    wire::Message& reply);
+  void follow_first_call(const RunRequest& run, int64_t limit_ms, wire::Message& reply);
   EmptyLoop empty_loop(const RunRequest& like, instr_snippet empty);
   RunResult* result();
 
