@@ -46,10 +46,19 @@ Expected<std::vector<Measurement>> read_measurements(const fs::path& file, Incom
   return measurements;
 }
 
+// Speed-ups over eager need eager, whatever --backend names.
+Selection selection_of(const PlotArguments& options) {
+  Selection selection = options.selection;
+  const bool has_speedups = !options.plot.kind || options.plot.kind == ChartKind::kSpeedup ||
+                            options.plot.kind == ChartKind::kDistribution;
+  if (has_speedups && !selection.backends.empty()) selection.backends.push_back(Backend::kEager);
+  return selection;
+}
+
 Expected<Chart> read_chart(const PlotArguments& options) {
   TRY_ASSIGN(const auto file, find_baseline(options.operands[0]));
   TRY_ASSIGN(auto measurements, read_measurements(file, options.incomplete));
-  TRY_ASSIGN(const auto drawn, select(std::move(measurements), options.selection));
+  TRY_ASSIGN(const auto drawn, select(std::move(measurements), selection_of(options)));
   return make_chart(drawn, options.plot);
 }
 

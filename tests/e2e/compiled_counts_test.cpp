@@ -50,6 +50,34 @@ reduce = "sum"
   }
 }
 
+TEST_F(CompiledCounts, CompilingOfAnyFunctionIsCountedWithFunctionsOfPython) {
+  write("all.toml", R"toml(schema = 1
+[[benchmark]]
+label = "add"
+py_setup = "a = torch.ones(8)"
+py_stmt = "c = a + 1"
+signature = "f(a) -> c"
+)toml");
+  const Records records =
+      counted({"--backend=dynamo", "--metrics=compile_instructions", "--functions=python"});
+  ASSERT_EQ(records.size(), 1U);
+  const std::string key = "add/compile=cold/py/dynamo/forward/t1/cpu";
+  const auto& record = records.at(key);
+  EXPECT_TRUE(record.at("steady"));
+  EXPECT_GT(record.at("metrics").at("compile_instructions"), 1e6);
+  const CommandResult result = run(
+      {"explain", key, (folder_.path() / "results.jsonl").string(), "--format=json", "--quiet"});
+  ASSERT_EQ(result.exit_code, 0) << result.errors << result.output;
+  EXPECT_HAS(result.output, "CheckFunctionManager.__init__");
+  double sum = 0;
+  const auto explanation = nlohmann::json::parse(result.output);
+  for (const auto& function : explanation.at("functions")) {
+    sum += function.at("self").get<double>();
+  }
+  const double count = record.at("metrics").at("instructions");
+  EXPECT_NEAR(sum / count, 1, 1e-9);
+}
+
 // Dynamo, too, has the interpreter call another evaluator of frames.
 TEST_F(CompiledCounts, CompilingIsExplainedByItsFunctions) {
   const fs::path definitions = write("all.toml", "schema = 1\n" + kCompiling);

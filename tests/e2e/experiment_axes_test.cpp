@@ -241,6 +241,11 @@ TEST_F(ExperimentAxes, MissingGnuplotIsReportedOnceBeforeMeasuring) {
   const auto plotted = without_gnuplot({"plot", "missing.jsonl", "--output=" + file("p.svg")});
   EXPECT_EQ(plotted.exit_code, 2);
   EXPECT_HAS(plotted.errors, "error: a picture needs gnuplot");
+  const auto values = run({"plot", file("out/results.jsonl"), "--backend=torchscript",
+                           "--kind=speedup", "--format=csv"});
+  EXPECT_EQ(values.exit_code, 0) << values.errors
+                                 << "the speed-up is over eager, which is not named";
+  EXPECT_HAS(values.output, "TorchScript");
 }
 
 class ExperimentInPython : public ExperimentFixture {
