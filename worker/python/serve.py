@@ -32,8 +32,9 @@ def _pin_paths():
     usual = os.path.realpath
 
     def realpath(path, **options):
-        at_home = isinstance(path, str) and path.startswith(_folder)
-        return os.path.abspath(path) if at_home else usual(path, **options)
+        text = os.fspath(path)
+        at_home = isinstance(text, str) and text.startswith(_folder)
+        return os.path.abspath(text) if at_home else usual(text, **options)
 
     os.path.realpath = realpath
     number = 0
