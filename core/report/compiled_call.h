@@ -1,4 +1,4 @@
-// What a call of a compiled function consists of, by the functions of PyTorch that do each part.
+// The parts of a call of a compiled function, by the functions of PyTorch that do each.
 #pragma once
 
 #include <string>

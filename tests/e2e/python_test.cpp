@@ -376,54 +376,6 @@ TEST_F(Python, IsExplainedByItsFunctions) {
   EXPECT_EQ(functions["many"].at("callers")[0].at("function"), "all_of_them");
 }
 
-TEST_F(Python, AFirstCallIsExplainedByItsFunctions) {
-  write("all.toml", R"toml(schema = 1
-[[benchmark]]
-label = "first"
-warmup = 0
-py_global_setup = """
-known = {}
-
-def make(): return list(range(50))
-def get():
-    if "value" not in known: known["value"] = make()
-    return known["value"]
-"""
-py_stmt = "get()"
-)toml");
-  const CommandResult result = run({"explain", "first/py/eager/forward/t1/cpu",
-                                    "--definitions=" + (folder_.path() / "all.toml").string(),
-                                    "--functions=python", "--format=json"});
-  ASSERT_EQ(result.exit_code, 0) << result.errors;
-  std::map<std::string, double> calls;
-  const auto explanation = nlohmann::json::parse(result.output);
-  for (const auto& one : explanation.at("functions")) {
-    calls[one.at("function")] = one.at("calls").get<double>();
-  }
-  EXPECT_EQ(calls["get"], 1);
-  EXPECT_EQ(calls["make"], 1) << "only the first call makes the value";
-}
-
-TEST_F(Python, NativeFunctionsAreCalledAsOftenAsTheStatementCallsThem) {
-  write("all.toml", R"toml(schema = 1
-[[benchmark]]
-label = "twice"
-py_setup = "x = torch.ones(4)"
-py_stmt = "torch.relu(x); torch.relu(x)"
-)toml");
-  const CommandResult result =
-      run({"explain", "twice/py/eager/forward/t1/cpu",
-           "--definitions=" + (folder_.path() / "all.toml").string(), "--format=json"});
-  ASSERT_EQ(result.exit_code, 0) << result.errors;
-  double calls = 0;
-  const auto explanation = nlohmann::json::parse(result.output);
-  for (const auto& one : explanation.at("functions")) {
-    const std::string name = one.at("function");
-    if (name.starts_with("at::_ops::relu::call(")) calls += one.at("calls").get<double>();
-  }
-  EXPECT_EQ(calls, 2);
-}
-
 TEST_F(Python, WithoutATorchItIsSkippedWithTheReason) {
   write("all.toml", kDefinitions);
   SpawnOptions make;

@@ -1,4 +1,4 @@
-// What the empty loop of a unit costs, which is subtracted from each count of its snippets.
+// The cost of the empty loop of a unit, which is subtracted from each count of its snippets.
 #pragma once
 
 #include <stdint.h>
