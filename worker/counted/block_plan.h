@@ -45,7 +45,7 @@ struct PlanOptions {
   bool is_simulated = false;            // Callgrind simulates caches or branches
   bool follow_calls = false;
   bool only_follow = false;  // in a process of its own: there is no second first call
-  bool resets = false;  // an interpreter is reset before each block that is counted
+  bool resets = false;       // an interpreter is reset before each block that is counted
   // From torch_side.h.
   uint64_t (*warm_up_for)(uint64_t iterations) = nullptr;
   uint64_t max_block = 0;
