@@ -25,7 +25,7 @@ inline constexpr int kProgramFolderFd = 5;  // the worker's own folder, if it al
 inline constexpr const char* kProfilePrefix = "profile.";
 inline constexpr const char* kFollowedSuffix = ".followed";  // the calls of an interpreter, as JSON
 
-// One of so many instructions of a steady count may be due to collisions of addresses.
+// Collisions of addresses may add one in so many instructions to a block of a steady count.
 inline constexpr int kCollisions = 1000;
 
 // The link to LibTorch's libraries, in the folder in which the worker is started.

@@ -183,7 +183,9 @@ ExpectedStatus run_explain(const ExplainArguments& options, const std::vector<st
 }
 
 Expected<void> check(ExplainArguments& options) {
-  options.plan.axes.only_compiling = options.operands[0].find(kColdCompile) != std::string::npos;
+  const auto& [name, value] = kColdCompile;
+  options.plan.axes.only_compiling =
+      options.operands[0].find(fmt::format("{}={}", name, value)) != std::string::npos;
   options.measure.call_paths = options.flame.has_value() && options.is_measured();
   TRY(check_functions(options.measure));
   if (options.measure.wants_lines && options.callers) {

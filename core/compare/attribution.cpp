@@ -219,7 +219,7 @@ bool is_attributable(const std::string& metric, const std::vector<FunctionCost>&
                      const std::vector<FunctionCost>& after) {
   const auto are_of_python = [](const std::vector<FunctionCost>& functions) {
     return std::ranges::any_of(
-        functions, [](const FunctionCost& cost) { return cost.object.ends_with(".py"); });
+        functions, [](const FunctionCost& cost) { return cost.function == kFollowingCalls; });
   };
   if (are_of_python(before) != are_of_python(after)) return false;
   if (metric == kInstructions) return true;

@@ -12,8 +12,8 @@ namespace instr {
 // Shapes of tensors that a compiler may assume; the first unless others are requested.
 inline constexpr const char* kShapes[] = {"static", "dynamic"};
 
-// A part of the keys of variants that count a compile; those that count calls lack it.
-inline constexpr const char* kColdCompile = "compile=cold";
+// The parameter in keys of variants that count a compile; those that count calls lack it.
+inline constexpr std::pair<const char*, const char*> kColdCompile{"compile", "cold"};
 
 struct Definition : Snippet {
   bool autograd = false;

@@ -121,7 +121,7 @@ void add_variants_at(const Definition& definition, const std::vector<Kind>& kind
     // Texts cannot name the shapes; keys name only dynamic ones, which were added later.
     Params named = params;
     if (has_dynamic_shapes) named.emplace_back("shapes", kShapes[1]);
-    if (definition.only_compiling) named.emplace_back("compile", "cold");  // kColdCompile
+    if (definition.only_compiling) named.emplace_back(kColdCompile);
     const std::string prefix = format_key_prefix(definition.label, named, definition.language);
     for (const int threads : definition.threads) {
       for (const std::string& device : definition.devices) {

@@ -65,12 +65,9 @@ signature = "f(a) -> c"
   const auto& record = records.at(key);
   EXPECT_TRUE(record.at("steady"));
   EXPECT_GT(record.at("metrics").at("compile_instructions"), 1e6);
-  const CommandResult result = run(
-      {"explain", key, (folder_.path() / "results.jsonl").string(), "--format=json", "--quiet"});
-  ASSERT_EQ(result.exit_code, 0) << result.errors << result.output;
-  EXPECT_HAS(result.output, "CheckFunctionManager.__init__");
+  const auto explanation = explained_results(key);
+  EXPECT_HAS(explanation.dump(), "CheckFunctionManager.__init__");
   double sum = 0;
-  const auto explanation = nlohmann::json::parse(result.output);
   for (const auto& function : explanation.at("functions")) {
     sum += function.at("self").get<double>();
   }
@@ -80,11 +77,8 @@ signature = "f(a) -> c"
 
 // Dynamo, too, has the interpreter call another evaluator of frames.
 TEST_F(CompiledCounts, CompilingIsExplainedByItsFunctions) {
-  const fs::path definitions = write("all.toml", "schema = 1\n" + kCompiling);
-  const CommandResult result = run({"explain", "compile", "--definitions=" + definitions.string(),
-                                    "--functions=python", "--format=json", "--quiet"});
-  ASSERT_EQ(result.exit_code, 0) << result.errors << result.output;
-  const auto explanation = nlohmann::json::parse(result.output);
+  write("all.toml", "schema = 1\n" + kCompiling);
+  const auto explanation = explained("compile", {"--functions=python"});
   double sum = 0, dynamo = 0;
   for (const auto& function : explanation.at("functions")) {
     const double self = function.at("self");

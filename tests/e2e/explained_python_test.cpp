@@ -29,12 +29,8 @@ def get():
 """
 py_stmt = "get()"
 )toml");
-  const CommandResult result = run({"explain", "first/py/eager/forward/t1/cpu",
-                                    "--definitions=" + (folder_.path() / "all.toml").string(),
-                                    "--functions=python", "--format=json"});
-  ASSERT_EQ(result.exit_code, 0) << result.errors;
   std::map<std::string, double> calls;
-  const auto explanation = nlohmann::json::parse(result.output);
+  const auto explanation = explained("first/py/eager/forward/t1/cpu", {"--functions=python"});
   for (const auto& one : explanation.at("functions")) {
     calls[one.at("function")] = one.at("calls").get<double>();
   }
@@ -49,12 +45,8 @@ label = "twice"
 py_setup = "x = torch.ones(4)"
 py_stmt = "torch.relu(x); torch.relu(x)"
 )toml");
-  const CommandResult result =
-      run({"explain", "twice/py/eager/forward/t1/cpu",
-           "--definitions=" + (folder_.path() / "all.toml").string(), "--format=json"});
-  ASSERT_EQ(result.exit_code, 0) << result.errors;
   double calls = 0;
-  const auto explanation = nlohmann::json::parse(result.output);
+  const auto explanation = explained("twice/py/eager/forward/t1/cpu");
   for (const auto& one : explanation.at("functions")) {
     const std::string name = one.at("function");
     if (name.starts_with("at::_ops::relu::call(")) calls += one.at("calls").get<double>();

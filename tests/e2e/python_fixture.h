@@ -1,7 +1,9 @@
 // Snippets in Python, in the interpreter that the LibTorch was installed for.
 #pragma once
 
+#include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tests/e2e/tested_program.h"
@@ -33,7 +35,26 @@ class PythonTest : public ::testing::Test {
     return read_results(output);
   }
 
+  // Returns what `explain` says in JSON of a benchmark in all.toml.
+  nlohmann::json explained(const std::string& key, std::vector<std::string> more = {}) const {
+    more.push_back("--definitions=" + (folder_.path() / "all.toml").string());
+    return explanation(key, std::move(more));
+  }
+
+  // Returns what it says of the results of counted().
+  nlohmann::json explained_results(const std::string& key) const {
+    return explanation(key, {(folder_.path() / "results.jsonl").string()});
+  }
+
   TemporaryFolder folder_;
+
+ private:
+  static nlohmann::json explanation(const std::string& key, std::vector<std::string> more) {
+    more.insert(more.begin(), {"explain", key, "--format=json", "--quiet"});
+    const CommandResult result = run(std::move(more));
+    EXPECT_EQ(result.exit_code, 0) << result.errors << result.output;
+    return nlohmann::json::parse(result.output);
+  }
 };
 
 }  // namespace instr::e2e

@@ -342,11 +342,7 @@ TEST_F(Python, IsExplainedByItsFunctions) {
   compile_nops();
   write("all.toml", kCalls);
   const std::string key = "calls/py/eager/forward/t1/cpu";
-  const CommandResult result =
-      run({"explain", key, "--definitions=" + (folder_.path() / "all.toml").string(),
-           "--functions=python", "--format=json"});
-  ASSERT_EQ(result.exit_code, 0) << result.errors;
-  const auto explanation = nlohmann::json::parse(result.output);
+  const auto explanation = explained(key, {"--functions=python"});
   std::map<std::string, nlohmann::json> functions;
   double sum = 0;
   for (const auto& one : explanation.at("functions")) {

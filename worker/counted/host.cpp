@@ -267,9 +267,7 @@ void Host::follow_first_call(const RunRequest& run, int64_t limit_ms, wire::Mess
   again.want_profile = false;
   again.plan.follow_calls = again.plan.only_follow = true;
   *run.result = RunResult{};
-  const int output = make_output();
-  const Ended ended = in_child(again, limit_ms, output);
-  close(output);
+  const Ended ended = in_silent_child(again, limit_ms);
   add_followed(reply, *run.result, ended);
 }
 
@@ -283,9 +281,7 @@ void Host::count_again(const RunRequest& run, int64_t limit_ms, const RunResult&
   if (first.repeats > 1) usleep(400'000);
   RunResult& second = *run.result;
   second = RunResult{};  // the result if fork fails
-  const int output = make_output();
-  in_child(again, limit_ms, output);
-  close(output);
+  in_silent_child(again, limit_ms);
   const bool is_finished = second.state == RunState::kFinished;
   const bool is_same = second.trace == first.trace && second.compile_ir == first.compile_ir;
   if (is_finished && is_same) return;
@@ -311,6 +307,14 @@ Ended Host::in_child(const RunRequest& run, int64_t limit_ms, int output) {
   return ended;
 }
 
+// Runs in a child whose output nobody reads.
+Ended Host::in_silent_child(const RunRequest& run, int64_t limit_ms) {
+  const int output = make_output();
+  const Ended ended = in_child(run, limit_ms, output);
+  close(output);
+  return ended;
+}
+
 // Allows Valgrind's memory and stacks besides the heap, which enforces the limit itself.
 bool Host::is_too_large(const RunRequest& run, pid_t child) {
   constexpr uint64_t kForValgrind = uint64_t{512} << 20;
@@ -325,9 +329,7 @@ EmptyLoop Host::empty_loop(const RunRequest& like, instr_snippet empty) {
   EmptyLoop& known = empty_loops_[empty];
   if (known.events.ir() != 0) return known;
   RunRequest run = empty_loop_request(like, empty);
-  int output = make_output();
-  Ended ended = in_child(run, 0, output);
-  close(output);
+  const Ended ended = in_silent_child(run, 0);
   if (ended.pid < 0) return {};
   drop_files(run, ended.pid, kMaxParts);
   return known = read_empty_loop(*run.result);

@@ -35,6 +35,7 @@ class Host {
   [[noreturn]] void measure_here(const RunRequest& run, instr_snippet empty);
 
   Ended in_child(const RunRequest& run, int64_t limit_ms, int output);
+  Ended in_silent_child(const RunRequest& run, int64_t limit_ms);
   static bool is_too_large(const RunRequest& run, pid_t child);
   void count_again(const RunRequest& run, int64_t limit_ms, const RunResult& first,
                    wire::Message& reply);
