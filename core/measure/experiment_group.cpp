@@ -64,13 +64,6 @@ bool is_own_fault(const wire::Message& reply) {
   return reply.get("snippet") == "1" && !was_full;
 }
 
-// True if a snippet failed for what else was in its process, perhaps: a setup that cannot run twice
-// in a process, such as one that registers an operator, or a lack of memory.
-bool may_work_alone(const wire::Message& reply) {
-  const bool was_full = failure_kind_from(reply.get("kind")) == FailureKind::kOutOfMemory;
-  return reply.verb == "failed" && (reply.get("part") == "setup" || was_full);
-}
-
 std::vector<wire::Message> split_replies(const wire::Message& all, std::size_t count) {
   std::vector<wire::Message> replies;
   for (std::size_t i = 0; i < count; ++i) {
@@ -197,7 +190,7 @@ class GroupExperiment {
       wire::Message& timed = replies[first + i];
       const bool is_beside = has_eager && first + i != 0;
       if (is_beside && timed.verb == "experimented") timed.fields["eager"] = replies[0].get(kWall);
-      if (count > 1 && may_work_alone(timed)) {
+      if (count > 1 && may_work_alone(timed, *working[i]->variant)) {
         time({working[i]}, /*has_eager=*/false);
       } else {
         take(timed, *working[i]);

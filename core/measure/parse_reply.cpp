@@ -294,6 +294,12 @@ Outcome parse_reply(const wire::Message& reply, const Variant& variant, const Pr
   return parse_counts(reply, variant, profile, paths);
 }
 
+bool may_work_alone(const wire::Message& reply, const Variant& variant) {
+  if (reply.verb != "failed") return false;
+  const bool was_full = failure_kind_from(reply.get("kind")) == FailureKind::kOutOfMemory;
+  return reply.get("part") == "setup" || was_full || variant.device != "cpu";
+}
+
 std::optional<Failure> failure_of_status(int wait_status) {
   if (!WIFSIGNALED(wait_status)) {
     return Failure{FailureKind::kExited, "the snippet ended the process with exit status " +

@@ -21,6 +21,11 @@ bool is_gated(const Variant& variant);
 Outcome parse_reply(const wire::Message& reply, const Variant& variant,
                     const Profile* profile = nullptr, ProfilePaths paths = ProfilePaths::kMerged);
 
+// Returns true if a snippet that shared its process with others may have failed because of them:
+// its setup cannot run twice in a process, such as one that registers an operator; they took the
+// memory; or an error on a device, which fails whatever uses the device afterwards, was theirs.
+bool may_work_alone(const wire::Message& reply, const Variant& variant);
+
 // Returns the failure of a snippet whose process ended with this wait status; nothing for SIGKILL,
 // which is not the snippet's own end.
 std::optional<Failure> failure_of_status(int wait_status);

@@ -80,7 +80,8 @@ class GroupTimer {
   // Positions in the group, of the variants timed in one process.
   using Part = std::vector<std::size_t>;
 
-  // If the process of several variants ended, each runs on its own from then on.
+  // If the process of several variants ended, each runs on its own from then on; so does one that
+  // may have failed because of the others.
   void repeat_part(const Part& part, const TimerOptions& options, bool drops_first) {
     TimedGroup requested;
     for (std::size_t place : part) requested.push_back(group_[place]);
@@ -97,8 +98,13 @@ class GroupTimer {
       } else if (!is_whole) {
         take(part[i], *reply, drops_first);
       } else {
-        const auto timed = wire::decode_line(reply->get(std::to_string(i)));
-        take(part[i], timed.value_or(wire::Message{}), drops_first);
+        const auto line = wire::decode_line(reply->get(std::to_string(i)));
+        const auto timed = line.value_or(wire::Message{});
+        if (part.size() > 1 && may_work_alone(timed, group_[part[i]].variant)) {
+          repeat_part({part[i]}, options, drops_first);
+          continue;
+        }
+        take(part[i], timed, drops_first);
       }
       if (std::holds_alternative<Counted>(outcomes_[part[i]])) left.push_back(part[i]);
     }

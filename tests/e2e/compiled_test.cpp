@@ -103,6 +103,25 @@ TEST_F(Compiled, IsCompiledColdAndWarm) {
   }
 }
 
+// More compile workers would share these cores, also while the result is timed.
+TEST_F(Compiled, InductorHasAThreadForEachCoreOfItsProcess) {
+  folder_.write("d.toml", R"toml(schema = 1
+[[benchmark]]
+label = "cores"
+py_setup = """
+import os, torch._inductor.config
+threads, cores = torch._inductor.config.compile_threads, os.sched_getaffinity(0)
+assert threads == len(cores), f"{threads} threads for {len(cores)} cores"
+x = torch.ones(4)
+"""
+py_stmt = "y = x + 1"
+signature = "f(x) -> y"
+)toml");
+  const Records records = experiment({"--backend=inductor", "--no-warm-compile"});
+  const nlohmann::json& compiled = records.at("cores/py/inductor/forward/t1/cpu");
+  EXPECT_EQ(compiled.at("state"), "measured") << compiled;
+}
+
 TEST_F(Compiled, CanLeaveOutTheSecondCompilation) {
   const Records records =
       experiment({"--backend=aot_eager", "--filter=sleeps", "--no-warm-compile"});

@@ -79,6 +79,23 @@ TEST_F(Timing, CanBeInUnitsOfEagers) {
   }
 }
 
+// In one process both would fail the second time.
+TEST_F(Timing, ASetupThatRunsOnlyOnceInAProcessIsTimedAlone) {
+  write(file("d.toml"), R"toml(schema = 1
+[[benchmark]]
+label = "once"
+setup = '''
+if (getenv("INSTR_TEST_SET_UP")) throw std::runtime_error("set up twice");
+setenv("INSTR_TEST_SET_UP", "1", 1);
+auto x = torch::rand({4});'''
+signature = "f(x) -> y"
+stmt = "auto y = x + 1;"
+torchscript = "y = x + 1"
+)toml");
+  const auto result = time({"--metrics=wall", "--backend=eager,torchscript"});
+  EXPECT_EQ(result.exit_code, 0) << result.errors << result.output;
+}
+
 TEST_F(Timing, IsOfTheLoopAloneAndAtLeastTheSleep) {
   auto result = time({"--metrics=wall", "--output=" + file("r.jsonl")});
   EXPECT_EQ(result.exit_code, 0) << result.errors << result.output;

@@ -191,10 +191,8 @@ wire::Message NativeHost::time(const wire::Message& request) {
     timing.verification = make_verification(request);
     if (!timing.verification->is_complete()) return missing(request.get("candidate"));
   }
-  auto cores = split_words<int>(request.get("cores"));
   return in_child(request, [&](const OnProgress& on_progress) {
     timing.on_progress = on_progress;
-    pin_to(cores);
     return kTimed.at(request.verb)(timing);
   });
 }
@@ -221,6 +219,7 @@ wire::Message NativeHost::in_child(const wire::Message& request, const Work& wor
   };
   auto body = [&] {
     close(channel_.fd());
+    pin_to(split_words<int>(request.get("cores")));
     limit_memory(static_cast<std::uint64_t>(number(request, "memory_limit", "0")), device);
     // Checked only in the child, since a device cannot be shared with a fork.
     auto reason = unusable_reason(device);

@@ -100,6 +100,10 @@ def watch(cache, wanted):
         import_module("torch._inductor.compile_fx")  # the first compilation is not to pay for it
     except Exception:
         return  # a snippet that needs it reports the error
+    # Inductor counted the cores before this process was pinned to some of them. Its compile workers,
+    # which import torch first, would use the same cores, also while the result is timed.
+    if "TORCHINDUCTOR_COMPILE_THREADS" not in os.environ:
+        sys.modules["torch._inductor.config"].compile_threads = len(os.sched_getaffinity(0))
     _listen([*_NOTES, *logs])
 
 
