@@ -205,8 +205,19 @@ std::optional<fs::path> find_python_prefix() {
   return std::nullopt;
 }
 
+// Returns the Python environment that this program is installed in; nothing if it is elsewhere.
+std::optional<fs::path> find_own_environment() {
+  const fs::path prefix = fs::path(own_program()).parent_path().parent_path();
+  std::error_code ignored;
+  for (const char* mark : {"pyvenv.cfg", "conda-meta"}) {
+    if (fs::exists(prefix / mark, ignored)) return prefix;
+  }
+  return std::nullopt;
+}
+
 std::optional<LibTorch> find_python_libtorch() {
   std::vector<fs::path> prefixes;
+  if (auto own = find_own_environment()) prefixes.push_back(*own);
   for (const char* variable : {"VIRTUAL_ENV", "CONDA_PREFIX"}) {
     if (const auto active = variable_value(variable)) prefixes.emplace_back(*active);
   }

@@ -28,10 +28,11 @@ struct LibTorch {
 // Returns the LibTorch::build_id of the libraries in this folder.
 std::string read_library_id(const std::filesystem::path& library_dir);
 
-// Tries in this order: `requested` (--libtorch), TORCH_DIR, CMAKE_PREFIX_PATH, the active Python's
-// torch (VIRTUAL_ENV, then python3 on PATH; searches its site-packages, imports nothing), the
-// system's package. If --libtorch or TORCH_DIR names a place without a LibTorch, that is an error;
-// CMAKE_PREFIX_PATH lists places for all kinds of packages.
+// Tries in this order: `requested` (--libtorch), TORCH_DIR, CMAKE_PREFIX_PATH, the torch of the
+// Python environment that this program is installed in, else of the active Python (VIRTUAL_ENV,
+// CONDA_PREFIX, python3 on PATH; searches site-packages, imports nothing), the system's package. If
+// --libtorch or TORCH_DIR names a place without a LibTorch, that is an error; CMAKE_PREFIX_PATH
+// lists places for all kinds of packages.
 Expected<LibTorch> find_libtorch(const std::optional<std::filesystem::path>& requested);
 
 }  // namespace instr

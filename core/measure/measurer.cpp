@@ -108,8 +108,17 @@ std::optional<std::vector<FollowedFunction>> read_followed(const wire::Message& 
                         std::strtod(reply.get("loop_ir").c_str(), nullptr), place);
 }
 
-// Returns "torch/fx/graph.py" for "torch/fx/graph.py:130": lines move with every change of a file.
-std::string file_of(const std::string& place) { return place.substr(0, place.rfind(':')); }
+// Returns "torch/fx/graph.py" for "torch/fx/graph.py:130", and "d.toml" for "d.toml:6:1": lines
+// move with every change of a file.
+std::string file_of(std::string place) {
+  for (std::size_t colon = place.rfind(':');
+       colon != std::string::npos &&
+       place.find_first_not_of("0123456789", colon + 1) == std::string::npos;
+       colon = place.rfind(':')) {
+    place.resize(colon);
+  }
+  return place;
+}
 
 // Returns the functions and their calls as results files keep them. `instructions`: the count.
 std::vector<FunctionCost> function_costs(const std::vector<FollowedFunction>& followed,

@@ -70,6 +70,7 @@ signature = "f(a) -> c"
   double sum = 0;
   for (const auto& function : explanation.at("functions")) {
     sum += function.at("self").get<double>();
+    EXPECT_EQ(function.at("object").get<std::string>().find(':'), std::string::npos) << function;
   }
   const double count = record.at("metrics").at("instructions");
   EXPECT_NEAR(sum / count, 1, 1e-9);
