@@ -17,6 +17,9 @@ set(own_share ${CMAKE_INSTALL_DATADIR}/instr_bench)
 install(TARGETS instr_bench)
 install(DIRECTORY worker definitions suites tools/selftest DESTINATION ${own_share}
   FILES_MATCHING REGEX "\\.(cpp|h|S|inc|py|toml)$")
+if(INSTR_STATIC_SIMDJSON)
+  install(TARGETS python_worker DESTINATION ${own_share}/worker/python/prebuilt)
+endif()
 install(FILES ${generated}/definition.schema.json ${generated}/results.schema.json
   DESTINATION ${own_share})
 install(PROGRAMS tools/merge-comment DESTINATION ${CMAKE_INSTALL_BINDIR} RENAME instr_bench-merge-comment)

@@ -19,6 +19,7 @@ inline constexpr const char* kWorkerVersion = "13";
 inline constexpr int kControlFd = 3;  // requests and replies
 inline constexpr int kWorkFolderFd = 4;
 inline constexpr int kProgramFolderFd = 5;  // the worker's own folder, if it also contains units
+inline constexpr int kValgrindToolsFd = 6;  // the folder of a Valgrind that was moved
 
 // Names in the work folder: kProfilePrefix, the process id, and "." with a profile's number, ".log"
 // or kFollowedSuffix.

@@ -1,5 +1,10 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
+#include <algorithm>
+
+#include "core/base/environment.h"
 #include "core/base/format.h"
 #include "core/base/output.h"
 #include "core/base/terminal.h"
@@ -8,8 +13,10 @@
 #include "core/compile/compiled_variant.h"
 #include "core/compile/installation.h"
 #include "core/compile/libtorch.h"
+#include "core/compile/python/compile_python.h"
 #include "core/compile/python/python.h"
 #include "core/compile/toolchain.h"
+#include "core/compile/valgrind.h"
 #include "core/definitions/metrics.h"
 #include "core/measure/timer.h"
 #include "core/run/config.h"
@@ -72,43 +79,83 @@ Finding judge_counters() {
           countable ? "there are some: --metrics=hw" : "none: " + to_string(countable.error())};
 }
 
-// Runs the checks, and passes each finding to `on_finding` as soon as it is known. Checks that
-// depend on a failed check are skipped. Returns whether all succeeded.
-bool examine(const ToolConfig& tools, const std::function<void(const Finding&)>& on_finding,
-             std::stop_token stop) {
-  bool all_good = true;
-  auto report = [&](const Finding& finding) {
-    all_good = all_good && finding.good;
-    on_finding(finding);
-  };
-  auto check = [&](const char* name, const auto& expected, auto&& describe) {
-    if (expected) {
-      report({name, true, describe(*expected)});
-    } else {
-      report({name, false, to_string(expected.error())});
-    }
-    return bool(expected);
-  };
-
-  check("Valgrind", find_valgrind(), [](const std::string& version) { return version; });
-  auto libtorch = find_libtorch(tools.libtorch);
-  check("LibTorch", libtorch, [](const LibTorch& build) {
-    return build.version + " in " + build.root.string() + " (" + build.found_by + ")" +
-           (build.has_cuda ? ", with CUDA" : "");
-  });
-  if (libtorch) {
-    check("compiler", find_toolchain(tools.compiler, *libtorch), [](const Toolchain& toolchain) {
-      return toolchain.version + " (" + toolchain.compiler.string() + ")" +
-             (toolchain.is_clang ? "" : "; clang compiles units about five times faster");
-    });
+// No compiler is a failure only if nothing can be counted without one.
+Finding judge_compiler(const ToolConfig& tools, const LibTorch& libtorch, bool has_python) {
+  const auto toolchain = find_toolchain(tools.compiler, libtorch);
+  if (!toolchain) return {"compiler", false, to_string(toolchain.error())};
+  if (const auto found = check_compiler(*toolchain); !found) {
+    const bool is_enough = has_python && find_prebuilt_worker(find_installation().sources);
+    return {"compiler", is_enough,
+            is_enough ? fmt::format("none, so snippets in C++ are left out ({})", kInstallCompiler)
+                      : to_string(found.error())};
   }
-  if (libtorch) report(judge_python(tools, *libtorch));
-  report(judge_counters());
-  check("cache", Cache::open(!tools.no_cache), [](const Cache& cache) {
+  return {"compiler", true,
+          toolchain->version + " (" + toolchain->compiler.string() + ")" +
+              (toolchain->is_clang ? "" : "; clang compiles units about five times faster")};
+}
+
+// The findings, in the order of the checks.
+struct Examination {
+  std::vector<Finding> findings;
+  std::vector<std::string> languages;  // "C++": that can be counted
+  std::string libtorch;                // its version
+
+  bool is_good() const { return std::ranges::all_of(findings, &Finding::good); }
+  bool add(Finding finding) {
+    findings.push_back(std::move(finding));
+    return findings.back().good;
+  }
+  template <class T, class Describe>
+  bool add(const char* name, const Expected<T>& found, Describe&& describe) {
+    return found ? add({name, true, describe(*found)})
+                 : add({name, false, to_string(found.error())});
+  }
+};
+
+// Lists where LibTorch was looked for, and which place has the one that is taken.
+std::string list_places(const ToolConfig& tools) {
+  std::string text;
+  bool is_taken = false;
+  for (const LibTorchPlace& place : list_libtorch_places(tools.libtorch)) {
+    const auto version = describe_libtorch_at(place);
+    const std::string found = !version           ? version.error().what
+                              : version->empty() ? "has no LibTorch"
+                              : is_taken         ? *version + ", not needed"
+                                                 : *version + ", taken";
+    is_taken = is_taken || (version && !version->empty());
+    text += fmt::format("\n{:{}}{} ({}): {}", "", kNameWidth + 8, place.name, place.folder.string(),
+                        found);
+  }
+  return text;
+}
+
+void examine_tools(const ToolConfig& tools, Examination& all) {
+  all.add("Valgrind", find_valgrind(tools.valgrind), [](const Valgrind& valgrind) {
+    return valgrind.version + " (" + find_program(valgrind.program.string())->string() + ")";
+  });
+  const auto libtorch = find_libtorch(tools.libtorch);
+  all.add("LibTorch", libtorch, [&](const LibTorch& build) {
+    return build.version + " in " + build.root.string() + " (" + build.found_by + ")" +
+           (build.has_cuda ? ", with CUDA" : "") + list_places(tools);
+  });
+  if (!libtorch) all.findings.back().detail += list_places(tools);
+  if (libtorch) {
+    all.libtorch = libtorch->version;
+    const bool has_python =
+        find_python(tools.python, *libtorch, find_installation().sources).has_value();
+    all.add(judge_compiler(tools, *libtorch, has_python));
+    if (has_compiler().value_or(true)) all.languages.emplace_back("C++");
+    all.add(judge_python(tools, *libtorch));
+    if (has_python) all.languages.emplace_back("Python");
+  }
+  all.add(judge_counters());
+  all.add("cache", Cache::open(!tools.no_cache), [](const Cache& cache) {
     return cache.folder().string() + (cache.note() ? " (" + *cache.note() + ")" : "");
   });
-  if (!all_good) return false;
+}
 
+// Counts code whose number of instructions is known: it is part of the worker for C++.
+void examine_counting(const ToolConfig& tools, std::stop_token stop, Examination& all) {
   Finding canary{"canary", false, "was not measured"};
   SessionEvents events;
   events.on_done = [&](const Measurement& measurement) { canary = judge_canary(measurement); };
@@ -116,15 +163,23 @@ bool examine(const ToolConfig& tools, const std::function<void(const Finding&)>&
   measure.tools = tools;
   auto session = Session::open(measure, events, stop);
   auto worker = session.and_then([&](const auto& opened) { return opened->worker(stop); });
-  if (!check("worker", worker, [](const auto&) { return std::string("built"); })) return false;
+  if (!all.add("worker", worker, [](const auto&) { return std::string("built"); })) return;
   auto fingerprint = (*session)->measure_builtin(canary_variant(), stop);
-  if (!check("zygote", fingerprint, [](const Fingerprint& counted) {
-        return "started; CPU capability inside Valgrind: " + counted.get("cpu_capability");
-      })) {
-    return false;
+  const bool is_started = all.add("zygote", fingerprint, [](const Fingerprint& counted) {
+    return "started; CPU capability inside Valgrind: " + counted.get("cpu_capability");
+  });
+  if (is_started) all.add(std::move(canary));
+}
+
+// "ready: C++ and Python on LibTorch 2.14.1", or what to do first.
+std::string format_verdict(const Examination& all, bool color) {
+  for (const Finding& finding : all.findings) {
+    if (finding.good) continue;
+    return styled("not ready", Style::kBad, color) + ": " + finding.name + ": " +
+           finding.detail.substr(0, finding.detail.find('\n')) + "\n\n";
   }
-  report(canary);
-  return all_good;
+  return styled("ready", Style::kGood, color) + ": " +
+         fmt::format("{} on LibTorch {}\n\n", fmt::join(all.languages, " and "), all.libtorch);
 }
 
 // "  ok  Valgrind   valgrind-3.19.0", with a newline.
@@ -140,12 +195,18 @@ struct DoctorArguments {
 };
 
 ExitStatus run_doctor(const DoctorArguments& options, std::stop_token stop) {
-  bool color = inspect_terminal(STDOUT_FILENO, options.showing.color).color;
-  bool good = examine(
-      options.tools, [&](const Finding& finding) { print_output(finding_line(finding, color)); },
-      stop);
+  const bool color = inspect_terminal(STDOUT_FILENO, options.showing.color).color;
+  Examination all;
+  examine_tools(options.tools, all);
+  if (all.is_good() && all.languages.front() == "C++") {
+    print_message("counting a canary, for which a worker is built on first use\n");
+    examine_counting(options.tools, stop, all);
+  }
   if (stop.stop_requested()) return kInterrupted;
-  return good ? kGood : kBadSetup;
+  std::string text = format_verdict(all, color);
+  for (const Finding& finding : all.findings) text += finding_line(finding, color);
+  print_output(text);
+  return all.is_good() ? kGood : kBadSetup;
 }
 
 }  // namespace

@@ -162,7 +162,7 @@ ExpectedStatus run_experiment(const ExperimentArguments& given, const Invocation
     return kGood;
   }
   TRY_ASSIGN(auto split, leave_out_unusable(std::move(selected), options.measure.tools));
-  if (!options.only) print_message(split.note());
+  if (!options.only) print_message(split.note);
   const bool writes_folder = options.folder && !options.only;
   if (options.folder) {
     TRY(make_output_folder(*options.folder, "name another folder with --output-dir"));

@@ -36,7 +36,7 @@ ExpectedStatus show_dry_run(const PlanConfig& config, const MeasureConfig& measu
   TRY_ASSIGN(auto selected, plan(config));
   TRY_ASSIGN(const auto split, leave_out_unusable(std::move(selected), measure.tools,
                                                   config.selection.shard.has_value()));
-  print_message(split.note());
+  print_message(split.note);
   TRY_ASSIGN(auto planned, plan_run(measure, split.runnable));
   print_output(dry_run_text(planned, inspect_terminal(STDOUT_FILENO, showing.color).color));
   return kGood;

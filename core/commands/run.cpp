@@ -344,7 +344,7 @@ ExpectedStatus run(const RunOptions& options, const Invocation& invocation) {
   TRY_ASSIGN(auto reference, find_reference(options.gate, selection, selected));
   TRY_ASSIGN(const auto split, leave_out_unusable(std::move(selected), options.measure.tools,
                                                   selection.shard.has_value()));
-  print_message(split.note());
+  print_message(split.note);
   const std::vector<Variant>& variants = split.runnable;
   if (reference) {
     TRY(prepare_flames(options.flames, {&reference->set}));

@@ -35,6 +35,7 @@ class Runs {
       common_.push_back("--libtorch=" + fs::absolute(*tools.libtorch).string());
     }
     if (tools.compiler) common_.push_back("--compiler=" + *tools.compiler);
+    if (tools.valgrind) common_.push_back("--valgrind=" + *tools.valgrind);
     if (tools.jobs > 0) common_.push_back(fmt::format("--jobs={}", tools.jobs));
     if (tools.no_cache) common_.emplace_back("--no-cache");
     common_.push_back("--definitions=" + (find_installation().selftest / "planted.toml").string());

@@ -35,6 +35,8 @@ struct CompileOptions {
   int jobs = 1;
   // The folder that holds worker/, for worker/snippet_support.h; empty: the installed one.
   std::filesystem::path sources;
+  // The folder that contains valgrind/callgrind.h; empty: the system's.
+  std::filesystem::path valgrind_headers = {};
   std::function<void(const std::string& what)> on_phase = {};  // "compiling 95 snippets"
   // Compiles a unit per snippet, so that its code has the same addresses whatever else is compiled:
   // instruction counts do not depend on addresses, but simulated caches and branches do.

@@ -215,20 +215,10 @@ std::optional<fs::path> find_own_environment() {
   return std::nullopt;
 }
 
-std::optional<LibTorch> find_python_libtorch() {
-  std::vector<fs::path> prefixes;
-  if (auto own = find_own_environment()) prefixes.push_back(*own);
-  for (const char* variable : {"VIRTUAL_ENV", "CONDA_PREFIX"}) {
-    if (const auto active = variable_value(variable)) prefixes.emplace_back(*active);
-  }
-  if (auto prefix = find_python_prefix()) prefixes.push_back(*prefix);
-  if (const char* home = std::getenv("HOME"); home != nullptr && *home == '/') {
-    prefixes.push_back(fs::path(home) / ".local");
-  }
-  for (const auto& prefix : prefixes) {
-    for (const auto& packages : list_python_packages(prefix)) {
-      if (auto torch = read_libtorch(packages / "torch", "python")) return torch;
-    }
+// The LibTorch of the Python installation with this prefix.
+std::optional<LibTorch> find_python_libtorch(const fs::path& prefix) {
+  for (const auto& packages : list_python_packages(prefix)) {
+    if (auto torch = read_libtorch(packages / "torch", "python")) return torch;
   }
   return std::nullopt;
 }
@@ -237,23 +227,16 @@ std::optional<LibTorch> find_python_libtorch() {
 // bindings for other languages.
 constexpr const char* kLibTorchVariables[] = {"TORCH_DIR", "Torch_DIR", "Torch_ROOT", "LIBTORCH"};
 
-Expected<LibTorch> find_any_libtorch(const std::optional<fs::path>& requested) {
-  if (requested) return read_named_libtorch(in_measured_tree(*requested), "--libtorch");
-  for (const char* variable : kLibTorchVariables) {
-    if (const auto folder = variable_value(variable)) return read_named_libtorch(*folder, variable);
+// Returns the LibTorch in a place, if there is one; an error if a person named the place.
+Expected<std::optional<LibTorch>> look_at(const LibTorchPlace& place) {
+  using Kind = LibTorchPlace::Kind;
+  switch (place.kind) {
+    case Kind::kNamed: return read_named_libtorch(place.folder, place.name);
+    case Kind::kPrefix: return find_libtorch_at(place.folder, place.name);
+    case Kind::kPython: return find_python_libtorch(place.folder);
+    case Kind::kSystem: return read_libtorch(place.folder, "system");
   }
-  // This is a list for all kinds of packages, which need not contain a LibTorch.
-  for (const auto& folder : split_paths(std::getenv("CMAKE_PREFIX_PATH"), ":;")) {
-    if (auto torch = find_libtorch_at(folder, "CMAKE_PREFIX_PATH")) return *torch;
-  }
-  if (auto torch = find_python_libtorch()) return *torch;
-  for (const char* root : {"/usr/local", "/usr"}) {
-    if (auto torch = read_libtorch(root, "system")) return *torch;
-  }
-  return fail(
-      "no LibTorch found in --libtorch, TORCH_DIR, Torch_DIR, Torch_ROOT, LIBTORCH, "
-      "CMAKE_PREFIX_PATH, the active Python or the system",
-      kInstallAdvice);
+  return std::nullopt;
 }
 
 }  // namespace
@@ -264,10 +247,52 @@ std::string read_library_id(const fs::path& library_dir) {
   return id.empty() ? file_hash(library).value_or("") : id;
 }
 
+std::vector<LibTorchPlace> list_libtorch_places(const std::optional<fs::path>& requested) {
+  using Kind = LibTorchPlace::Kind;
+  std::vector<LibTorchPlace> places;
+  if (requested) places.push_back({"--libtorch", in_measured_tree(*requested), Kind::kNamed});
+  for (const char* variable : kLibTorchVariables) {
+    if (const auto folder = variable_value(variable)) {
+      places.push_back({variable, *folder, Kind::kNamed});
+    }
+  }
+  for (const auto& folder : split_paths(std::getenv("CMAKE_PREFIX_PATH"), ":;")) {
+    places.push_back({"CMAKE_PREFIX_PATH", folder, Kind::kPrefix});
+  }
+  if (auto own = find_own_environment()) {
+    places.push_back({"the environment of instr_bench", *own, Kind::kPython});
+  }
+  for (const char* variable : {"VIRTUAL_ENV", "CONDA_PREFIX"}) {
+    if (const auto active = variable_value(variable)) {
+      places.push_back({variable, *active, Kind::kPython});
+    }
+  }
+  if (auto prefix = find_python_prefix()) places.push_back({"python3", *prefix, Kind::kPython});
+  if (const char* home = std::getenv("HOME"); home != nullptr && *home == '/') {
+    places.push_back({"pip install --user", fs::path(home) / ".local", Kind::kPython});
+  }
+  for (const char* root : {"/usr/local", "/usr"}) {
+    places.push_back({"the system", root, Kind::kSystem});
+  }
+  return places;
+}
+
+Expected<std::string> describe_libtorch_at(const LibTorchPlace& place) {
+  TRY_ASSIGN(const auto torch, look_at(place));
+  return torch ? torch->version : "";
+}
+
 Expected<LibTorch> find_libtorch(const std::optional<fs::path>& requested) {
-  TRY_ASSIGN(auto libtorch, find_any_libtorch(requested));
-  TRY(check_measured("LibTorch", libtorch.library_dir));
-  return libtorch;
+  for (const LibTorchPlace& place : list_libtorch_places(requested)) {
+    TRY_ASSIGN(auto torch, look_at(place));
+    if (!torch) continue;
+    TRY(check_measured("LibTorch", torch->library_dir));
+    return *std::move(torch);
+  }
+  return fail(
+      "no LibTorch found in --libtorch, TORCH_DIR, Torch_DIR, Torch_ROOT, LIBTORCH, "
+      "CMAKE_PREFIX_PATH, the active Python or the system",
+      kInstallAdvice);
 }
 
 }  // namespace instr

@@ -28,11 +28,29 @@ struct LibTorch {
 // Returns the LibTorch::build_id of the libraries in this folder.
 std::string read_library_id(const std::filesystem::path& library_dir);
 
-// Tries in this order: `requested` (--libtorch), TORCH_DIR, CMAKE_PREFIX_PATH, the torch of the
-// Python environment that this program is installed in, else of the active Python (VIRTUAL_ENV,
-// CONDA_PREFIX, python3 on PATH; searches site-packages, imports nothing), the system's package. If
-// --libtorch or TORCH_DIR names a place without a LibTorch, that is an error; CMAKE_PREFIX_PATH
-// lists places for all kinds of packages.
+// A place where a LibTorch may be.
+struct LibTorchPlace {
+  enum class Kind {
+    kNamed,   // by a person: that it has none is an error
+    kPrefix,  // of a list for all kinds of packages
+    kPython,  // the prefix of an interpreter: searches its site-packages, imports nothing
+    kSystem
+  };
+  std::string name;  // "--libtorch", "TORCH_DIR", "VIRTUAL_ENV", "python3"
+  std::filesystem::path folder;
+  Kind kind = Kind::kNamed;
+};
+
+// Lists the places that find_libtorch() looks at, in its order: `requested` (--libtorch), TORCH_DIR
+// and the like, CMAKE_PREFIX_PATH, the Python environment that this program is installed in, the
+// active Python (VIRTUAL_ENV, CONDA_PREFIX, python3 on PATH), the system's package.
+std::vector<LibTorchPlace> list_libtorch_places(
+    const std::optional<std::filesystem::path>& requested);
+
+// Returns the version of the LibTorch in a place; empty: it has none.
+Expected<std::string> describe_libtorch_at(const LibTorchPlace& place);
+
+// Returns the LibTorch in the first place that has one.
 Expected<LibTorch> find_libtorch(const std::optional<std::filesystem::path>& requested);
 
 }  // namespace instr

@@ -80,7 +80,7 @@ Expected<Compiler> find_requested_compiler(const std::string& name) {
   return *compiler;
 }
 
-Expected<Compiler> find_best_compiler() {
+Expected<std::optional<Compiler>> find_best_compiler() {
   std::vector<std::string> names{"clang++"};
   for (int major = kMaxClang; major >= kMinClang; --major) {
     names.push_back("clang++-" + std::to_string(major));
@@ -91,11 +91,9 @@ Expected<Compiler> find_best_compiler() {
     if (!path) continue;
     // A compiler that cannot be run now may have made earlier results, so it is not skipped.
     TRY_ASSIGN(auto compiler, probe_compiler(*path));
-    if (compiler && is_new_enough(*compiler)) return *compiler;
+    if (compiler && is_new_enough(*compiler)) return compiler;
   }
-  return fail(
-      "no C++ compiler found: neither clang++ (14 or newer) nor g++",
-      "install one (Debian: apt-get install clang-14, or g++), or name one with --compiler");
+  return std::nullopt;
 }
 
 // clang before 16 rejects std::vector of an incomplete type in C++20, which the headers of older
@@ -163,9 +161,27 @@ std::vector<std::string> linker_flags(const LibTorch& torch) {
 
 }  // namespace
 
+Expected<bool> has_compiler() {
+  TRY_ASSIGN(const auto compiler, find_best_compiler());
+  return compiler.has_value();
+}
+
+Expected<void> check_compiler(const Toolchain& toolchain) {
+  if (!toolchain.compiler.empty()) return {};
+  return fail(std::string(kNoCompiler) + ": neither clang++ (14 or newer) nor g++ (10 or newer)",
+              std::string("install one (") + kInstallCompiler + "), or name one with --compiler");
+}
+
 Expected<Toolchain> find_toolchain(const std::optional<std::string>& requested,
                                    const LibTorch& libtorch) {
-  TRY_ASSIGN(auto compiler, requested ? find_requested_compiler(*requested) : find_best_compiler());
+  Compiler compiler;
+  if (requested) {
+    TRY_ASSIGN(compiler, find_requested_compiler(*requested));
+  } else {
+    TRY_ASSIGN(const auto best, find_best_compiler());
+    if (!best) return Toolchain{.version = "none"};
+    compiler = *best;
+  }
   TRY(check_measured("the compiler", compiler.path));
   Toolchain toolchain;
   toolchain.compiler = compiler.path;

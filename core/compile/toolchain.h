@@ -13,7 +13,7 @@
 namespace instr {
 
 struct Toolchain {
-  std::filesystem::path compiler;
+  std::filesystem::path compiler;  // empty: there is none (check_compiler)
   bool is_clang = false;
   std::string version;             // first line of --version
   std::vector<std::string> flags;  // all flags for units, including LibTorch's
@@ -26,7 +26,17 @@ struct Toolchain {
 // this name, so that the libraries' location does not appear in its memory.
 inline constexpr const char* kLibraryLink = wire::kLibraryLink;
 
-// Tries `requested` (--compiler), else clang++ (14 or newer), then g++.
+inline constexpr const char* kNoCompiler = "no C++ compiler";
+inline constexpr const char* kInstallCompiler = "Debian: apt-get install clang";
+
+// Returns false if there is neither clang++ (14 or newer) nor g++ (10 or newer) on PATH.
+Expected<bool> has_compiler();
+
+// The error if there is no compiler.
+Expected<void> check_compiler(const Toolchain& toolchain);
+
+// Tries `requested` (--compiler), else clang++ (14 or newer), then g++. Without any, snippets in
+// Python can still be counted if their worker is prebuilt.
 Expected<Toolchain> find_toolchain(const std::optional<std::string>& requested,
                                    const LibTorch& libtorch);
 

@@ -60,11 +60,11 @@ struct Task {
 
 Expected<Task> make_task(const ExperimentRun& run, const RunnableVariants& experiments) {
   if (!run.only) return Task{experiments.runnable, run.results};
-  for (const Variant& variant : experiments.left_out) {
-    if (variant.key != *run.only) continue;
-    return fail(
-        fmt::format("--only: `{}` cannot run here: {}", *run.only, experiments.obstacle.what),
-        experiments.obstacle.advice);
+  for (std::size_t i = 0; i < experiments.left_out.size(); ++i) {
+    if (experiments.left_out[i].key != *run.only) continue;
+    const Error& reason = experiments.reasons[i];
+    return fail(fmt::format("--only: `{}` cannot run here: {}", *run.only, reason.what),
+                reason.advice);
   }
   std::vector<std::string> keys;
   for (const Variant& variant : experiments.runnable) {

@@ -19,6 +19,7 @@ constexpr std::chrono::seconds kCleanUpTime{2};
 
 WorkerOptions Scheduler::worker_options() const {
   return {.valgrind = options_.valgrind,
+          .valgrind_tools = options_.valgrind_tools,
           .work_dir = folder_.path(),
           .simulation = options_.simulation,
           .call_paths = options_.call_paths,

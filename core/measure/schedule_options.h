@@ -18,6 +18,7 @@ struct ScheduleOptions {
   bool call_paths = false;                              // WorkerOptions::call_paths
   bool want_lines = false;                              // costs of lines of the sources
   std::filesystem::path valgrind = "valgrind";          // looked up on PATH unless it has a slash
+  std::filesystem::path valgrind_tools = {};            // WorkerOptions::valgrind_tools
   int jobs = 1;                                         // cores in total
   std::function<double(const Variant&)> expected = {};  // seconds; absent: 1 for each
   double timeout_s = 60;                                // of a variant without its own

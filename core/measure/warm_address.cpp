@@ -58,6 +58,7 @@ std::string encode(const WarmPurpose& purpose) {
                      {"environment", fmt::format("{}", fmt::join(program.environment, "\n"))},
                      {"folder", program.working_directory.string()},
                      {"valgrind", options.valgrind.string()},
+                     {"valgrind_tools", options.valgrind_tools.string()},
                      {"language", to_string(purpose.language)},
                      {"cache_sim", options.simulation.cache ? "1" : "0"},
                      {"branch_sim", options.simulation.branch ? "1" : "0"},
@@ -75,6 +76,7 @@ Expected<WarmPurpose> parse_purpose(const std::string& word) {
   options.program = {message->get("worker"), to_lines(message->get("command")),
                      to_lines(message->get("environment")), message->get("folder")};
   options.valgrind = message->get("valgrind");
+  options.valgrind_tools = message->get("valgrind_tools");
   options.simulation = {message->get("cache_sim") == "1", message->get("branch_sim") == "1"};
   return WarmPurpose{*language, std::move(options)};
 }

@@ -64,6 +64,11 @@ std::string valgrind_messages(const fs::path& log) {
   return messages;
 }
 
+// The folder of Valgrind's tools, by a name as long as the usual one, /usr/libexec/valgrind: it is
+// in the worker's memory, in LD_PRELOAD.
+const std::string kValgrindTools =
+    "VALGRIND_LIB=/proc/self/fd/" + std::to_string(wire::kValgrindToolsFd) + "/././.";
+
 using Use = CpuUse (*)(pid_t);  // of the process alone, or with its descendants
 
 // Waits for a process until it reaches these limits.
@@ -190,11 +195,17 @@ Expected<std::shared_ptr<Root>> Root::start(const WorkerOptions& options) {
   SpawnOptions spawn;
   spawn.argv = worker_command(options);
   spawn.environment = options.program.environment;
+  Fd tools;
+  if (!options.valgrind_tools.empty()) {
+    TRY_ASSIGN(tools, open_folder(options.valgrind_tools));
+    spawn.environment->push_back(kValgrindTools);
+    spawn.descriptors.emplace_back(tools.get(), wire::kValgrindToolsFd);
+  }
   spawn.working_directory = options.program.working_directory;
-  spawn.descriptors = {{ends.second.get(), wire::kControlFd},
-                       {folder.get(), wire::kWorkFolderFd},
-                       {program_folder.get(), wire::kProgramFolderFd},
-                       {log.first.get(), STDERR_FILENO}};
+  spawn.descriptors.insert(spawn.descriptors.end(), {{ends.second.get(), wire::kControlFd},
+                                                     {folder.get(), wire::kWorkFolderFd},
+                                                     {program_folder.get(), wire::kProgramFolderFd},
+                                                     {log.first.get(), STDERR_FILENO}});
   spawn.pin_layout = !options.is_native();
   TRY_ASSIGN(auto process, Process::spawn(spawn));
   const pid_t pid = process.pid();

@@ -43,7 +43,7 @@ const std::vector<Group>& groups() {
       {"valgrind", {"valgrind"}},
       {"python", {"python"}},
       {"cpu", {"cpu_features", "cpu_capability"}},
-      {"worker", {"worker_version", "worker_abi"}},
+      {"worker", {"worker_version", "worker_abi", "python_worker"}},
       {"machine", {"timed_cpu_capability", "timed_cpu_model", kTimedCores}}};
   return kGroups;
 }

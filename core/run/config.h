@@ -35,6 +35,7 @@ struct ToolConfig {
   std::optional<std::filesystem::path> libtorch = {};
   std::optional<std::string> compiler = {};
   std::optional<std::string> python = {};
+  std::optional<std::string> valgrind = {};
   bool no_cache = false;  // recompile everything, keep nothing
   int jobs = 0;           // 0: one for each core
 };

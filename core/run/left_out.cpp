@@ -12,6 +12,7 @@
 
 #include "core/base/format.h"
 #include "core/compile/libtorch.h"
+#include "core/compile/toolchain.h"
 
 namespace instr {
 
@@ -20,6 +21,7 @@ namespace {
 constexpr const char* kVisibleDevices = "CUDA_VISIBLE_DEVICES";
 
 bool is_on_cuda(const Variant& variant) { return variant.device == "cuda"; }
+bool is_in_cpp(const Variant& variant) { return variant.language == Language::kCpp; }
 
 // Returns true for the device file of a GPU: of a card, of WSL, or of a Jetson.
 bool is_gpu(const std::string& name) {
@@ -63,32 +65,44 @@ bool has_no_cuda_device(const CudaTraces& traces) {
   return !traces.can_create_files && std::ranges::none_of(traces.device_files, is_gpu);
 }
 
-std::string RunnableVariants::note() const {
-  if (left_out.empty()) return "";
-  return fmt::format("{}: {} left out\n", obstacle.what, format_plural(left_out.size(), "variant"));
-}
-
-Expected<RunnableVariants> leave_out_cuda(std::vector<Variant> variants,
-                                          const std::optional<Error>& obstacle, bool is_shard) {
+Expected<RunnableVariants> leave_out(std::vector<Variant> variants,
+                                     const std::vector<Obstacle>& obstacles, bool is_shard) {
   RunnableVariants split{std::move(variants)};
-  if (!obstacle) return split;
-  const auto first =
-      std::stable_partition(split.runnable.begin(), split.runnable.end(), std::not_fn(is_on_cuda));
-  split.left_out.assign(std::make_move_iterator(first),
-                        std::make_move_iterator(split.runnable.end()));
-  split.runnable.erase(first, split.runnable.end());
-  split.obstacle = *obstacle;
-  if (!split.runnable.empty() || split.left_out.empty() || is_shard) return split;
-  return fail(fmt::format("{}: {} left out, and no other is selected", obstacle->what,
-                          format_plural(split.left_out.size(), "variant")),
-              obstacle->advice);
+  for (const auto& [concerns, reason] : obstacles) {
+    const auto first =
+        std::stable_partition(split.runnable.begin(), split.runnable.end(), std::not_fn(concerns));
+    const auto count = static_cast<std::size_t>(std::distance(first, split.runnable.end()));
+    if (count == 0) continue;
+    const std::string note =
+        fmt::format("{}: {} left out", reason.what, format_plural(count, "variant"));
+    if (first == split.runnable.begin() && !is_shard) {
+      return fail(note + ", and no other is selected", reason.advice);
+    }
+    split.note += note + "\n";
+    std::move(first, split.runnable.end(), std::back_inserter(split.left_out));
+    split.runnable.erase(first, split.runnable.end());
+    split.reasons.resize(split.left_out.size(), reason);
+  }
+  return split;
 }
 
 Expected<RunnableVariants> leave_out_unusable(std::vector<Variant> variants,
                                               const ToolConfig& tools, bool is_shard) {
-  if (std::ranges::none_of(variants, is_on_cuda)) return RunnableVariants{std::move(variants)};
-  TRY_ASSIGN(const auto obstacle, find_cuda_obstacle(read_cuda_traces(), tools));
-  return leave_out_cuda(std::move(variants), obstacle, is_shard);
+  std::vector<Obstacle> obstacles;
+  if (std::ranges::any_of(variants, is_on_cuda)) {
+    TRY_ASSIGN(const auto reason, find_cuda_obstacle(read_cuda_traces(), tools));
+    if (reason) obstacles.push_back({is_on_cuda, *reason});
+  }
+  if (!tools.compiler && std::ranges::any_of(variants, is_in_cpp)) {
+    TRY_ASSIGN(const bool has_one, has_compiler());
+    if (!has_one) {
+      obstacles.push_back({is_in_cpp,
+                           {{},
+                            fmt::format("{} ({})", kNoCompiler, kInstallCompiler),
+                            "or choose variants in Python: --language=py"}});
+    }
+  }
+  return leave_out(std::move(variants), obstacles, is_shard);
 }
 
 std::function<bool(const std::string&)> make_run_selector(const Selection& selection,

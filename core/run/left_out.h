@@ -1,5 +1,5 @@
-// Leaves out the variants on CUDA if nothing here could run them: one line says so, instead of a
-// skipped variant each. What only a worker can find out is left to the worker.
+// Leaves out the variants on CUDA, or in C++, if nothing here could run them: one line says so,
+// instead of a skipped variant each. What only a worker can find out is left to the worker.
 #pragma once
 
 #include <functional>
@@ -31,22 +31,26 @@ bool has_no_cuda_device(const CudaTraces& traces);
 Expected<std::optional<Error>> find_cuda_obstacle(const CudaTraces& traces,
                                                   const ToolConfig& tools);
 
+// A reason why some variants cannot run here.
+struct Obstacle {
+  bool (*concerns)(const Variant&);
+  Error reason;  // without a place
+};
+
 // The variants to measure, and those that are not planned.
 struct RunnableVariants {
   std::vector<Variant> runnable;
   std::vector<Variant> left_out = {};
-  Error obstacle = {};  // the reason; without a place
-
-  // Returns the line "no CUDA device: 24 variants left out"; empty if none is left out.
-  std::string note() const;
+  std::vector<Error> reasons = {};  // of each that is left out
+  std::string note = {};  // a line for each obstacle: "no CUDA device: 24 variants left out"
 };
 
-// Leaves out the variants on CUDA if there is an obstacle. That is an error if no other variant is
-// left, except in a shard, which may be empty.
-Expected<RunnableVariants> leave_out_cuda(std::vector<Variant> variants,
-                                          const std::optional<Error>& obstacle, bool is_shard);
+// Leaves out the variants that an obstacle concerns. That is an error if no other variant is left,
+// except in a shard, which may be empty.
+Expected<RunnableVariants> leave_out(std::vector<Variant> variants,
+                                     const std::vector<Obstacle>& obstacles, bool is_shard);
 
-// The same with the obstacle on this machine, if one of the variants is on CUDA.
+// The same with the obstacles on this machine: to CUDA, and to C++ without a compiler.
 Expected<RunnableVariants> leave_out_unusable(std::vector<Variant> variants,
                                               const ToolConfig& tools, bool is_shard = false);
 

@@ -35,11 +35,12 @@ Expected<std::unique_ptr<Session>> Session::open(const MeasureConfig& config, Se
 
 Expected<void> Session::start(std::stop_token stop) {
   if (config_.wants_counts) {
-    TRY_ASSIGN(valgrind_, find_valgrind());
+    TRY_ASSIGN(valgrind_, find_valgrind(config_.tools.valgrind));
   }
   TRY_ASSIGN(tools_, Tools::find(
                          config_, stop, [this](const auto& what) { reporter_.phase(what); },
                          [this](const auto& what) { reporter_.note(what); }));
+  tools_->compile.valgrind_headers = valgrind_.headers;
   reporter_.costs = Costs::read(tools_->cache.folder() / kCostsName);
   reporter_.phase("preparing the worker for LibTorch " + tools_->libtorch().version);
   native_ = std::make_unique<NativePasses>(config_, *tools_, reporter_);
@@ -52,6 +53,8 @@ Expected<void> Session::start(std::stop_token stop) {
 Expected<void> Session::open_scheduler() {
   if (cpu_class() == CpuClass::kPlain) reporter_.note(kNoAvx2);
   ScheduleOptions options;
+  options.valgrind = valgrind_.program;
+  options.valgrind_tools = valgrind_.tools;
   options.jobs = tools_->compile.jobs;
   options.find_worker = [this](Language language) { return build_counting_worker(language); };
   options.expected = [known = reporter_.costs](const Variant& variant) {
@@ -109,7 +112,7 @@ Expected<Fingerprint> Session::fingerprint(std::stop_token stop) {
   for (const auto& language : tools_->languages) {
     for (const auto& [name, value] : language->describe()) fields[name] = value;
   }
-  return make_fingerprint(libtorch(), tools_->compile.toolchain, valgrind_, fields);
+  return make_fingerprint(libtorch(), tools_->compile.toolchain, valgrind_.version, fields);
 }
 
 // Passes a unit on to the scheduler, and keeps it for the other passes.

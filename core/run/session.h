@@ -7,6 +7,7 @@
 #include <stop_token>
 #include <vector>
 
+#include "core/compile/valgrind.h"
 #include "core/measure/schedule.h"
 #include "core/results/fingerprint.h"
 #include "core/run/native_passes.h"
@@ -72,7 +73,7 @@ class Session {
   const MeasureConfig config_;
   Reporter reporter_;
   std::unique_ptr<Tools> tools_;
-  std::string valgrind_;  // its version; empty: nothing is counted
+  Valgrind valgrind_;  // without a version: nothing is counted
   // Work that count() leaves for the other passes.
   struct Remaining {
     std::vector<CompiledVariant> to_time;

@@ -1,21 +1,9 @@
 #include "core/run/tools.h"
 
 #include "core/base/environment.h"
-#include "core/base/process.h"
-#include "core/base/trim.h"
 #include "core/compile/installation.h"
 
 namespace instr {
-
-Expected<std::string> find_valgrind() {
-  const char* advice = "install it: apt-get install valgrind";
-  if (!find_program("valgrind")) return fail("Valgrind was not found", advice);
-  SpawnOptions spawn;
-  spawn.argv = {"valgrind", "--version"};
-  TRY_ASSIGN(auto result, run_command(spawn));
-  if (result.exit_code != 0) return fail("Valgrind does not run: " + result.errors, advice);
-  return std::string(trim_end(result.output, "\n"));
-}
 
 Expected<std::unique_ptr<Tools>> Tools::find(const MeasureConfig& config, std::stop_token stop,
                                              std::function<void(const std::string&)> on_phase,

@@ -1,5 +1,5 @@
-// The tools of a run, found before anything is measured: LibTorch, the compiler, Valgrind, the
-// cache, and the languages of snippets.
+// The tools of a run, found before anything is measured: LibTorch, the compiler, the cache, and the
+// languages of snippets.
 #pragma once
 
 #include <functional>
@@ -15,9 +15,6 @@
 #include "core/run/config.h"
 
 namespace instr {
-
-// Returns Valgrind's version: "valgrind-3.19.0".
-Expected<std::string> find_valgrind();
 
 struct Tools {
   // `on_phase` and `on_note`: as in SessionEvents.

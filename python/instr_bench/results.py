@@ -55,7 +55,7 @@ def read(path: Union[str, "os.PathLike[str]"], allow_incomplete: bool = False) -
     `allow_incomplete`, if the run that wrote it did not finish."""
     name = os.fspath(path)
     with open(path, encoding="utf-8") as file:
-        lines = file.read().splitlines()
+        lines = [line for line in file.read().split("\n") if line]
     if lines and not allow_incomplete and not lines[-1].startswith('{"end"'):
         raise ResultsError(f"{name} is incomplete: its run did not finish (allow_incomplete=True reads it)")
     measurements = []
@@ -66,7 +66,7 @@ def read(path: Union[str, "os.PathLike[str]"], allow_incomplete: bool = False) -
                 _check_header(name, line)
             elif "key" in line:
                 measurements.append(Measurement._of(line))
-        except (ValueError, KeyError, TypeError) as error:
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
             if isinstance(error, ResultsError):
                 raise
             if allow_incomplete and number == len(lines):

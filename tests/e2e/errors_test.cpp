@@ -49,5 +49,23 @@ TEST(Errors, MistakesOfUsersHaveAPlaceAndStatusTwo) {
   }
 }
 
+TEST(Errors, WithoutACompilerCppIsLeftOutInOneLine) {
+  const std::string nothing = "PATH=/nonexistent";
+  const auto both = run({"--dry-run", "--filter=^matmul/mm/"}, {nothing});
+  EXPECT_EQ(both.exit_code, 0) << both.errors;
+  EXPECT_HAS(both.errors, "no C++ compiler (Debian: apt-get install clang): ");
+  EXPECT_HAS(both.output, "/py/eager/");
+  EXPECT_EQ(both.output.find("/torchscript/"), std::string::npos) << both.output;
+  const auto alone = run({"--filter=^matmul/mm/", "--language=cpp"}, {nothing});
+  EXPECT_EQ(alone.exit_code, 2);
+  EXPECT_HAS(alone.errors, "left out, and no other is selected");
+}
+
+TEST(Errors, AValgrindThatIsNoneIsNamed) {
+  const auto result = run({"--filter=^matmul/mm/", "--valgrind=/nonexistent/valgrind"});
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_HAS(result.errors, "--valgrind names `/nonexistent/valgrind`, which is no program");
+}
+
 }  // namespace
 }  // namespace instr::e2e::errors_test

@@ -113,6 +113,32 @@ TEST_F(Scripts, TheHookRefusesCommitsThatFailTheCheck) {
   EXPECT_EQ(deleted.exit_code, 0) << deleted.errors;
 }
 
+// The steps of action.yml after the installation, whose environment is a folder with the program.
+TEST_F(Scripts, TheActionMeasuresAPushAndChecksAPullRequest) {
+  const fs::path bin = file("runner/instr_bench/bin");
+  fs::create_directories(bin);
+  fs::create_symlink(program_under_test(), bin / "instr_bench");
+  auto check = [&](const std::string& event) {
+    return run(
+        {"RUNNER_TEMP=" + file("runner").string(), "GITHUB_EVENT_NAME=" + event,
+         "GITHUB_OUTPUT=" + file(event + ".outputs").string(),
+         "GITHUB_STEP_SUMMARY=" + file(event + ".summary").string(), "BASE=main",
+         "DEFINITIONS=quick.toml", "LIMIT=+0", "FILTER=squares", "OPTIONS=--metrics=instructions"},
+        {source_file("tools/action"), "check"});
+  };
+  const auto pushed = check("push");
+  EXPECT_EQ(pushed.exit_code, 0) << pushed.errors;
+  EXPECT_HAS(text_of(file("push.outputs")), "status=0\n");
+  git(folder_.path(), {"checkout", "--quiet", "-b", "slower"});
+  commit_slower_code();
+  const auto refused = check("pull_request");
+  EXPECT_EQ(refused.exit_code, 3) << refused.output << refused.errors;
+  EXPECT_FALSE(has(refused.errors, "measuring the base")) << refused.errors;
+  EXPECT_HAS(text_of(file("pull_request.outputs")),
+             "status=3\nreport=" + file("report.md").string() + "\n");
+  EXPECT_HAS(text_of(file("pull_request.summary")), "slower, fails");
+}
+
 TEST_F(Scripts, EachTaskOfASlurmArrayMeasuresItsShard) {
   auto task = [&](std::vector<std::string> variables) {
     for (const char* more : {"INSTR_BENCH=echo", "SLURM_CPUS_PER_TASK=2", "SLURM_ARRAY_TASK_ID=3",

@@ -24,8 +24,13 @@ std::vector<std::string> keys_of(const std::vector<Variant>& variants) {
 using Keys = std::vector<std::string>;
 
 const std::string kOnCpu = "b/eager/forward/t1/cpu";
+const std::string kInCpp = "d/eager/forward/t1/cpu";
 const Keys kOnCuda{"a/eager/forward/t1/cuda", "c/eager/forward/t1/cuda"};
-const std::optional<Error> kObstacle = Error{{}, "no CUDA device", "use another machine"};
+const std::vector<Obstacle> kObstacles{
+    {[](const Variant& variant) { return variant.device == "cuda"; },
+     {{}, "no CUDA device", "use another machine"}},
+    {[](const Variant& variant) { return variant.label == "d"; },
+     {{}, "no compiler", "install one"}}};
 
 TEST(LeftOut, ADeviceFileMayBeADevice) {
   for (const char* name : {"nvidia0", "nvidia12", "dxg", "nvgpu", "nvhost-gpu"}) {
@@ -54,29 +59,37 @@ TEST(LeftOut, CudaVisibleDevicesMayHideAllDevices) {
 }
 
 TEST(LeftOut, VariantsOnCudaAreLeftOutInOneLine) {
-  const auto split = leave_out_cuda(parse({kOnCuda[0], kOnCpu, kOnCuda[1]}), kObstacle, false);
+  const auto split = leave_out(parse({kOnCuda[0], kOnCpu, kOnCuda[1]}), kObstacles, false);
   ASSERT_TRUE(split);
   EXPECT_EQ(keys_of(split->runnable), Keys{kOnCpu});
   EXPECT_EQ(keys_of(split->left_out), kOnCuda);
-  EXPECT_EQ(split->note(), "no CUDA device: 2 variants left out\n");
+  EXPECT_EQ(split->note, "no CUDA device: 2 variants left out\n");
+}
+
+TEST(LeftOut, EachObstacleHasALine) {
+  const auto split = leave_out(parse({kOnCuda[0], kOnCpu, kInCpp, kOnCuda[1]}), kObstacles, false);
+  ASSERT_TRUE(split);
+  EXPECT_EQ(keys_of(split->runnable), Keys{kOnCpu});
+  EXPECT_EQ(keys_of(split->left_out), (Keys{kOnCuda[0], kOnCuda[1], kInCpp}));
+  EXPECT_EQ(split->note, "no CUDA device: 2 variants left out\nno compiler: 1 variant left out\n");
 }
 
 TEST(LeftOut, WithoutAnObstacleOrVariantsOnCudaNothingIsSaid) {
-  const auto all = leave_out_cuda(parse({kOnCuda[0], kOnCpu}), std::nullopt, false);
+  const auto all = leave_out(parse({kOnCuda[0], kOnCpu}), {}, false);
   EXPECT_EQ(keys_of(all->runnable), (Keys{kOnCuda[0], kOnCpu}));
-  EXPECT_EQ(all->note(), "");
-  EXPECT_EQ(leave_out_cuda(parse({kOnCpu}), kObstacle, false)->note(), "");
+  EXPECT_EQ(all->note, "");
+  EXPECT_EQ(leave_out(parse({kOnCpu}), kObstacles, false)->note, "");
 }
 
 TEST(LeftOut, NothingElseIsAnErrorExceptInAShard) {
-  const auto refused = leave_out_cuda(parse(kOnCuda), kObstacle, false);
+  const auto refused = leave_out(parse(kOnCuda), kObstacles, false);
   ASSERT_FALSE(refused);
   EXPECT_EQ(to_string(refused.error()),
             "no CUDA device: 2 variants left out, and no other is selected: use another machine");
-  const auto shard = leave_out_cuda(parse(kOnCuda), kObstacle, true);
+  const auto shard = leave_out(parse(kOnCuda), kObstacles, true);
   ASSERT_TRUE(shard);
   EXPECT_TRUE(shard->runnable.empty());
-  EXPECT_TRUE(leave_out_cuda({}, kObstacle, true));
+  EXPECT_TRUE(leave_out({}, kObstacles, false));
 }
 
 TEST(LeftOut, ALibTorchWithoutCudaIsAnObstacle) {

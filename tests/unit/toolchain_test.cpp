@@ -86,8 +86,14 @@ TEST_F(ToolchainTest, UsesOnlyTheRequestedCompiler) {
 
 TEST_F(ToolchainTest, AdvisesWhatToInstall) {
   auto none = find();
-  ASSERT_FALSE(none);
-  EXPECT_NE(none.error().advice.find("apt-get install"), std::string::npos);
+  ASSERT_TRUE(none);
+  EXPECT_FALSE(value_of(has_compiler()));
+  const auto checked = check_compiler(*none);
+  ASSERT_FALSE(checked);
+  EXPECT_NE(checked.error().advice.find("apt-get install"), std::string::npos);
+  put("g++", kGcc12);
+  EXPECT_TRUE(value_of(has_compiler()));
+  EXPECT_TRUE(check_compiler(*find()));
 }
 
 TEST_F(ToolchainTest, OldClangCompilesOldHeadersAsCpp17) {

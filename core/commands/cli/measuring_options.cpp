@@ -101,6 +101,8 @@ void declare_tools(CommandLine& line, ToolConfig& tools) {
               "the interpreter for snippets in Python (default: the LibTorch's own, else the "
               "active one)",
               take_text(tools.python));
+  line.option("--valgrind", "PROGRAM", "the Valgrind (default: INSTR_BENCH_VALGRIND, else PATH)",
+              take_text(tools.valgrind));
   declare_jobs(line, tools);
 }
 

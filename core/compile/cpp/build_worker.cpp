@@ -180,6 +180,9 @@ class WorkerBuild {
     // LibTorch must find the worker's malloc, and units the worker's symbols.
     std::erase(arguments, "-fvisibility=hidden");
     if (!includes_libtorch(source)) arguments.push_back("-std=c++20");
+    if (!options_.valgrind_headers.empty()) {
+      arguments.insert(arguments.end(), {"-idirafter", options_.valgrind_headers.string()});
+    }
     arguments.insert(arguments.end(), {"-w", "-I" + root_.string(), "-pthread", "-c",
                                        source.string(), "-o", object.string()});
     return run(std::move(arguments), source.filename().string());
@@ -222,6 +225,7 @@ class WorkerBuild {
 
 Expected<fs::path> build_worker(WorkerKind kind, const fs::path& sources,
                                 const CompileOptions& options, Cache& cache, std::stop_token stop) {
+  TRY(check_compiler(options.toolchain));
   TRY_ASSIGN(auto files, read_sources(sources / "worker", kind));
   const KindFacts facts = facts_of(kind);
   std::string name = facts.artefact + content_hash(files.identity + identify_toolchain(options));

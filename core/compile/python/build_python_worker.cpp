@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <map>
+#include <optional>
 
 #include "core/base/content_hash.h"
 #include "core/base/environment.h"
@@ -146,6 +147,12 @@ WorkerProgram program_for(WorkerKind kind, const fs::path& worker,
 
 }  // namespace
 
+std::optional<fs::path> find_prebuilt_worker(const fs::path& sources) {
+  const fs::path worker = python_script(sources, "prebuilt/worker.so");
+  std::error_code ignored;
+  return fs::exists(worker, ignored) ? std::optional(worker) : std::nullopt;
+}
+
 std::vector<fs::path> list_python_modules(const fs::path& worker) {
   const fs::path folder = worker.parent_path();
   const fs::path code = folder / kCodeCache / folder_name().substr(1);
@@ -164,10 +171,13 @@ Expected<WorkerProgram> build_python_worker(WorkerKind kind, const Python& pytho
                                             const std::set<std::string>& imports,
                                             const CompileOptions& options, Cache& cache,
                                             std::stop_token stop) {
-  TRY_ASSIGN(const auto shared, build_worker(kind, options.sources, options, cache, stop));
+  const auto prebuilt = find_prebuilt_worker(options.sources);
+  const bool is_prebuilt = kind == WorkerKind::kPython && prebuilt;
+  TRY_ASSIGN(const auto shared,
+             is_prebuilt ? *prebuilt : build_worker(kind, options.sources, options, cache, stop));
   auto texts = read_modules(kind, options.sources);
   texts[kServe] = read_text(python_script(options.sources, kServe)).value_or("");
-  std::string identity = shared.parent_path().filename().string() + "\n" + identify(python);
+  std::string identity = file_hash(shared).value_or("") + "\n" + identify(python);
   for (const auto& [name, text] : texts) identity += "\n" + text;
   const std::string name = "python-" + content_hash(identity);
   const auto make = [&](const fs::path& to) -> Expected<void> {

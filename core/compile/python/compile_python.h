@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <set>
 #include <stop_token>
 #include <string>
@@ -28,6 +29,10 @@ Expected<WorkerProgram> build_python_worker(WorkerKind kind, const Python& pytho
                                             const std::set<std::string>& imports,
                                             const CompileOptions& options, Cache& cache,
                                             std::stop_token stop);
+
+// Returns the counting worker that was compiled with this program, as in a wheel; nothing: users
+// compile it.
+std::optional<std::filesystem::path> find_prebuilt_worker(const std::filesystem::path& sources);
 
 // Returns the modules whose code is kept for a counting worker; none if its language is not Python.
 std::vector<std::filesystem::path> list_python_modules(const std::filesystem::path& worker);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/base/content_hash.h"
 #include "core/compile/language_support.h"
 #include "core/compile/python/compile_python.h"
 #include "core/compile/python/python.h"
@@ -73,7 +74,11 @@ class PythonLanguage : public LanguageSupport {
 
   std::map<std::string, std::string> describe() const override {
     if (!python_ || !*python_) return {};
-    return {{"python", (*python_)->build}};
+    std::map<std::string, std::string> facts{{"python", (*python_)->build}};
+    if (const auto prebuilt = find_prebuilt_worker(options_.sources)) {
+      facts.emplace("python_worker", "prebuilt " + file_hash(*prebuilt).value_or(""));
+    }
+    return facts;
   }
 
  private:
