@@ -55,16 +55,19 @@ TEST(Errors, WithoutACompilerCppIsLeftOutInOneLine) {
   EXPECT_EQ(both.exit_code, 0) << both.errors;
   EXPECT_HAS(both.errors, "no C++ compiler (Debian: apt-get install clang): ");
   EXPECT_HAS(both.output, "/py/eager/");
-  EXPECT_EQ(both.output.find("/torchscript/"), std::string::npos) << both.output;
+  EXPECT_EQ(both.output.find("/n=4/eager/"), std::string::npos) << both.output;
   const auto alone = run({"--filter=^matmul/mm/", "--language=cpp"}, {nothing});
   EXPECT_EQ(alone.exit_code, 2);
   EXPECT_HAS(alone.errors, "left out, and no other is selected");
 }
 
 TEST(Errors, AValgrindThatIsNoneIsNamed) {
-  const auto result = run({"--filter=^matmul/mm/", "--valgrind=/nonexistent/valgrind"});
-  EXPECT_EQ(result.exit_code, 2);
-  EXPECT_HAS(result.errors, "--valgrind names `/nonexistent/valgrind`, which is no program");
+  const auto missing = run({"--filter=^matmul/mm/", "--valgrind=/nonexistent/valgrind"});
+  EXPECT_EQ(missing.exit_code, 2);
+  EXPECT_HAS(missing.errors, "cannot run '/nonexistent/valgrind'");
+  const auto unknown = run({"--filter=^matmul/mm/"}, {"INSTR_BENCH_VALGRIND=valgrimd"});
+  EXPECT_EQ(unknown.exit_code, 2);
+  EXPECT_HAS(unknown.errors, "INSTR_BENCH_VALGRIND names `valgrimd`, which is no program");
 }
 
 }  // namespace
