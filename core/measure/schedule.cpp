@@ -228,8 +228,8 @@ void Scheduler::prepare(const std::vector<Variant>& variants) {
   for (const auto& variant : variants) zygotes_.need(choose_zygote(variant));
 }
 
-Expected<wire::Message> Scheduler::hello(std::stop_token stop) {
-  return zygotes_.hello(std::move(stop));
+Expected<wire::Message> Scheduler::hello(Language language, std::stop_token stop) {
+  return zygotes_.hello(language, std::move(stop));
 }
 
 }  // namespace instr

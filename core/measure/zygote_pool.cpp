@@ -220,11 +220,11 @@ void ZygotePool::worked(WarmUp which) {
   slot(which).losses = 0;
 }
 
-Expected<wire::Message> ZygotePool::hello(std::stop_token stop) {
+Expected<wire::Message> ZygotePool::hello(Language language, std::stop_token stop) {
   std::unique_lock lock(mutex_);
-  SourceSlot& slot = source(Language::kCpp);
+  SourceSlot& slot = source(language);
   if (slot.state == State::kAbsent && !killed_) {
-    starters_.emplace_back([this] { source_for(Language::kCpp); });
+    starters_.emplace_back([this, language] { source_for(language); });
   }
   changed_.wait(lock, stop, [&] {
     return killed_ || slot.state == State::kReady || slot.state == State::kFailed;

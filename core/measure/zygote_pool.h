@@ -85,9 +85,8 @@ class ZygotePool {
   // Notes that the zygote has forked a host.
   void worked(WarmUp which);
 
-  // Returns the description of the worker for C++, also for a run of Python alone: starts it if
-  // necessary, and waits for it.
-  Expected<wire::Message> hello(std::stop_token stop);
+  // Returns the description of the worker for a language: starts it if necessary, and waits for it.
+  Expected<wire::Message> hello(Language language, std::stop_token stop);
 
   // Ends all zygotes, permanently.
   void kill();

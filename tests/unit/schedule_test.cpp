@@ -162,7 +162,7 @@ TEST_F(Unstartable, ReportsItsOutputAndFailsEachVariantOnce) {
       EXPECT_EQ(failure.kind, FailureKind::kWorkerLost);
       EXPECT_HAS(failure.message, "cannot load libtorch.so");
     }
-    auto hello = scheduler->hello({});
+    auto hello = scheduler->hello(Language::kCpp, {});
     ASSERT_FALSE(hello);
     EXPECT_HAS(hello.error().what, "cannot load libtorch.so");
   }
@@ -170,7 +170,7 @@ TEST_F(Unstartable, ReportsItsOutputAndFailsEachVariantOnce) {
 
 TEST_F(Unstartable, AMissingValgrindIsNamed) {
   auto scheduler = start("no-such-valgrind");
-  auto hello = scheduler->hello({});
+  auto hello = scheduler->hello(Language::kCpp, {});
   ASSERT_FALSE(hello);
   EXPECT_HAS(hello.error().what, "no-such-valgrind");
   EXPECT_FALSE(hello.error().advice.empty());
@@ -178,7 +178,7 @@ TEST_F(Unstartable, AMissingValgrindIsNamed) {
 
 TEST_F(Unstartable, AWorkerOfAnotherAbiIsRefused) {
   auto scheduler = start(script("printf 'hello\\tabi=0\\n' >&3; exec sleep 1000"));
-  auto hello = scheduler->hello({});
+  auto hello = scheduler->hello(Language::kCpp, {});
   ASSERT_FALSE(hello);
   EXPECT_HAS(hello.error().what, "ABI");
 }

@@ -114,7 +114,7 @@ TEST_F(ZygotePoolTest, AllAreForkedFromOneRoot) {
 }
 
 TEST_F(ZygotePoolTest, ARootThatOnlyDescribesItselfHasNoZygote) {
-  ASSERT_TRUE(pool_->hello({}));
+  ASSERT_TRUE(pool_->hello(Language::kCpp, {}));
   EXPECT_EQ(pool_->state(WarmUp::kEager), ZygotePool::State::kAbsent);
 }
 

@@ -15,6 +15,7 @@ class CppLanguage : public LanguageSupport {
 
   Expected<void> compile(const std::vector<Variant>& variants, Purpose purpose,
                          const OnUnit& on_unit, std::stop_token stop) override {
+    if (variants.empty()) return {};
     TRY(check_compiler(options_.toolchain));
     CompileOptions options = options_;
     options.purpose = purpose;
