@@ -44,6 +44,9 @@ Expected<Valgrind> find_valgrind(const std::optional<std::string>& requested) {
   if (const auto tools = variable_value("VALGRIND_LIB")) valgrind.tools = *tools;
   SpawnOptions spawn;
   spawn.argv = {valgrind.program.string(), "--version"};
+  if (!valgrind.tools.empty()) {
+    spawn.environment = own_environment({{"VALGRIND_LIB", valgrind.tools.string()}});
+  }
   TRY_ASSIGN(auto result, run_command(spawn));
   if (result.exit_code != 0) return fail("Valgrind does not run: " + result.errors, kAdvice);
   valgrind.version = trim_end(result.output, "\n");
