@@ -10,7 +10,8 @@ namespace {
 
 constexpr const char* kVariable = "INSTR_BENCH_VALGRIND";
 constexpr const char* kAdvice =
-    "install it: apt-get install valgrind; without root: docs/INSTALLING.md, \"Valgrind\"";
+    "install it: apt-get install valgrind; without root: conda install -c conda-forge valgrind, or "
+    "unpack the package and name it by INSTR_BENCH_VALGRIND (INSTALLING.md)";
 
 // Returns the first of these folders below the program's prefix that contains `file`; empty: none.
 fs::path find_below_prefix(const fs::path& program, std::initializer_list<const char*> folders,
