@@ -122,7 +122,7 @@ TEST_F(Scripts, TheActionMeasuresAPushAndChecksAPullRequest) {
     return run({"RUNNER_TEMP=" + file("runner").string(), "GITHUB_EVENT_NAME=" + event,
                 "GITHUB_OUTPUT=" + file(event + ".outputs").string(),
                 "GITHUB_STEP_SUMMARY=" + file(event + ".summary").string(), "BASE=main",
-                "DEFINITIONS=quick.toml", "LIMIT=instructions=+0", "FILTER=squares",
+                "BUILD=true", "DEFINITIONS=quick.toml", "LIMIT=instructions=+0", "FILTER=squares",
                 "OPTIONS=--metrics=instructions"},
                {source_file("tools/action"), "check"});
   };
