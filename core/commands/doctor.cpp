@@ -61,12 +61,10 @@ Finding judge_canary(const Measurement& measurement) {
 }
 
 // A missing interpreter is not a failure: only snippets in Python need it.
-Finding judge_python(const ToolConfig& tools, const LibTorch& libtorch) {
-  auto python = find_python(tools.python, libtorch, find_installation().sources);
+Finding judge_python(const Expected<Python>& python, bool is_requested) {
   if (python) {
     return {"Python", true, python->version + " with torch (" + python->command.string() + ")"};
   }
-  const bool is_requested = tools.python.has_value();
   return {"Python", !is_requested,
           is_requested ? to_string(python.error())
                        : "none, so snippets in Python are skipped: " + python.error().what};
@@ -80,8 +78,7 @@ Finding judge_counters() {
 }
 
 // No compiler is a failure only if nothing can be counted without one.
-Finding judge_compiler(const ToolConfig& tools, const LibTorch& libtorch, bool has_python) {
-  const auto toolchain = find_toolchain(tools.compiler, libtorch);
+Finding judge_compiler(const Expected<Toolchain>& toolchain, bool has_python) {
   if (!toolchain) return {"compiler", false, to_string(toolchain.error())};
   if (const auto found = check_compiler(*toolchain); !found) {
     const bool is_enough = has_python && find_prebuilt_worker(find_installation().sources);
@@ -97,7 +94,8 @@ Finding judge_compiler(const ToolConfig& tools, const LibTorch& libtorch, bool h
 // The findings, in the order of the checks.
 struct Examination {
   std::vector<Finding> findings;
-  std::vector<std::string> languages;  // "C++": that can be counted
+  bool has_cpp = false;                // can be counted
+  std::vector<std::string> languages;  // "C++": all that can
   std::string libtorch;                // its version
 
   bool is_good() const { return std::ranges::all_of(findings, &Finding::good); }
@@ -134,19 +132,20 @@ void examine_tools(const ToolConfig& tools, Examination& all) {
     return valgrind.version + " (" + find_program(valgrind.program.string())->string() + ")";
   });
   const auto libtorch = find_libtorch(tools.libtorch);
-  all.add("LibTorch", libtorch, [&](const LibTorch& build) {
+  all.add("LibTorch", libtorch, [](const LibTorch& build) {
     return build.version + " in " + build.root.string() + " (" + build.found_by + ")" +
-           (build.has_cuda ? ", with CUDA" : "") + list_places(tools);
+           (build.has_cuda ? ", with CUDA" : "");
   });
-  if (!libtorch) all.findings.back().detail += list_places(tools);
+  all.findings.back().detail += list_places(tools);
   if (libtorch) {
     all.libtorch = libtorch->version;
-    const bool has_python =
-        find_python(tools.python, *libtorch, find_installation().sources).has_value();
-    all.add(judge_compiler(tools, *libtorch, has_python));
-    if (has_compiler().value_or(true)) all.languages.emplace_back("C++");
-    all.add(judge_python(tools, *libtorch));
-    if (has_python) all.languages.emplace_back("Python");
+    const auto toolchain = find_toolchain(tools.compiler, *libtorch);
+    const auto python = find_python(tools.python, *libtorch, find_installation().sources);
+    all.add(judge_compiler(toolchain, python.has_value()));
+    all.has_cpp = toolchain && check_compiler(*toolchain);
+    if (all.has_cpp) all.languages.emplace_back("C++");
+    all.add(judge_python(python, tools.python.has_value()));
+    if (python) all.languages.emplace_back("Python");
   }
   all.add(judge_counters());
   all.add("cache", Cache::open(!tools.no_cache), [](const Cache& cache) {
@@ -198,7 +197,7 @@ ExitStatus run_doctor(const DoctorArguments& options, std::stop_token stop) {
   const bool color = inspect_terminal(STDOUT_FILENO, options.showing.color).color;
   Examination all;
   examine_tools(options.tools, all);
-  if (all.is_good() && all.languages.front() == "C++") {
+  if (all.is_good() && all.has_cpp) {
     print_message("counting a canary, for which a worker is built on first use\n");
     examine_counting(options.tools, stop, all);
   }

@@ -111,12 +111,8 @@ std::optional<std::vector<FollowedFunction>> read_followed(const wire::Message& 
 // Returns "torch/fx/graph.py" for "torch/fx/graph.py:130", and "d.toml" for "d.toml:6:1": lines
 // move with every change of a file.
 std::string file_of(std::string place) {
-  for (std::size_t colon = place.rfind(':');
-       colon != std::string::npos &&
-       place.find_first_not_of("0123456789", colon + 1) == std::string::npos;
-       colon = place.rfind(':')) {
-    place.resize(colon);
-  }
+  static const RE2 kLines("(:[0-9]+)+$");
+  RE2::Replace(&place, kLines, "");
   return place;
 }
 

@@ -195,17 +195,17 @@ Expected<std::shared_ptr<Root>> Root::start(const WorkerOptions& options) {
   SpawnOptions spawn;
   spawn.argv = worker_command(options);
   spawn.environment = options.program.environment;
+  spawn.working_directory = options.program.working_directory;
+  spawn.descriptors = {{ends.second.get(), wire::kControlFd},
+                       {folder.get(), wire::kWorkFolderFd},
+                       {program_folder.get(), wire::kProgramFolderFd},
+                       {log.first.get(), STDERR_FILENO}};
   Fd tools;
   if (!options.valgrind_tools.empty()) {
     TRY_ASSIGN(tools, open_folder(options.valgrind_tools));
     spawn.environment->push_back(kValgrindTools);
     spawn.descriptors.emplace_back(tools.get(), wire::kValgrindToolsFd);
   }
-  spawn.working_directory = options.program.working_directory;
-  spawn.descriptors.insert(spawn.descriptors.end(), {{ends.second.get(), wire::kControlFd},
-                                                     {folder.get(), wire::kWorkFolderFd},
-                                                     {program_folder.get(), wire::kProgramFolderFd},
-                                                     {log.first.get(), STDERR_FILENO}});
   spawn.pin_layout = !options.is_native();
   TRY_ASSIGN(auto process, Process::spawn(spawn));
   const pid_t pid = process.pid();

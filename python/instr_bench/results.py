@@ -66,9 +66,9 @@ def read(path: Union[str, "os.PathLike[str]"], allow_incomplete: bool = False) -
                 _check_header(name, line)
             elif "key" in line:
                 measurements.append(Measurement._of(line))
+        except ResultsError:
+            raise
         except (ValueError, KeyError, TypeError, AttributeError) as error:
-            if isinstance(error, ResultsError):
-                raise
             if allow_incomplete and number == len(lines):
                 break  # the line that was being written
             raise ResultsError(f"{name}:{number}: malformed: {error!r}") from None

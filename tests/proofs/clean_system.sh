@@ -1,5 +1,6 @@
 # Functions that package-check and wheel-check source: a clean Debian, made in a temporary folder from apt's sources, in
-# which commands run as root or as another user. The caller sets `work`, a temporary folder, and `system`, in it.
+# which commands run as root or as another user. `work` is a temporary folder, and `system`
+# the Debian in it.
 
 user=somebody
 
@@ -39,6 +40,19 @@ make_system() {
 give_up() {
   tail -n 20 "$work/log" >&2
   die "$1 (above)"
+}
+
+# in_clean_system RELEASE ARGUMENT...: runs this script again, with --in-namespace ARGUMENT... WORK, where it may mount.
+in_clean_system() {
+  local release=$1
+  shift
+  setup_missing debootstrap=debootstrap util-linux=unshare
+  work=$(mktemp -d)
+  chmod 755 "$work"
+  trap 'rm -rf --one-file-system "$work"' EXIT
+  system=$work/system
+  make_system "$release"
+  unshare --mount --pid --fork --kill-child -- "$0" --in-namespace "$@" "$work"
 }
 
 # In a mount and process namespace of its own: whatever happens, nothing stays mounted or running.
