@@ -25,6 +25,11 @@ constexpr Key kFileKeys[] = {
     {"py_global_setup", Shape::kString, "py_global_setup = \"import math\"",
      "Python at module level, such as imports and functions, for every Python statement of this "
      "file."},
+    {.name = "limit",
+     .shape = Shape::kTable,
+     .example = "limit = { instructions = \"0.5%\" }",
+     .description = "The limits of the benchmarks of this file that do not set their own.",
+     .members = limit_keys},
     {.name = "setups",
      .shape = Shape::kNamedTables,
      .example = "[setups.pair]",
@@ -146,6 +151,8 @@ constexpr Key kBenchmarkKeys[] = {
      "Instead of a tolerance: both its rtol and its atol, and a root mean square error against a "
      "float64 reference of at most 2 or 3 times eager's, as torch._dynamo.utils.same decides."},
     {"tags", Shape::kStrings, "tags = [\"slow\"]", "Words for selecting benchmarks."},
+    {"timed", Shape::kBoolean, "timed = true",
+     "Too large to be counted: it is only timed, with --metrics=wall, and skipped without."},
     {.name = "warmup",
      .shape = Shape::kInteger,
      .example = "warmup = 10",

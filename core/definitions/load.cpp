@@ -35,6 +35,7 @@ struct File {
   std::vector<Include> includes;
   std::map<std::string, Setup> setups;
   std::array<std::optional<Text>, kLanguages.size()> global_setups;
+  std::map<std::string, std::string> limits;
   bool is_root = false;  // named by the caller, not only included
 
   std::map<std::string, Setup*> visible_setups;  // its own and those of its includes
@@ -188,6 +189,7 @@ class Loader {
       file.global_setups[static_cast<std::size_t>(language.language)] =
           read.text(format_key(language.language, "global_setup"));
     }
+    file.limits = read_limits(read, file.source, errors_);
     const toml::table* setups = read.table("setups");
     if (!setups) return;
     for (const TomlEntry& entry : list_entries(*setups, file.source)) read_setup(file, entry);
@@ -323,7 +325,8 @@ class Loader {
           return find_setup(file, name, language, where);
         },
         {},
-        build ? read_build(*build, file.source, errors_) : nullptr};
+        build ? read_build(*build, file.source, errors_) : nullptr,
+        file.limits};
     for (const File* provider : file.global_setup_files) {
       for (std::size_t i = 0; i < kLanguages.size(); ++i) {
         const auto& text = provider->global_setups[i];

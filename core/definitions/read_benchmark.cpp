@@ -22,6 +22,7 @@ class BenchmarkReader {
         errors_(errors) {
     definition_.where = toml_location(table, context.source);
     definition_.build = context.build;
+    definition_.limits = context.limits;
   }
 
   std::vector<Definition> read() {

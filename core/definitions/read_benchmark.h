@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -25,6 +26,7 @@ struct BenchmarkContext {
       find_setup;
   std::array<std::vector<Text>, kLanguages.size()> global_setups;  // of the file and its includes
   std::shared_ptr<const BuildOptions> build;                       // may be null
+  std::map<std::string, std::string> limits;  // of the file: metric -> "0.5%"
 };
 
 // If this adds to `errors`, the definitions must not be used.
@@ -36,8 +38,12 @@ std::vector<Definition> read_benchmark(const toml::table& table, const Benchmark
 std::shared_ptr<const BuildOptions> read_build(const toml::table& table, const SourceText& source,
                                                Errors& errors);
 
-// Reads the options that are the same for all statements and languages: threads, devices, tags,
-// limits and so on.
+// Reads the `limit` of a file or of a benchmark: metric -> "0.5%".
+std::map<std::string, std::string> read_limits(const TableReader& read, const SourceText& source,
+                                               Errors& errors);
+
+// Reads the options that are the same for all statements and languages: threads, devices, tags and
+// so on; limits of the benchmark replace those that `definition` has.
 void read_options(const TableReader& read, const SourceText& source, Errors& errors,
                   Definition& definition);
 

@@ -109,10 +109,18 @@ void read_tolerance(const TableReader& benchmark, const SourceText& source, Erro
 
 }  // namespace
 
+std::map<std::string, std::string> read_limits(const TableReader& read, const SourceText& source,
+                                               Errors& errors) {
+  const toml::table* limits = read.table("limit");
+  if (limits == nullptr) return {};
+  return read_limit_texts(TableReader(*limits, "`limit`", limit_keys(), source, errors));
+}
+
 void read_options(const TableReader& read, const SourceText& source, Errors& errors,
                   Definition& definition) {
   read_threads_and_devices(read, definition);
   read_tags(read, definition);
+  definition.is_only_timed = read.boolean("timed");
   definition.compiles = read.boolean("compiles");
   definition.warmup = read.integer("warmup");
   definition.iterations = read.integer("iterations");
@@ -123,9 +131,8 @@ void read_options(const TableReader& read, const SourceText& source, Errors& err
   }
   read_timeout(read, definition);
   read_requirements(read, definition);
-  if (const toml::table* limits = read.table("limit")) {
-    definition.limits =
-        read_limit_texts(TableReader(*limits, "`limit`", limit_keys(), source, errors));
+  for (auto& [metric, limit] : read_limits(read, source, errors)) {
+    definition.limits[metric] = std::move(limit);
   }
   read_tolerance(read, source, errors, definition.tolerance);
 }

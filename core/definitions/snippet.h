@@ -73,6 +73,7 @@ struct Snippet {
   std::map<std::string, std::string> limits;  // metric -> "0.5%"
   Tolerance tolerance;
   std::vector<std::string> tags;
+  bool is_only_timed = false;                 // too large to be counted
   std::optional<int> warmup;                  // iterations; 0: the first call is counted
   bool compiles = false;                      // the statement compiles: it is counted once
   std::optional<int> iterations;              // of a block

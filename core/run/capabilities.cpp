@@ -30,6 +30,7 @@ std::optional<std::string> find_device_obstacle(const Variant& variant,
   const LibTorch& libtorch = capabilities.libtorch;
   if (variant.device != "cuda") {
     if (capabilities.wants_times) return std::nullopt;
+    if (variant.is_only_timed) return "too large to be counted: --metrics=wall times it";
     return fmt::format("the backend {} is not counted: --metrics=wall times it", backend.name);
   }
   if (!libtorch.has_cuda) return "this LibTorch is built without CUDA";
@@ -47,7 +48,7 @@ std::optional<std::string> find_device_obstacle(const Variant& variant,
 }  // namespace
 
 bool is_countable(const Variant& variant) {
-  return variant.device != "cuda" && facts_of(variant.backend).packages == nullptr;
+  return !variant.is_only_timed && variant.device != "cuda" && facts_of(variant.backend).packages == nullptr;
 }
 
 std::optional<std::string> find_obstacle(const Variant& variant, const Capabilities& capabilities,

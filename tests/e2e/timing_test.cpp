@@ -24,6 +24,10 @@ global_setup = "#include <atomic>\nstatic std::atomic<int> set_ups{0};"
 setup = "if (++set_ups != 1) throw std::runtime_error(\"set up twice\");"
 stmt = 'asm volatile(".rept 100\n nop\n .endr");'
 [[benchmark]]
+label = "large"
+stmt = 'asm volatile(".rept 100\n nop\n .endr");'
+timed = true
+[[benchmark]]
 label = "on a device"
 device = ["cuda"]
 stmt = "auto x = torch::rand({4}, torch::kCUDA);"
@@ -207,6 +211,18 @@ TEST_F(Timing, CoexistsWithCounts) {
   auto same = run({"compare", file("r.jsonl"), file("r.jsonl")});
   EXPECT_EQ(same.exit_code, 0) << same.errors << same.output;
   EXPECT_HAS(same.output, "1 same");
+}
+
+TEST_F(Timing, WhatIsTooLargeToBeCountedIsTimedOrSkipped) {
+  const auto outcome = [&](const char* metrics) {
+    const auto result = time({metrics, "--filter=large", "--output=" + file("r.jsonl")});
+    EXPECT_EQ(result.exit_code, 0) << result.errors;
+    const auto measured = read_results(file("r.jsonl")).at("large" + kPlain);
+    return measured.value("outcome", "") + ": " + measured.value("reason", "");
+  };
+  EXPECT_EQ(outcome("--metrics=instructions,wall"), "timed: ");
+  EXPECT_EQ(outcome("--metrics=instructions"),
+            "skipped: too large to be counted: --metrics=wall times it");
 }
 
 // The code that both sides of ab run: each process records its side, and no two may exist at once.

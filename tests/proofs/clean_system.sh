@@ -18,6 +18,7 @@ as_root() {
 own_release() { (. /etc/os-release && printf '%s' "${VERSION_CODENAME:-}"); }
 
 # make_system RELEASE: this machine's with the same apt sources, another one with its main archive alone.
+# debootstrap may not know a new release by name; all of Debian are made as sid is.
 make_system() {
   local release=$1 own mirror
   own=$(own_release)
@@ -26,7 +27,7 @@ make_system() {
     sed -n "s/^Packages $own main //p" | head -n 1)
   [ -n "$mirror" ] || die "apt's sources on this machine have no main archive of Debian ($own)"
   say "making a clean system: $release"
-  debootstrap --variant=minbase "$release" "$system" "$mirror" >"$work/log" 2>&1 || give_up 'debootstrap failed'
+  debootstrap --variant=minbase "$release" "$system" "$mirror" sid >"$work/log" 2>&1 || give_up 'debootstrap failed'
   if [ "$release" = "$own" ]; then
     rm -rf "$system/etc/apt"
     cp -a /etc/apt "$system/etc/apt"

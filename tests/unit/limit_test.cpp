@@ -1,11 +1,13 @@
 #include "core/definitions/limit.h"
 
-#include <gtest/gtest.h>
-
 #include <limits>
+
+#include "tests/testing.h"
 
 namespace instr::limit_test {
 namespace {
+
+using namespace testing;
 
 TEST(ParseLimit, ReadsPercentagesAndUnits) {
   EXPECT_EQ(parse_limit("0.5%"), (Limit{0.5, std::nullopt}));
@@ -68,6 +70,22 @@ TEST(Allowance, IsTheWiderOfBoth) {
   EXPECT_DOUBLE_EQ(allowance({0.5, 100}, 1e6), 5000);
   EXPECT_DOUBLE_EQ(allowance({std::nullopt, 0}, 1e6), 0);
   EXPECT_EQ(allowance({}, 0), std::numeric_limits<double>::infinity());
+}
+
+TEST(Limit, OfAFileHoldsForBenchmarksThatDoNotSetTheirOwn) {
+  const auto definitions = definitions_of(R"(schema = 1
+limit = { instructions = "0.5%", allocs = "+0" }
+[[benchmark]]
+label = "as the file says"
+stmt = "f();"
+[[benchmark]]
+label = "own"
+stmt = "f();"
+limit = { instructions = "2%" }
+)");
+  using Limits = std::map<std::string, std::string>;
+  EXPECT_EQ(definitions.at(0).limits, (Limits{{"instructions", "0.5%"}, {"allocs", "+0"}}));
+  EXPECT_EQ(definitions.at(1).limits, (Limits{{"instructions", "2%"}, {"allocs", "+0"}}));
 }
 
 }  // namespace

@@ -62,6 +62,7 @@ tags = ["slow", "math"]
 warmup = 3
 iterations = 4
 timeout = 1.5
+timed = true
 [benchmark.matrix]
 n = [4, 64]
 a = [1.0, 0.25, 1e30, true, "torch::kFloat"]
@@ -108,6 +109,7 @@ TEST(Load, ReadsEveryOptionOfABenchmark) {
   EXPECT_EQ(all.warmup, 3);
   EXPECT_EQ(all.iterations, 4);
   EXPECT_EQ(all.timeout, 1.5);
+  EXPECT_TRUE(all.is_only_timed);
   EXPECT_EQ(all.build, nullptr);
   ASSERT_EQ(all.matrix.size(), 2u);
   EXPECT_EQ(all.matrix[0].first, "n");  // as written, not sorted
