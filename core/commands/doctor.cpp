@@ -63,7 +63,10 @@ Finding judge_canary(const Measurement& measurement) {
 // A missing interpreter is not a failure: only snippets in Python need it.
 Finding judge_python(const Expected<Python>& python, bool is_requested) {
   if (python) {
-    return {"Python", true, python->version + " with torch (" + python->command.string() + ")"};
+    const auto caution = find_caution(*python);
+    return {"Python", true,
+            python->version + " with torch (" + python->command.string() + ")" +
+                (caution ? ": " + *caution : "")};
   }
   return {"Python", !is_requested,
           is_requested ? to_string(python.error())

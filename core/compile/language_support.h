@@ -28,8 +28,9 @@ class LanguageSupport {
   virtual ~LanguageSupport() = default;
 
   // Finds the tools of the language for these variants, which are about to be measured. Must be
-  // called before all others, and again for further variants.
-  virtual void expect(const std::vector<Variant>&) {}
+  // called before all others, and again for further variants. Returns a caution about the tools
+  // found, once.
+  virtual std::optional<std::string> expect(const std::vector<Variant>&) { return std::nullopt; }
 
   // Returns the reason why a variant cannot run here; nothing if it can.
   virtual std::optional<std::string> find_obstacle(const Variant&) const { return std::nullopt; }

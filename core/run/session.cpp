@@ -83,7 +83,7 @@ Expected<WorkerProgram> Session::build_counting_worker(Language language) {
 }
 
 std::vector<Variant> Session::admit(const std::vector<Variant>& variants) {
-  tools_->expect(variants);
+  for (const std::string& caution : tools_->expect(variants)) reporter_.note(caution);
   const Capabilities capabilities{libtorch(), config_.wants_times};
   std::vector<Variant> admitted;
   std::vector<Variant> countable;

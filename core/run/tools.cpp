@@ -29,10 +29,13 @@ Tools::Tools(Toolchain toolchain, LibTorch libtorch, Cache opened, const Measure
               .line_numbers = config.wants_lines},
       languages(make_languages(config.tools.python, compile, cache)) {}
 
-void Tools::expect(const std::vector<Variant>& variants) const {
+std::vector<std::string> Tools::expect(const std::vector<Variant>& variants) const {
+  std::vector<std::string> cautions;
   for (const LanguageFacts& known : kLanguages) {
-    language(known.language).expect(in_language(variants, known.language));
+    auto caution = language(known.language).expect(in_language(variants, known.language));
+    if (caution) cautions.push_back(std::move(*caution));
   }
+  return cautions;
 }
 
 }  // namespace instr

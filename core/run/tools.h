@@ -31,8 +31,8 @@ struct Tools {
   LanguageSupport& language(Language language) const {
     return *languages[static_cast<std::size_t>(language)];
   }
-  // Has each language prepare for its variants.
-  void expect(const std::vector<Variant>& variants) const;
+  // Has each language prepare for its variants. Returns cautions about their tools.
+  std::vector<std::string> expect(const std::vector<Variant>& variants) const;
 
   Cache cache;
   CompileOptions compile;

@@ -54,6 +54,18 @@ TEST(Python, IsRefusedWithTheReason) {
   EXPECT_EQ(error_of("a Python that prints something else"), "/venv/bin/python does not run");
 }
 
+TEST(Python, IsUsedWithACautionIfItIsNewerThanThoseTried) {
+  json probe = probed();
+  const auto caution = [&](const char* version) {
+    probe["version"] = version;
+    return find_caution(value_of(parse_probe(probe.dump(), "/venv/bin/python")));
+  };
+  EXPECT_EQ(caution("3.9.2"), std::nullopt);
+  EXPECT_EQ(caution("3.14.8"), std::nullopt);
+  EXPECT_EQ(caution("3.15.0rc1"),
+            "not tried with CPython 3.15: counts in Python may be less steady");
+}
+
 TEST(Python, LacksAPackageOrItsVersion) {
   const auto python = parse_probe(probed().dump(), "/venv/bin/python");
   ASSERT_TRUE(python);

@@ -34,6 +34,9 @@ struct Python {
 Expected<Python> find_python(const std::optional<std::string>& requested, const LibTorch& libtorch,
                              const std::filesystem::path& sources);
 
+// Returns a caution if the interpreter is newer than those that counts were tried with.
+std::optional<std::string> find_caution(const Python& python);
+
 // Returns the reason why a snippet that imports these packages ("timm>=1.0") cannot run, with the
 // command that installs them; nothing if it can.
 std::optional<std::string> find_lacking_package(const Python& python,

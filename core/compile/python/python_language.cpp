@@ -40,10 +40,11 @@ class PythonLanguage : public LanguageSupport {
                  Cache& cache)
       : command_(command), options_(options), cache_(cache) {}
 
-  void expect(const std::vector<Variant>& variants) override {
+  std::optional<std::string> expect(const std::vector<Variant>& variants) override {
     for (const Variant& variant : variants) imports_.merge(find_imports(variant));
-    if (python_ || variants.empty()) return;
+    if (python_ || variants.empty()) return std::nullopt;
     python_ = find_python(command_, options_.libtorch, options_.sources);
+    return *python_ ? find_caution(**python_) : std::nullopt;
   }
 
   std::optional<std::string> find_obstacle(const Variant& variant) const override {
