@@ -105,6 +105,7 @@ void warm_up(const char* kind) {
 
 bool has_interpreter() { return false; }
 void reset_interpreter() {}
+void use_stack(void*, uint64_t) {}
 
 bool follow_calls(uint64_t (*)()) { return false; }
 std::string followed_calls() { return ""; }

@@ -50,6 +50,11 @@ bool follow_calls(uint64_t (*total)());
 // callee, inclusive, calls. Empty if there were too many.
 std::string followed_calls();
 
+// Tells the interpreter that code now runs on this stack, from its lowest address; null: on the
+// thread's own. CPython 3.14 compares the stack pointer with the limits that it knows, and releases
+// no object while it believes that the stack is exhausted.
+void use_stack(void* lowest, uint64_t size);
+
 // Some interpreters specialise code for the types it meets, and again after some executions. Begins
 // to note the code that runs. False if there is no such interpreter, or its version is unknown.
 bool note_code();

@@ -62,8 +62,10 @@ TEST(Python, IsUsedWithACautionIfItIsNewerThanThoseTried) {
   };
   EXPECT_EQ(caution("3.9.2"), std::nullopt);
   EXPECT_EQ(caution("3.14.8"), std::nullopt);
+  EXPECT_EQ(caution("3.14.0"),
+            "not tried with CPython 3.14.0: counts in Python may be less steady");
   EXPECT_EQ(caution("3.15.0rc1"),
-            "not tried with CPython 3.15: counts in Python may be less steady");
+            "not tried with CPython 3.15.0rc1: counts in Python may be less steady");
 }
 
 TEST(Python, LacksAPackageOrItsVersion) {

@@ -281,6 +281,12 @@ void on_own_stack(void*) {
   }
 }
 
+void call_on_own_stack() {
+  torch_side::use_stack(reinterpret_cast<void*>(snippet_stack::kLowest), snippet_stack::kSize);
+  snippet_stack::call(on_own_stack);
+  torch_side::use_stack(nullptr, 0);
+}
+
 // Sets full paths, since the snippet may close descriptors and change folders. Not on the heap,
 // where the paths' lengths would show.
 void name_files() {
@@ -341,7 +347,7 @@ void run_snippet(const RunRequest& request) {
   request.result->memory_at_start = memory_taken_by(own_id());
   on_exit(note_exit, nullptr);
   threads_counted.store(true);
-  snippet_stack::call(on_own_stack);
+  call_on_own_stack();
 }
 
 RunRequest empty_loop_request(const RunRequest& like, instr_snippet empty) {
@@ -361,7 +367,7 @@ EmptyLoop count_empty_loop(const RunRequest& request, instr_snippet empty) {
   *request.result = RunResult{};
   run->request = empty_loop_request(request, empty);
   restart_plan();
-  snippet_stack::call(on_own_stack);
+  call_on_own_stack();
   RunResult counted = *request.result;
   *request.result = kept;
   return read_empty_loop(counted);
@@ -371,7 +377,7 @@ void rehearse_run(const RunRequest& request) {
   rehearse_fresh_arena();
   begin_run(request);
   torch_side::prepare(request.threads);
-  if (snippet_stack::map(on_fault)) snippet_stack::call(on_own_stack);
+  if (snippet_stack::map(on_fault)) call_on_own_stack();
   snippet_stack::unmap();
   delete run;
   run = nullptr;

@@ -15,7 +15,9 @@ inline constexpr uint64_t kBase = 0x5'C000'0000;
 inline constexpr uint64_t kSignalSize = 64 << 10;
 inline constexpr uint64_t kGuardBase = kBase + kSignalSize;
 inline constexpr uint64_t kGuardSize = 1 << 20;
-inline constexpr uint64_t kTop = kGuardBase + kGuardSize + (8 << 20);  // 8 MiB as in main threads
+inline constexpr uint64_t kLowest = kGuardBase + kGuardSize;
+inline constexpr uint64_t kSize = 8 << 20;  // as in main threads
+inline constexpr uint64_t kTop = kLowest + kSize;
 
 // Called on a fatal signal, such as SIGSEGV.
 using OnFault = void (*)(int signal, bool is_stack_overflow);

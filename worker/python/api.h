@@ -1,5 +1,5 @@
-// Declares the functions of CPython that the worker uses. All are in the stable ABI, whose symbols
-// the interpreter exports, so that neither its headers nor another libpython are needed.
+// Declares the functions of CPython that the worker uses. All but two are in the stable ABI, whose
+// symbols the interpreter exports, so that neither its headers nor another libpython are needed.
 #pragma once
 
 #include <sys/types.h>
@@ -40,4 +40,10 @@ unsigned PyType_ClearCache();
 void PyErr_Print();
 void Py_IncRef(PyObject* object);
 void Py_DecRef(PyObject* object);
+
+// Not in the stable ABI: null before CPython 3.14.1.
+struct _ts;  // opaque
+_ts* PyThreadState_Get();
+[[gnu::weak]] int PyUnstable_ThreadState_SetStackProtection(_ts* thread, void* lowest, size_t size);
+[[gnu::weak]] void PyUnstable_ThreadState_ResetStackProtection(_ts* thread);
 }

@@ -73,6 +73,15 @@ void prepare(int threads) {
   Py_DecRef(call(side_attribute("prepare"), checked(PyLong_FromLong(threads))));
 }
 
+void use_stack(void* lowest, uint64_t size) {
+  if (PyUnstable_ThreadState_SetStackProtection == nullptr) return;
+  if (lowest == nullptr) {
+    PyUnstable_ThreadState_ResetStackProtection(PyThreadState_Get());
+  } else if (PyUnstable_ThreadState_SetStackProtection(PyThreadState_Get(), lowest, size) != 0) {
+    give_up();
+  }
+}
+
 // CPython specialises code that has run eight times, and settles within a few iterations after
 // that.
 uint64_t warm_up_for(uint64_t iterations) {

@@ -19,7 +19,9 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr const char* kSupportedVersions = ">=3.9";
-constexpr const char* kTriedVersions = "<3.15";  // adaptation() in serve.py has the same limit
+// 3.14.0 cannot be told about the stack that snippets run on; adaptation() in serve.py ends as
+// here.
+constexpr const char* kTriedVersions = "!=3.14.0, <3.15";
 
 // Returns the ENVIRONMENT of ENVIRONMENT/lib/python3.11/site-packages/torch/lib; empty for a
 // LibTorch that was not installed for an interpreter.
@@ -100,9 +102,8 @@ Expected<Python> parse_probe(std::string_view probe, const fs::path& command) {
 
 std::optional<std::string> find_caution(const Python& python) {
   if (satisfies(python.version, kTriedVersions).value_or(true)) return std::nullopt;
-  const auto end = python.version.find('.', python.version.find('.') + 1);
   return fmt::format("not tried with CPython {}: counts in Python may be less steady",
-                     python.version.substr(0, end));
+                     python.version);
 }
 
 std::optional<std::string> find_lacking_package(const Python& python,
