@@ -26,7 +26,7 @@ struct BenchmarkContext {
       find_setup;
   std::array<std::vector<Text>, kLanguages.size()> global_setups;  // of the file and its includes
   std::shared_ptr<const BuildOptions> build;                       // may be null
-  std::map<std::string, std::string> limits;  // of the file: metric -> "0.5%"
+  std::map<std::string, std::string> limits;                       // of the file: metric -> "0.5%"
 };
 
 // If this adds to `errors`, the definitions must not be used.

@@ -215,7 +215,8 @@ TEST_F(Timing, CoexistsWithCounts) {
 
 TEST_F(Timing, WhatIsTooLargeToBeCountedIsTimedOrSkipped) {
   const auto outcome = [&](const char* metrics) {
-    const auto result = time({metrics, "--filter=large", "--output=" + file("r.jsonl")});
+    const auto result = run({metrics, "--filter=large", "--definitions=" + file("d.toml"),
+                             "--output=" + file("r.jsonl")});
     EXPECT_EQ(result.exit_code, 0) << result.errors;
     const auto measured = read_results(file("r.jsonl")).at("large" + kPlain);
     return measured.value("outcome", "") + ": " + measured.value("reason", "");
