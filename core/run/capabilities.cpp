@@ -48,7 +48,8 @@ std::optional<std::string> find_device_obstacle(const Variant& variant,
 }  // namespace
 
 bool is_countable(const Variant& variant) {
-  return !variant.is_only_timed && variant.device != "cuda" && facts_of(variant.backend).packages == nullptr;
+  return !variant.is_only_timed && variant.device != "cuda" &&
+         facts_of(variant.backend).packages == nullptr;
 }
 
 std::optional<std::string> find_obstacle(const Variant& variant, const Capabilities& capabilities,
