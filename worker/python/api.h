@@ -40,10 +40,10 @@ unsigned PyType_ClearCache();
 void PyErr_Print();
 void Py_IncRef(PyObject* object);
 void Py_DecRef(PyObject* object);
-
-// Not in the stable ABI: null before CPython 3.14.1.
 struct _ts;  // opaque
 _ts* PyThreadState_Get();
+
+// Not in the stable ABI: null before CPython 3.14.1.
 [[gnu::weak]] int PyUnstable_ThreadState_SetStackProtection(_ts* thread, void* lowest, size_t size);
 [[gnu::weak]] void PyUnstable_ThreadState_ResetStackProtection(_ts* thread);
 }

@@ -34,7 +34,7 @@ struct Python {
 Expected<Python> find_python(const std::optional<std::string>& requested, const LibTorch& libtorch,
                              const std::filesystem::path& sources);
 
-// Returns a caution if the interpreter is newer than those that counts were tried with.
+// Returns a caution if the interpreter is not among the versions that counts were tried with.
 std::optional<std::string> find_caution(const Python& python);
 
 // Returns the reason why a snippet that imports these packages ("timm>=1.0") cannot run, with the
