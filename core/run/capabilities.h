@@ -16,7 +16,7 @@ struct Capabilities {
 };
 
 // Returns whether Valgrind can count the variant: not on a GPU, nor in a package whose code it may
-// not support.
+// not support, nor if the variant is too large.
 bool is_countable(const Variant& variant);
 
 // Returns the reason why a variant can be neither counted nor timed here; nothing if it can be.
