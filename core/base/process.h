@@ -49,7 +49,7 @@ struct SpawnOptions {
   // Descriptor of this process -> number in the child. 0, 1 and 2 are /dev/null unless given.
   std::vector<std::pair<int, int>> descriptors;
   // Pins the memory layout: no address space randomisation, an 8 MiB stack, 1024 descriptors, no
-  // core files, whatever the caller has set.
+  // core files, whatever the caller has set, and a process id above 256.
   bool pin_layout = false;
   // False: it stays in the caller's process group, so that it may read the terminal and gets Ctrl-C
   // and Ctrl-Z from it, as a command in a script does. Its surviving children are then not killed.

@@ -4,6 +4,7 @@
 #include <sys/personality.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -76,6 +77,17 @@ bool pin_layout() {
   cap_limit(RLIMIT_CORE, 0);
   // Setting this flag alone also undoes a legacy layout that the caller chose.
   return ::personality(ADDR_NO_RANDOMIZE) != -1;
+}
+
+// Ensures that the next process has an id above 256, as all have but the first ones in a container:
+// CPython has an object for each number up to 256, and allocates one for a larger number.
+void use_up_small_process_ids() {
+  constexpr pid_t kLargest = 256;
+  for (pid_t last = ::gettid(); last >= 0 && last <= kLargest;) {
+    last = ::fork();
+    if (last == 0) ::_exit(0);
+    if (last > 0) ::waitpid(last, nullptr, 0);
+  }
 }
 
 // Puts the descriptors in their places; all others but the report channel are closed at exec.
@@ -185,6 +197,7 @@ Expected<Process> Process::spawn(const SpawnOptions& options) {
   pid_t pid = -1;
   {
     BlockSignals blocked;
+    if (options.pin_layout) use_up_small_process_ids();
     pid = ::fork();
     if (pid == 0) become_program(plan, channel[1].get());
   }

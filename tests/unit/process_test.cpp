@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -13,6 +14,7 @@
 
 #include "tests/labels.h"
 #include "tests/testing.h"
+#include "tests/unit/forked.h"
 
 namespace instr::process_test {
 namespace {
@@ -198,6 +200,23 @@ TEST(Spawn, PinnedLayoutIsTheSameEachTime) {
   ASSERT_TRUE(second);
   EXPECT_EQ(first->output, second->output);
   EXPECT_HAS(first->output, "\n8192\n0\n1024\n");
+}
+
+// As in a container, in a namespace whose first process starts it.
+TEST(Spawn, PinnedLayoutHasNoSmallProcessId) {
+  const auto print_id = [] {
+    auto options = shell("echo $$");
+    options.pin_layout = true;
+    EXPECT_GT(std::stoi(run_command(options).value().output), 256);
+  };
+  const auto start_namespace = [&] {
+    const int user_flag = getuid() == 0 ? 0 : CLONE_NEWUSER;
+    if (unshare(CLONE_NEWPID | user_flag) != 0) _exit(Forked::kNotPermitted);
+    EXPECT_EQ(Forked(print_id).begin().end(), 0);
+  };
+  const int status = Forked(start_namespace).begin().end();
+  if (status == Forked::kNotPermitted) GTEST_SKIP() << "this system does not permit it";
+  EXPECT_EQ(status, 0);
 }
 
 TEST(Spawn, SignalsOfTheCallerAreNotInherited) {
