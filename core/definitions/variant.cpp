@@ -51,6 +51,8 @@ const char* to_string(Autograd autograd) {
   return "unknown";
 }
 
+bool is_on_cuda(const Variant& variant) { return variant.device == "cuda"; }
+
 bool is_first_call(const Snippet& snippet) { return snippet.warmup == 0; }
 
 bool uses_compiler(const Snippet& snippet) {

@@ -24,6 +24,8 @@ struct Variant : Snippet {
   std::string device = "cpu";
 };
 
+bool is_on_cuda(const Variant& variant);
+
 // Returns true if the first call in a process is counted.
 bool is_first_call(const Snippet& snippet);
 

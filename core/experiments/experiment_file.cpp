@@ -9,6 +9,8 @@
 #include <algorithm>
 #include <cerrno>
 #include <functional>
+#include <iterator>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -97,7 +99,7 @@ std::string find_mismatch(const ExperimentRecord& record, const std::set<std::st
       recorded.iterations_per_run != setting.iterations_per_run) {
     return "this was measured with a different number of runs or iterations";
   }
-  if (recorded.device_model != setting.device_model) {
+  if (recorded.device_model != setting.model_of(record.variant)) {
     return fmt::format("this was measured on another machine ({})", recorded.device_model);
   }
   return "";
@@ -209,8 +211,13 @@ ResultSet make_result_set(std::string name, const std::vector<ExperimentRecord>&
   ResultSet set{std::move(name), {}, {}};
   const ExperimentRecord& first = experiments.front();
   set.results.header.started = first.timestamp;
-  set.results.header.fingerprint.entries = {{"libtorch_version", first.setting.libtorch},
-                                            {"timed_cpu_model", first.setting.device_model}};
+  std::map<std::string, std::string> models;  // by their field of the fingerprint
+  for (const ExperimentRecord& record : experiments) {
+    models.emplace(is_on_cuda(record.variant) ? kTimedGpu : "timed_cpu_model",
+                   record.setting.device_model);
+  }
+  set.results.header.fingerprint.entries = {{"libtorch_version", first.setting.libtorch}};
+  std::ranges::copy(models, std::back_inserter(set.results.header.fingerprint.entries));
   for (const ExperimentRecord& record : experiments) {
     set.results.measurements.push_back(measurement_of(record));
     auto* counted = std::get_if<Counted>(&set.results.measurements.back().outcome);

@@ -184,6 +184,7 @@ ExperimentRecord record_of(const Measurement& measurement, const ExperimentSetti
   ExperimentRecord record;
   record.variant = measurement.variant;
   record.setting = setting;
+  record.setting.device_model = setting.model_of(record.variant);
   if (const auto* skipped = std::get_if<Skipped>(&measurement.outcome)) {
     record.state = ExperimentState::kSkipped;
     record.reason = skipped->reason;

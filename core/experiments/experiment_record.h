@@ -24,7 +24,12 @@ struct ExperimentSetting {
   int repetitions = 0;                    // timed runs
   std::optional<int> iterations_per_run;  // absent: as many as fill a run's minimum time
   std::string libtorch;                   // its version
-  std::string device_model;               // "Intel(R) Xeon(R) ..."
+  std::string device_model;               // "Intel(R) Xeon(R) ..."; in a record on CUDA, the GPU's
+  std::string gpu_model = {};             // of the run, "NVIDIA H200"; empty: unknown
+
+  const std::string& model_of(const Variant& variant) const {
+    return is_on_cuda(variant) && !gpu_model.empty() ? gpu_model : device_model;
+  }
 
   bool operator==(const ExperimentSetting&) const = default;
 };

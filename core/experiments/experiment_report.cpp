@@ -77,7 +77,7 @@ Facts find_facts(const ExperimentRecord& record, const AgainstEager& compared) {
   }
   if (!record.eager_times.empty()) add("eager beside it", describe_times(record.eager_times));
   add_metrics(record, facts);
-  add("CPU", record.setting.device_model);
+  add(is_on_cuda(record.variant) ? "GPU" : "CPU", record.setting.device_model);
   add("LibTorch", record.setting.libtorch);
   add("measured", record.timestamp);
   return facts;

@@ -19,6 +19,7 @@
 #include "core/report/formats.h"
 #include "core/report/plot.h"
 #include "core/results/results_file.h"
+#include "core/run/make_fingerprint.h"
 #include "core/run/pipeline.h"
 
 namespace instr {
@@ -34,6 +35,7 @@ Expected<ExperimentSetting> make_setting(const MeasureConfig& config, Session& s
   for (const auto& [name, value] : fingerprint.machine) {
     if (name == "cpu_model") setting.device_model = value;
   }
+  setting.gpu_model = gpu_models();
   return setting;
 }
 

@@ -37,8 +37,8 @@ std::optional<double> metric(const ExperimentRecord& record, const char* name) {
 }
 
 double peak_of(const ExperimentRecord& record) {
-  const bool is_on_device = record.variant.device == "cuda";
-  return metric(record, is_on_device ? "cuda_peak_memory_bytes" : "peak_memory_bytes").value_or(0);
+  const char* name = is_on_cuda(record.variant) ? "cuda_peak_memory_bytes" : "peak_memory_bytes";
+  return metric(record, name).value_or(0);
 }
 
 bool is_measured(const ExperimentRecord& record) {

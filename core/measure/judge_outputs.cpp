@@ -199,7 +199,7 @@ Verification judge_failure(const wire::Message& reply) {
 }  // namespace
 
 std::string allowed_differences(const Variant& variant) {
-  const TypeTolerance& lower = tolerance_for(variant.device == "cuda" ? "Half" : "BFloat16");
+  const TypeTolerance& lower = tolerance_for(is_on_cuda(variant) ? "Half" : "BFloat16");
   std::string text;
   const Tolerance& tolerance = variant.tolerance;
   const auto given = tolerance.rmse ? tolerance.rmse : tolerance.relative;

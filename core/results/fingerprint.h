@@ -30,7 +30,8 @@ nlohmann::ordered_json to_json(const Fingerprint& fingerprint);
 // for those that come with LibTorch, "timed_library ..." for the worker that times. There may be
 // hundreds.
 inline constexpr std::string_view kOfTimes = "timed_";
-inline constexpr const char* kTimedCores = "timed_cores";  // the number of usable cores
+inline constexpr const char* kTimedCores = "timed_cores";    // the number of usable cores
+inline constexpr const char* kTimedGpu = "timed_gpu_model";  // only if something runs on CUDA
 inline constexpr std::string_view kLibrary = "library ";
 inline constexpr std::string_view kTorchLibrary = "libtorch_library ";
 inline constexpr std::string_view kLibraries = "libraries";  // the JSON member for the fields

@@ -44,7 +44,7 @@ const std::vector<Group>& groups() {
       {"python", {"python"}},
       {"cpu", {"cpu_features", "cpu_capability"}},
       {"worker", {"worker_version", "worker_abi", "python_worker"}},
-      {"machine", {"timed_cpu_capability", "timed_cpu_model", kTimedCores}}};
+      {"machine", {"timed_cpu_capability", "timed_cpu_model", kTimedCores, kTimedGpu}}};
   return kGroups;
 }
 

@@ -20,7 +20,6 @@ namespace {
 
 constexpr const char* kVisibleDevices = "CUDA_VISIBLE_DEVICES";
 
-bool is_on_cuda(const Variant& variant) { return variant.device == "cuda"; }
 bool is_in_cpp(const Variant& variant) { return variant.language == Language::kCpp; }
 
 // Returns true for the device file of a GPU: of a card, of WSL, or of a Jetson.

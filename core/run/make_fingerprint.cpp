@@ -1,12 +1,15 @@
 #include "core/run/make_fingerprint.h"
 
+#include <fmt/ranges.h>
 #include <sys/utsname.h>
 
 #include <algorithm>
+#include <set>
 #include <sstream>
 
 #include "core/base/environment.h"
 #include "core/base/read_file.h"
+#include "core/base/trim.h"
 #include "core/results/simulation.h"
 
 namespace instr {
@@ -47,6 +50,19 @@ bool has(const Fingerprint::Entries& entries, const std::string& name) {
 }
 
 }  // namespace
+
+std::string gpu_models(const fs::path& folder) {
+  constexpr std::string_view kModel = "Model:";
+  std::set<std::string> models;
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator(folder, ignored)) {
+    std::istringstream lines(read_file(entry.path() / "information", kMaxTextBytes).value_or(""));
+    for (std::string line; std::getline(lines, line);) {
+      if (line.starts_with(kModel)) models.emplace(trim(line.substr(kModel.size())));
+    }
+  }
+  return fmt::format("{}", fmt::join(models, ", "));
+}
 
 Fingerprint make_fingerprint(const LibTorch& libtorch, const Toolchain& toolchain,
                              const std::string& valgrind_version,

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <filesystem>
 #include <map>
 #include <string>
 
@@ -15,5 +16,9 @@ namespace instr {
 Fingerprint make_fingerprint(const LibTorch& libtorch, const Toolchain& toolchain,
                              const std::string& valgrind_version,
                              const std::map<std::string, std::string>& worker);
+
+// Returns the models of this machine's NVIDIA GPUs, "NVIDIA H200", each once, as their driver lists
+// them in `folder`; empty if it does not.
+std::string gpu_models(const std::filesystem::path& folder = "/proc/driver/nvidia/gpus");
 
 }  // namespace instr

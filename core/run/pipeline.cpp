@@ -12,6 +12,7 @@
 #include "core/definitions/load.h"
 #include "core/definitions/select.h"
 #include "core/results/results_file.h"
+#include "core/run/make_fingerprint.h"
 
 namespace instr {
 
@@ -59,6 +60,9 @@ Works plan_works(const std::vector<Variant>& variants, const MeasureConfig& conf
 // The header names a commit only if it contains every definition and source of the results.
 ResultsHeader make_header(const RunConfig& config, const std::vector<Variant>& variants,
                           Fingerprint fingerprint) {
+  if (std::ranges::any_of(variants, is_on_cuda)) {
+    fingerprint.entries.emplace_back(kTimedGpu, gpu_models());
+  }
   ResultsHeader header = make_results_header(std::move(fingerprint), config.command);
   header.shard = config.shard;
   if (config.definitions.empty()) return header;

@@ -66,6 +66,25 @@ TEST_F(ExperimentLogTest, AnotherMatrixIsRefusedAndItsFileStays) {
   EXPECT_EQ(text(), before);
 }
 
+TEST_F(ExperimentLogTest, RecordsOnCudaNameTheGpuAndAreResumedOnThatModelAlone) {
+  variants_.push_back(parse_key("a/eager/forward/t1/cuda"));
+  const auto on = [](const std::string& gpu) {
+    return ExperimentSetting{3, {}, "2.13.0", "a CPU", gpu};
+  };
+  {
+    auto log = open(on("NVIDIA H200"));
+    for (const Variant& variant : {variants_[0], variants_[2]}) {
+      ASSERT_TRUE(log->append(record_of(measured(variant.key, {1, 2, 3}, 0), on("NVIDIA H200"))));
+    }
+    EXPECT_EQ(log->records()[0].setting.device_model, "a CPU");
+    EXPECT_EQ(log->records()[1].setting.device_model, "NVIDIA H200");
+  }
+  EXPECT_EQ(open(on("NVIDIA H200")).value().missing(variants_).size(), 1u);
+  auto other = open(on("NVIDIA L4"));
+  ASSERT_FALSE(other);
+  EXPECT_HAS(other.error().what, "this was measured on another machine (NVIDIA H200)");
+}
+
 // A lost worker is not a result of the snippet, a crash is.
 TEST_F(ExperimentLogTest, LostWorkersAreMeasuredAgain) {
   auto log = open();

@@ -48,6 +48,20 @@ TEST(Fingerprint, HasEverythingThatMayChangeACount) {
   EXPECT_EQ(fingerprint.get("nothing"), "");
 }
 
+TEST(Fingerprint, GpuModelsAreThoseThatTheirDriverLists) {
+  TemporaryFolder folder;
+  const auto add = [&](const std::string& gpu, const std::string& model) {
+    folder.write(gpu + "/information",
+                 "Model: \t\t " + model + "\nIRQ:   \t\t 16\nGPU UUID: \t GPU-1\n");
+  };
+  add("0000:01:00.0", "NVIDIA H200");
+  add("0000:02:00.0", "NVIDIA H200");
+  EXPECT_EQ(gpu_models(folder.path()), "NVIDIA H200");
+  add("0000:03:00.0", "NVIDIA L4");
+  EXPECT_EQ(gpu_models(folder.path()), "NVIDIA H200, NVIDIA L4");
+  EXPECT_EQ(gpu_models(folder.path() / "missing"), "");
+}
+
 TEST(Fingerprint, NamesAreUnique) {
   Fingerprint fingerprint = example({{"valgrind", "other"}, {"libtorch_version", "2.13.0+cpu"}});
   EXPECT_EQ(fingerprint.get("valgrind"), "valgrind-3.19.0");

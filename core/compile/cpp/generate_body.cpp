@@ -123,7 +123,7 @@ void write_preparation(Writer& out, const Variant& variant) {
 void write_autocast(Writer& out, const Variant& variant) {
   if (!is_autocast(variant)) return;
   out.glue(fmt::format("instr_support::Autocast instr_autocast_({});",
-                       variant.device == "cuda" ? "c10::kCUDA" : "c10::kCPU"));
+                       is_on_cuda(variant) ? "c10::kCUDA" : "c10::kCPU"));
 }
 
 // Writes the measured code without backward: the user's statement, or a generated call.
