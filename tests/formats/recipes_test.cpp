@@ -20,6 +20,7 @@ TEST_F(Recipes, AreWorkflowsOfGitHub) {
 
 TEST_F(Recipes, AreActionsOfGitHub) {
   check("vendor.github-actions", "action.yml");
+  check("vendor.github-actions", "setup/action.yml");
   check("vendor.github-actions", "comment/action.yml");
 }
 
