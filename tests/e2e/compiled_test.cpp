@@ -103,23 +103,27 @@ TEST_F(Compiled, IsCompiledColdAndWarm) {
   }
 }
 
-// More compile workers would share these cores, also while the result is timed.
-TEST_F(Compiled, InductorHasAThreadForEachCoreOfItsProcess) {
-  folder_.write("d.toml", R"toml(schema = 1
+// Of a process that is timed, and of one that verifies, which has all cores.
+TEST_F(Compiled, InductorHasAThreadForEachCoreOfItsProcessAndNoCompileWorkers) {
+  const fs::path file = folder_.write("d.toml", R"toml(schema = 1
 [[benchmark]]
 label = "cores"
 py_setup = """
 import os, torch._inductor.config
+from torch._inductor.async_compile import AsyncCompile
 threads, cores = torch._inductor.config.compile_threads, os.sched_getaffinity(0)
 assert threads == len(cores), f"{threads} threads for {len(cores)} cores"
+AsyncCompile.use_process_pool()
+assert AsyncCompile.process_pool.cache_info().currsize == 0, "there are compile workers"
 x = torch.ones(4)
 """
 py_stmt = "y = x + 1"
 signature = "f(x) -> y"
 )toml");
-  const Records records = experiment({"--backend=inductor", "--no-warm-compile"});
-  const nlohmann::json& compiled = records.at("cores/py/inductor/forward/t1/cpu");
-  EXPECT_EQ(compiled.at("state"), "measured") << compiled;
+  const CommandResult result =
+      run({"run", "--definitions=" + file.string(), "--metrics=wall", "--verify",
+           "--backend=inductor", "--repetitions=2", "--min-time=0.001"});
+  EXPECT_EQ(result.exit_code, 0) << result.output << result.errors;
 }
 
 TEST_F(Compiled, CanLeaveOutTheSecondCompilation) {

@@ -87,6 +87,19 @@ def _listen(logs):
             logger.addHandler(_listener)
 
 
+def _compile_in_this_process():
+    """Has Inductor use a thread for each core that this process is pinned to, and no compile workers. They
+    would use the same cores, also while the result is timed, and could not start Triton's programs: the path
+    of torch's environment leads through a descriptor that only the programs of this process are given."""
+    workers = getattr(sys.modules.get("torch._inductor.async_compile"), "AsyncCompile", None)
+    can_refuse = hasattr(workers, "use_process_pool")  # since 2.6
+    if can_refuse:
+        workers.use_process_pool = classmethod(lambda _: False)
+    if "TORCHINDUCTOR_COMPILE_THREADS" not in os.environ:
+        threads = len(os.sched_getaffinity(0)) if can_refuse else 1
+        sys.modules["torch._inductor.config"].compile_threads = threads
+
+
 def watch(cache, wanted):
     """To be called before anything is compiled. `cache`: the folder of the compiler's cache; empty: the usual
     one. `wanted`: names of logs to keep besides those of notes: torch's, or hlo and stablehlo for the graphs
@@ -96,14 +109,12 @@ def watch(cache, wanted):
         import_module("instr_xla")
     if cache:
         os.environ["TORCHINDUCTOR_CACHE_DIR"] = cache
+    os.environ["TORCH_WARM_POOL"] = "0"  # starts no compile workers
     try:
         import_module("torch._inductor.compile_fx")  # the first compilation is not to pay for it
     except Exception:
         return  # a snippet that needs it reports the error
-    # Inductor counted the cores before this process was pinned to some of them. Its compile workers,
-    # which import torch first, would use the same cores, also while the result is timed.
-    if "TORCHINDUCTOR_COMPILE_THREADS" not in os.environ:
-        sys.modules["torch._inductor.config"].compile_threads = len(os.sched_getaffinity(0))
+    _compile_in_this_process()
     _listen([*_NOTES, *logs])
 
 
