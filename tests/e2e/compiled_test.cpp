@@ -103,7 +103,7 @@ TEST_F(Compiled, IsCompiledColdAndWarm) {
   }
 }
 
-// Of a process that is timed, and of one that verifies, which has all cores.
+// The process that is timed has one core, the one that verifies has all.
 TEST_F(Compiled, InductorHasAThreadForEachCoreOfItsProcessAndNoCompileWorkers) {
   const fs::path file = folder_.write("d.toml", R"toml(schema = 1
 [[benchmark]]
