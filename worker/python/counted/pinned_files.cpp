@@ -1,5 +1,5 @@
-// What the system says of users and files, for Python: it has an object for each number up to 256,
-// and a larger number takes memory, which moves later blocks. Users, owners, devices and inode
+// The system's answers about users and files, for Python: it has an object for each number up to
+// 256, and a larger number takes memory, which moves later blocks. Users, owners, devices and inode
 // numbers would make counts depend on the user and on the file system.
 #include <fcntl.h>
 #include <sys/stat.h>
