@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 #include <poll.h>
-#include <sched.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -17,6 +16,7 @@
 #include "core/compile/cache_files.h"
 #include "tests/labels.h"
 #include "tests/testing.h"
+#include "tests/unit/container.h"
 
 namespace instr::cache_test {
 namespace {
@@ -237,30 +237,6 @@ TEST_F(CacheTest, ProcessesMakeAnArtefactOnce) {
   EXPECT_EQ(makers, 1);
 }
 
-// Runs `body` as process 1 of a new namespace, as in a container; exit status 77 if that is not
-// allowed.
-template <class Body>
-pid_t start_container(Body body) {
-  pid_t outer = ::fork();
-  if (outer != 0) return outer;
-  std::string uids = "0 " + std::to_string(::geteuid()) + " 1";
-  if (::unshare(CLONE_NEWPID) != 0) {
-    bool can =
-        ::unshare(CLONE_NEWUSER | CLONE_NEWPID) == 0 && write_text("/proc/self/uid_map", uids);
-    if (!can) ::_exit(77);
-  }
-  pid_t inner = ::fork();
-  if (inner == 0) ::_exit(::getpid() == 1 ? body() : 78);
-  int status = 0;
-  ::waitpid(inner, &status, 0);
-  ::_exit(WEXITSTATUS(status));
-}
-
-int exit_status_of(pid_t child) {
-  int status = 0;
-  return ::waitpid(child, &status, 0) == child ? to_exit_code(status) : -1;
-}
-
 TEST_F(CacheTest, RunsWithEqualProcessNumbersDoNotWaitForEachOther) {
   int opened[2], done[2];
   ASSERT_TRUE(::pipe(opened) == 0 && ::pipe(done) == 0);
@@ -274,7 +250,7 @@ TEST_F(CacheTest, RunsWithEqualProcessNumbersDoNotWaitForEachOther) {
   char byte;
   if (::read(opened[0], &byte, 1) != 1) {
     int status = exit_status_of(first);
-    if (status == 77) GTEST_SKIP() << "no namespaces here";
+    if (status == kNoContainers) GTEST_SKIP() << "no namespaces here";
     FAIL() << status;
   }
   pid_t second = start_container([&] {

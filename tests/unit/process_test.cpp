@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
-#include <sched.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -14,7 +13,7 @@
 
 #include "tests/labels.h"
 #include "tests/testing.h"
-#include "tests/unit/forked.h"
+#include "tests/unit/container.h"
 
 namespace instr::process_test {
 namespace {
@@ -202,20 +201,13 @@ TEST(Spawn, PinnedLayoutIsTheSameEachTime) {
   EXPECT_HAS(first->output, "\n8192\n0\n1024\n");
 }
 
-// As in a container, in a namespace whose first process starts it.
 TEST(Spawn, PinnedLayoutHasNoSmallProcessId) {
-  const auto print_id = [] {
+  const int status = exit_status_of(start_container([] {
     auto options = shell("echo $$");
     options.pin_layout = true;
-    EXPECT_GT(std::stoi(run_command(options).value().output), 256);
-  };
-  const auto start_namespace = [&] {
-    const int user_flag = getuid() == 0 ? 0 : CLONE_NEWUSER;
-    if (unshare(CLONE_NEWPID | user_flag) != 0) _exit(Forked::kNotPermitted);
-    EXPECT_EQ(Forked(print_id).begin().end(), 0);
-  };
-  const int status = Forked(start_namespace).begin().end();
-  if (status == Forked::kNotPermitted) GTEST_SKIP() << "this system does not permit it";
+    return std::stoi(run_command(options).value().output) > 256 ? 0 : 1;
+  }));
+  if (status == kNoContainers) GTEST_SKIP() << "no namespaces here";
   EXPECT_EQ(status, 0);
 }
 
