@@ -19,8 +19,7 @@ bool is_source(const fs::path& file) {
   return std::ranges::find(kExtensions, file.extension().string()) != kExtensions.end();
 }
 
-// All source files, without recorded fixtures, and without the one whose every word is on the heap
-// of each counting process for Python: it is rewritten only when counts change anyway.
+// All source files but recorded fixtures.
 std::vector<fs::path> source_files() {
   const fs::path root = INSTR_SOURCE_DIR;
   std::vector<fs::path> files{root / "main.cpp"};
@@ -28,8 +27,7 @@ std::vector<fs::path> source_files() {
     for (auto entry = fs::recursive_directory_iterator(root / folder);
          entry != fs::recursive_directory_iterator(); ++entry) {
       if (entry->path().filename() == "fixtures") entry.disable_recursion_pending();
-      if (entry->path().filename() == "serve.py" || !entry->is_regular_file()) continue;
-      if (is_source(entry->path())) files.push_back(entry->path());
+      if (entry->is_regular_file() && is_source(entry->path())) files.push_back(entry->path());
     }
   }
   return files;

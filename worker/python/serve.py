@@ -1,47 +1,47 @@
-"""The side of Python of the Python worker.
+"""The Python part of the worker.
 
-Run by the user's own interpreter, in a pinned environment, with the arguments serve or prime, FOLDER, and
-the names of modules to import before anything is forked. FOLDER, of fixed
-length wherever it is, holds worker.so and, as path/0, path/1, ..., links to the entries of the
-interpreter's module path, so that no installation's path shows on the heap. The current folder is /.
+The user's own interpreter runs it, in a pinned environment, with the arguments serve or prime, FOLDER, and
+the names of modules to import before anything is forked. FOLDER, whose name has the same length everywhere,
+holds worker.so and, as path/0, path/1, ..., links to the entries of the interpreter's module path, so that
+no installation's path is on the heap. The current folder is /.
 """
 
 import os
 import sys
 from importlib.machinery import FileFinder
 
-_task, _folder = sys.argv[1], sys.argv[2]
+_task, folder = sys.argv[1], sys.argv[2]
 
 
 class _Everything:
-    """The content of any folder."""
+    """A folder's content that has each name."""
 
     def __contains__(self, name):
         return True
 
 
 class _Finder(FileFinder):
-    """Looks for each file, where the usual one reads the folder, and keeps its names on the heap."""
+    """Looks for each file. The usual finder reads the folder and keeps its names on the heap."""
 
     def _fill_cache(self):
         self._path_cache = self._relaxed_path_cache = _Everything()
 
 
 def _pin_paths():
-    """Lets modules be found by FOLDER's links, and nothing learn where these lead."""
+    """Has modules found through FOLDER's links, and hides where these lead."""
     usual = os.path.realpath
 
     def realpath(path, **options):
         text = os.fspath(path)
-        at_home = isinstance(text, str) and text.startswith(_folder)
+        at_home = isinstance(text, str) and text.startswith(folder)
         return os.path.abspath(text) if at_home else usual(text, **options)
 
     os.path.realpath = realpath
     number = 0
-    while os.path.exists(entry := f"{_folder}/path/{number}"):
+    while os.path.exists(entry := f"{folder}/path/{number}"):
         sys.path.append(entry)
         number += 1
-    loaders = sys.path_hooks.pop()(_folder)._loaders
+    loaders = sys.path_hooks.pop()(folder)._loaders
     by_loader = {}
     for suffix, loader in loaders:
         by_loader.setdefault(loader, []).append(suffix)
@@ -54,9 +54,9 @@ os.environ.pop("LD_PRELOAD", None)  # programs started from here have an allocat
 
 import ctypes
 
-_NAMES = f"{_folder}/names"  # written once; a native worker has none
+_NAMES = f"{folder}/names"  # made by the task prime, for counting workers
 if os.path.exists(_NAMES):
-    ctypes.PyDLL(f"{_folder}/worker.so").instr_place_names(_NAMES.encode())
+    ctypes.PyDLL(f"{folder}/worker.so").instr_place_names(_NAMES.encode())
 
 import builtins
 import dis
@@ -89,7 +89,7 @@ def cpu_capability():
 
 
 def prepare(threads):
-    """The state that a snippet finds: seeds, number of threads."""
+    """Sets the number of threads and the seeds that a snippet finds."""
     torch.set_num_threads(threads)
     torch.default_generator.manual_seed(0)
     if torch.cuda.is_initialized():
@@ -97,14 +97,15 @@ def prepare(threads):
     random.seed(0)
 
 
-def _loaded(code):
+def loaded(code):
+    """Runs the code of a unit and returns its names."""
     namespace = {"__name__": "__main__", "__builtins__": builtins, "torch": torch}
     exec(marshal.loads(code), namespace)
     return namespace
 
 
 def described(code):
-    """A function's name and place, as JSON; of a library's, the file as it is imported."""
+    """Returns a function's name and place as JSON, with a file name relative to the module path."""
     file = code.co_filename
     homes = [os.path.dirname(os.__file__), *sys.path]
     for home in sorted(homes, key=len, reverse=True):
@@ -116,7 +117,7 @@ def described(code):
 
 
 def describe_processor():
-    """Has cpuinfo look at the machine now, which LibTorch asks in one of its first operations."""
+    """Has cpuinfo examine the machine now: one of LibTorch's first operations would do it otherwise."""
     for library in "libc10.so", "libcpuinfo.so.0":
         try:
             ctypes.CDLL(library, mode=os.RTLD_NOLOAD | os.RTLD_NOW).cpuinfo_initialize()
@@ -125,9 +126,9 @@ def describe_processor():
 
 
 def adaptation():
-    """How this interpreter specialises instructions: where a code object's size is, in instructions, and
-    where these begin; for each opcode, how many caches follow, and whether it is a general one.
-    Nothing: it does not, or in a way that is not known."""
+    """Describes how this interpreter specialises instructions: the offset in a code object of its size, in
+    instructions, and of the first of these; for each opcode, how many caches follow it, and whether it is
+    not specialised. Returns None if the interpreter specialises none, or in an unknown way."""
     if sys.implementation.name != "cpython" or not (3, 11) <= sys.version_info < (3, 15):
         return None
     code = version.__code__  # not one that runs, and may change meanwhile
@@ -146,15 +147,15 @@ def adaptation():
     for name, special_forms in opcode._specializations.items():
         for special in special_forms:
             caches[numbers[special]] = caches[numbers[name]]
-            is_general[numbers[special]] = special.endswith("_ADAPTIVE")  # only waits for it, in 3.11
+            is_general[numbers[special]] = special.endswith("_ADAPTIVE")  # 3.11: not specialised yet
     return size_at, begin, bytes(caches), bytes(is_general)
 
 
-_END = "end", 0, ""
+END = "end", 0, ""
 
 
-def _ended(error):
-    """How code ended: "exit" and the status, or "exception", the line in its code and the text."""
+def ended(error):
+    """Returns "exit" and the status, or "exception", the line in the snippet and the text."""
     if isinstance(error, SystemExit):
         status = error.code
         return "exit", 0 if status is None else status if isinstance(status, int) else 1, ""
@@ -162,15 +163,15 @@ def _ended(error):
 
 
 def _use_own_cache(code):
-    """Gives the snippet a cache of its own. In one that others fill, it would look at a lock as often
-    as their compiling takes."""
+    """Gives the snippet its own compiler cache. In a shared one, it would check a lock as often as the
+    compiling of others takes."""
     name = f"{hash(code) & 0xFFFF_FFFF_FFFF_FFFF:016x}"
     os.environ["TORCHINDUCTOR_CACHE_DIR"] = f"{_caches}/{name}"
 
 
 def _compile_elsewhere(code):
-    """Has another process fill the compiler's cache, so that this one finds the same each time. Only
-    the other one looks if it is filled, since to look leaves traces on the heap."""
+    """Has another process fill the compiler's cache, so that this one finds the same each time. Only the
+    other process checks whether it is filled, since checking changes the heap."""
     child = os.fork()
     if child == 0:
         try:
@@ -199,7 +200,7 @@ def _fill_cache(code):
 
 
 _caches = os.environ.get("TORCHINDUCTOR_CACHE_DIR")
-_TEMPORARY = 100  # the descriptor of the folder of temporary files
+_TEMPORARY = 100  # the descriptor of the folder for temporary files
 
 snippet = None  # the function being counted
 
@@ -213,7 +214,7 @@ def connect(*functions):
 
 
 def _use_own_temporary_folder():
-    """Makes the current folder, which no other process uses, that of temporary files."""
+    """Has temporary files made in the current folder, which no other process uses."""
     current = os.open(".", os.O_RDONLY)
     os.dup2(current, _TEMPORARY)
     os.close(current)
@@ -221,12 +222,12 @@ def _use_own_temporary_folder():
     _Popen.descriptors += (_TEMPORARY,)
 
 
-_compiles = False  # the statement compiles, in each iteration
+_compiles = False  # whether the statement compiles in each iteration
 
 
 def reset():
-    """Removes garbage, and exempts all other objects from later searches. A statement that compiles finds
-    nothing compiled."""
+    """Collects garbage, and exempts all other objects from later collections. Before a statement that
+    compiles, removes what was compiled."""
     if _compiles:
         torch._dynamo.reset()
         torch._inductor.utils.clear_caches()
@@ -245,8 +246,8 @@ def _counted(compile):
 
 
 def _count_compiling():
-    """Puts Callgrind in the place of the processor's counter of instructions. PyTorch does not count
-    exporting, all of which is counted here."""
+    """Replaces the processor's instruction counter by Callgrind. PyTorch does not mark a region in
+    torch.export.export(), so all of it is counted."""
     import torch.export  # not before 2.1
 
     utils = torch._dynamo.utils
@@ -262,7 +263,7 @@ def _count_compiling():
 
 def _load_snippet(code):
     global snippet, _compiles
-    names = _loaded(code)
+    names = loaded(code)
     snippet = names["instr_snippet_"]
     _compiles = "instr_compiles_" in names
     if _compiles:
@@ -270,7 +271,7 @@ def _load_snippet(code):
 
 
 def run(code):
-    """Runs a snippet as it is counted. How it ended."""
+    """Runs a snippet that is counted. Returns how it ended."""
     try:
         if _is_for_compiler:
             _use_own_cache(code)
@@ -281,146 +282,12 @@ def run(code):
         _load_snippet(code)
         snippet(_native.next_block, abs, _native.simulate, range)
     except BaseException as error:
-        return _ended(error)
-    return _END
-
-
-_first = None  # _loaded_once()'s first result
-
-
-def _loaded_once(code):
-    """As _loaded(). All that a process times or verifies is of one benchmark and has the same global
-    setup: if that raises an exception the second time, as registering an operator does, the snippet's
-    functions use what the first time has left."""
-    global _first
-    try:
-        names = _loaded(code)
-    except Exception:
-        if _first is None:
-            raise
-        constants = marshal.loads(code).co_consts
-        functions = [one for one in constants if isinstance(one, types.CodeType)]
-        return {one.co_name: types.FunctionType(one, _first)
-                for one in functions if one.co_name.startswith("instr_")}
-    _first = _first or names
-    return names
-
-
-class Suspended:
-    """A snippet as it is timed: suspended between blocks."""
-
-    def __init__(self, code, mark):
-        self._code, self._mark, self._snippet = code, mark, None
-
-    def resume(self, iterations):
-        """Runs the setup and then, each time, a block of so many iterations; 0: leaves the loop.
-        How it ended, or nothing."""
-        try:
-            if self._snippet is None:
-                self._snippet = _loaded_once(self._code)["instr_timed_snippet_"](self._mark, bool, range)
-                next(self._snippet)
-            else:
-                self._snippet.send(iterations)
-        except StopIteration:
-            return _END
-        except BaseException as error:
-            return _ended(error)
-
-
-def compiled_graphs():
-    """How many graphs torch.compile() has made here, and in how many places it could not; nothing if it
-    has not run."""
-    counters = getattr(sys.modules.get("torch._dynamo.utils"), "counters", None)
-    if counters:
-        return counters["stats"]["unique_graphs"], sum(counters["graph_break"].values())
-
-
-class _Verification:
-    """What the code of a verifier calls. `begin` and `take` are the worker's."""
-
-    def __init__(self, is_reference, begin, take):
-        self.is_reference, self._begin, self._take = is_reference, begin, take
-
-    def begin(self):
-        self._begin(None)
-
-    def to_reference(self, *values):
-        return [self._in_double(value) for value in values]
-
-    def _in_double(self, value):
-        if isinstance(value, (list, tuple)):
-            return type(value)(self._in_double(one) for one in value)
-        if not isinstance(value, torch.Tensor) or not (value.is_floating_point() or value.is_complex()):
-            return value
-        exact = torch.complex128 if value.is_complex() else torch.float64
-        return value.detach().to(exact).requires_grad_(value.requires_grad)
-
-    def copies(self, *values):
-        return [self._copy(value) for value in values]
-
-    def _copy(self, value):
-        if isinstance(value, (list, tuple)):
-            return type(value)(self._copy(one) for one in value)
-        if not isinstance(value, torch.Tensor):
-            return value
-        return value.detach().clone().requires_grad_(value.requires_grad)
-
-    def watch(self, *values):
-        for value in values:
-            for _, tensor in _tensors_in("", value):
-                if tensor.requires_grad:
-                    tensor.retain_grad()
-                    tensor.grad = None
-
-    def output(self, variables, name):
-        """Hands over the statement's output. False: it is not a tensor, and there is nothing more."""
-        if name not in variables:
-            self._take(("", "", "no value: the statement does not assign one to the output's name"))
-            return False
-        self._hand_over("", variables[name])
-        return isinstance(variables[name], torch.Tensor)
-
-    def gradients(self, name, value):
-        for part, tensor in _tensors_in(name, value):
-            if tensor.requires_grad:
-                self._hand_over(f"gradient of {part}", tensor.grad)
-
-    def _hand_over(self, name, value):
-        if value is None and name:
-            self._take((name, "", "there is none"))
-        elif not isinstance(value, torch.Tensor):
-            kind = type(value).__name__
-            self._take((name, "", f"a{'n' if kind[0] in 'aeiou' else ''} {kind}, not a tensor"))
-        else:
-            plain = value.detach().resolve_conj().resolve_neg()
-            # Of the types, DLPack lacks this one in older versions.
-            plain = plain.to(torch.uint8) if plain.dtype is torch.bool else plain
-            plain = plain.cpu() if plain.device.type == "xla" else plain
-            self._take((name, torch.utils.dlpack.to_dlpack(plain), ""))
-
-
-def _tensors_in(name, value):
-    """Those of an argument, or of a module's parameters, with their names."""
-    if isinstance(value, torch.Tensor):
-        yield name, value
-    elif isinstance(value, torch.nn.Module):
-        yield from value.named_parameters()
-    elif isinstance(value, (list, tuple)):
-        for i, one in enumerate(value):
-            yield from _tensors_in(f"{name}[{i}]", one)
-
-
-def verify(code, is_reference, begin, take):
-    """Runs a verifier. How it ended."""
-    try:
-        _loaded_once(code)["instr_verifier_"](_Verification(bool(is_reference), begin, take))
-    except BaseException as error:
-        return _ended(error)
-    return _END
+        return ended(error)
+    return END
 
 
 def _line_of(error):
-    """Of the snippet's innermost frame; 0: it has none."""
+    """Returns the line in the snippet's innermost frame; 0 if there is none."""
     line = 0
     trace = error.__traceback__
     while trace is not None:
@@ -440,7 +307,7 @@ def _text_of(error):
 
 
 def _forget_devices():
-    """As in worker/torch_side.cpp."""
+    """Does the same as forget_devices() in worker/torch_side.cpp."""
     cpu, meta = 0, 14
     name = "_ZN3c104impl26device_guard_impl_registryE"
     registry = (ctypes.c_void_p * meta).in_dll(ctypes.CDLL(torch._C.__file__), name)
@@ -458,20 +325,20 @@ def _warm_up_eager():
         y.backward()
 
 
-_COMPILER = "torch._inductor.compile_fx"  # what torch.compile() needs; a torch may be too old for it
+_COMPILER = "torch._inductor.compile_fx"  # has all that torch.compile() needs; old versions lack it
 
 
 def _import_own(module):
-    """Imports a module that is beside this one."""
-    sys.path.append(_folder)
+    """Imports a module that is beside this file."""
+    sys.path.append(folder)
     try:
         return importlib.import_module(module)
     finally:
-        sys.path.remove(_folder)
+        sys.path.remove(folder)
 
 
 def _import_if_possible(module):
-    """Otherwise whoever needs it says why."""
+    """Imports a module. If that fails, the code that needs the module will report why."""
     try:
         importlib.import_module(module)
     except Exception:
@@ -479,9 +346,9 @@ def _import_if_possible(module):
 
 
 class _Popen(subprocess.Popen):
-    """For programs for which FOLDER and the temporary folder have the same names."""
+    """Starts programs for which FOLDER and the temporary folder have the same names as here."""
 
-    descriptors = (int(_folder.rsplit("/", 1)[1]),)
+    descriptors = (int(folder.rsplit("/", 1)[1]),)
 
     def __init__(self, *arguments, pass_fds=(), **options):
         super().__init__(*arguments, pass_fds=(*pass_fds, *self.descriptors), **options)
@@ -489,7 +356,7 @@ class _Popen(subprocess.Popen):
 
 _lookups = None  # instr_lookups
 _is_for_compiler = False
-_is_pinned = False  # what differs between runs, such as clocks
+_is_pinned = False  # whether answers that differ between runs, such as random numbers, are pinned
 
 
 def import_for(kind):
@@ -510,7 +377,7 @@ def warm_up(kind):
     prepare(1)
     if kind != "cold_python":
         _warm_up_eager()
-    # From here on there is nothing to collect, and what is there is never looked at again.
+    # There is nothing to collect from here on, and no later collection visits these objects.
     gc.collect()
     gc.freeze()
     gc.disable()
@@ -523,6 +390,6 @@ if _task == "prime":
 elif __name__ == "__main__":
     for _name in sys.argv[3:]:
         _import_if_possible(_COMPILER if _name == "compiler" else _name)
-    serve = ctypes.PyDLL(f"{_folder}/worker.so").instr_serve
+    serve = ctypes.PyDLL(f"{folder}/worker.so").instr_serve
     serve.argtypes = [ctypes.py_object]
     serve(sys.modules["__main__"])

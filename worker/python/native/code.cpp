@@ -29,12 +29,22 @@ PyObject* bind(PyMethodDef& method, void* target) {
 
 PyObject* none() { return PyLong_FromLong(0); }
 
+PyObject* native_code_attribute(const char* name) {
+  static PyObject* const module = checked(PyImport_ImportModule("instr_native_code"));
+  return attribute(module, name);
+}
+
+PyObject* compiler_attribute(const char* name) {
+  static PyObject* const module = checked(PyImport_ImportModule("instr_compiler"));
+  return attribute(module, name);
+}
+
 class SuspendedGenerator : public SuspendedCode {
  public:
   SuspendedGenerator(const PythonCode& code, Listener listener)
       : listener_(std::move(listener)), pid_(getpid()) {
     static PyMethodDef mark_method{"mark", mark, METH_O, nullptr};
-    snippet_ = call(side_attribute("Suspended"), bytes_of(code), bind(mark_method, &listener_));
+    snippet_ = call(native_code_attribute("Suspended"), bytes_of(code), bind(mark_method, &listener_));
   }
 
   ~SuspendedGenerator() override { Py_DecRef(snippet_); }
@@ -66,15 +76,6 @@ class SuspendedGenerator : public SuspendedCode {
   double seconds_ = 0;
 };
 
-// An attribute of instr_compiler.py, which is beside serve.py.
-PyObject* compiler_attribute(const char* name) {
-  static PyObject* const module = [] {
-    PyObject* system = checked(PyImport_ImportModule("sys"));
-    Py_DecRef(call(attribute(attribute(system, "path"), "append"), side_attribute("_folder")));
-    return checked(PyImport_ImportModule("instr_compiler"));
-  }();
-  return attribute(module, name);
-}
 
 PyObject* text(const std::string& value) { return checked(PyUnicode_FromString(value.c_str())); }
 
@@ -135,7 +136,7 @@ std::string compiler_log(const std::string& log) {
 void call_verifier(const void* code, instr_verification* verification) {
   static PyMethodDef begin_method{"begin", begin, METH_O, nullptr};
   static PyMethodDef take_method{"take", take, METH_O, nullptr};
-  read_outcome(call(side_attribute("verify"), bytes_of(*static_cast<const PythonCode*>(code)),
+  read_outcome(call(native_code_attribute("verify"), bytes_of(*static_cast<const PythonCode*>(code)),
                     checked(PyLong_FromLong(verification->is_reference)),
                     bind(begin_method, verification), bind(take_method, verification)));
 }

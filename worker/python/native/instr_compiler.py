@@ -170,23 +170,23 @@ def _unlowered():
 
 def report():
     """Returns names and values alternately; empty if nothing has been compiled."""
-    graphs = sys.modules["__main__"].compiled_graphs()
-    if not graphs:
+    all_counters = getattr(sys.modules.get("torch._dynamo.utils"), "counters", None)
+    if not all_counters:
         unlowered = _unlowered()  # by a device, without torch.compile()
         return ["compiler", json.dumps({"unlowered": unlowered})] if unlowered else []
-    dynamo = sys.modules["torch._dynamo.utils"]
     notes = {name: _notes(log) for log, name in _NOTES.items()}
-    frames = dynamo.counters.get("frames", {})
+    frames = all_counters.get("frames", {})
+    guard_failures = getattr(sys.modules["torch._dynamo.utils"], "guard_failures", {})
     numbers = {
-        "graphs": graphs[0],
-        "graph_breaks": graphs[1],
+        "graphs": all_counters["stats"]["unique_graphs"],
+        "graph_breaks": sum(all_counters["graph_break"].values()),
         "frames": frames.get("total", 0),
         "frames_compiled": frames.get("ok", 0),
-        "guard_failures": sum(map(len, getattr(dynamo, "guard_failures", {}).values())),
+        "guard_failures": sum(map(len, guard_failures.values())),
     }
     if _is_listening:
         numbers["recompilations"] = len(_messages("recompiles"))
-    notes["counters"] = _counters(dynamo.counters)
+    notes["counters"] = _counters(all_counters)
     notes["unlowered"] = dict(list(_unlowered().items())[:MAX_NAMES])
     numbers["compiler"] = json.dumps(notes)
     return [str(item) for pair in numbers.items() for item in pair]
