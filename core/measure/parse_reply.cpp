@@ -29,30 +29,22 @@ namespace instr {
 
 namespace {
 
-constexpr int kMaxEntryCost = 64;  // instructions, on top of the empty loop's
+constexpr int kMaxEntryCost = 64;  // instructions, more or less than the empty loop's
 
 std::optional<std::uint64_t> parse_field(const wire::Message& reply, const char* name) {
   return parse_number<std::uint64_t>(reply.get(name));
 }
 
-// Instructions per iteration, net of the empty loop, of blocks of `iterations`.
-struct NetCost {
-  std::uint64_t iterations, doubled, loop, loop_entry;
-
-  double operator()(std::uint64_t total) const {
-    return per_iteration(total, entry(total) + loop * iterations, iterations);
-  }
-
-  // The cost of entering a block differs by an instruction or two between snippets, depending on
-  // the registers that they use. A block of twice the iterations also has it only once.
-  std::uint64_t entry(std::uint64_t total) const {
-    std::uint64_t once = 2 * total - doubled;  // far beyond kMaxEntryCost if it is negative
-    // For a single expensive iteration no double is counted, unless something is simulated.
-    bool is_entry = iterations > 1 && doubled != 0 && once <= loop_entry + kMaxEntryCost;
-    // Anything beyond is not entry cost: later iterations differed from earlier ones.
-    return is_entry ? once : loop_entry;
-  }
-};
+// Returns the instructions for entering a block that cost `total`. One of twice the iterations cost
+// `doubled`; 0 if none was counted. Entering costs an instruction or two more or less than for the
+// empty loop, depending on the registers that the snippet uses. Anything beyond is not entry cost:
+// later iterations differed from earlier ones.
+std::uint64_t entry_cost(std::uint64_t total, std::uint64_t doubled, std::uint64_t loop_entry) {
+  const auto once = static_cast<std::int64_t>(2 * total - doubled);
+  const std::int64_t more = once - static_cast<std::int64_t>(loop_entry);
+  const bool is_entry = doubled != 0 && once >= 0 && std::abs(more) <= kMaxEntryCost;
+  return is_entry ? static_cast<std::uint64_t>(once) : loop_entry;
+}
 
 std::vector<std::string> split_words(const std::string& text) {
   std::istringstream stream(text);
@@ -261,7 +253,12 @@ Outcome parse_counts(const wire::Message& reply, const Variant& variant, const P
   Counted counted;
   counted.iterations = *iterations;
   counted.warmup = parse_field(reply, "warmup").value_or(0);
-  NetCost net{*iterations, parse_field(reply, "double_ir").value_or(0), *loop, *loop_entry};
+  // For a single expensive iteration no double is counted, unless something is simulated.
+  const std::uint64_t doubled = *iterations == 1 ? 0 : parse_field(reply, "double_ir").value_or(0);
+  const std::uint64_t entry = entry_cost(*second, doubled, *loop_entry);
+  const auto net = [&](std::uint64_t total) {
+    return per_iteration(total, entry + *loop * *iterations, *iterations);
+  };
   counted.first_block_instructions = net(*first);
   counted.second_block_instructions = net(*second);
   if (counted.second_block_instructions < 0) return negative(counted.second_block_instructions);

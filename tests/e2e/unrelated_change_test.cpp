@@ -79,5 +79,26 @@ py_stmt = "torch.nn.ModuleList(modules)"
   }
 }
 
+// The hash of a context variable is its place in the tree of a context.
+TEST_F(UnrelatedChange, MovesNoContextVariable) {
+  std::string definitions = "schema = 1\n";
+  for (const char* before : {"", "others = [object() for _ in range(1000)]"}) {
+    definitions += std::string("[[benchmark]]\nlabel = \"") + (*before == 0 ? "alone" : "after") +
+                   "\"\npy_setup = \"\"\"\n" + before + R"(
+from contextvars import ContextVar
+one, other = ContextVar("patch[94315840]"), ContextVar("patch[94315840]")
+assert hash(one) != hash(other)
+ones = range(bin(hash(one)).count("1"))
+"""
+py_stmt = "for _ in ones: pass"
+)";
+  }
+  write("all.toml", definitions);
+  const Records both = counted({"--python=" + python_of_libtorch().string()}, {});
+  ASSERT_EQ(both.size(), 2u);
+  EXPECT_EQ(both.at("alone/py/eager/forward/t1/cpu").at("metrics"),
+            both.at("after/py/eager/forward/t1/cpu").at("metrics"));
+}
+
 }  // namespace
 }  // namespace instr::e2e::unrelated_change_test

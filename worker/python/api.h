@@ -35,9 +35,11 @@ char* PyBytes_AsString(PyObject* bytes);
 ssize_t PySequence_Size(PyObject* sequence);
 PyObject* PySequence_GetItem(PyObject* object, ssize_t index);
 int PyObject_IsTrue(PyObject* object);
+ssize_t PyObject_Hash(PyObject* object);
 PyObject* PyImport_ImportModule(const char* name);
 unsigned PyType_ClearCache();
 void PyErr_Print();
+void PyErr_Clear();
 void Py_IncRef(PyObject* object);
 void Py_DecRef(PyObject* object);
 struct _ts;  // opaque

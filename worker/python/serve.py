@@ -56,7 +56,9 @@ import ctypes
 
 _NAMES = f"{folder}/names"  # made by the task prime, for counting workers
 if os.path.exists(_NAMES):
-    ctypes.PyDLL(f"{folder}/worker.so").instr_place_names(_NAMES.encode())
+    _worker = ctypes.PyDLL(f"{folder}/worker.so")
+    _worker.instr_place_names(_NAMES.encode())
+    _worker.instr_pin_context_hashes()
 
 import builtins
 import dis
@@ -232,8 +234,6 @@ def reset():
         torch._dynamo.reset()
         torch._inductor.utils.clear_caches()
     gc.collect()
-    if _is_for_compiler:
-        _lookups.pin_context_hashes()  # compiled functions set context variables
     gc.freeze()
 
 
@@ -354,22 +354,19 @@ class _Popen(subprocess.Popen):
         super().__init__(*arguments, pass_fds=(*pass_fds, *self.descriptors), **options)
 
 
-_lookups = None  # instr_lookups
 _is_for_compiler = False
 _is_pinned = False  # whether answers that differ between runs, such as random numbers, are pinned
 
 
 def import_for(kind):
-    global _is_for_compiler, _is_pinned, _lookups
+    global _is_for_compiler, _is_pinned
     _is_for_compiler = kind == "compiler"
     _is_pinned = kind != "python"
     if _is_pinned:
         _native.pin(_PINNED_RANDOM)
-    _lookups = _import_own("instr_lookups")
     if _is_for_compiler:
         _import_if_possible(_COMPILER)
-        _lookups.pin_context_hashes()
-    _lookups.pin_type_versions()
+    _import_own("instr_lookups").pin_type_versions()
 
 
 def warm_up(kind):

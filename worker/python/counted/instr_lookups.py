@@ -5,17 +5,13 @@ follows from the address of the name and from the version number of the type; tw
 replace each other, and each is then looked up again, in all bases. Addresses and version numbers follow from
 all that was created before, so that a change of one module would move the collisions of all others. Here both
 follow from names alone: those of attributes are placed by placed_names.cpp, types get their version here.
-So do the hashes of context variables, which contain their addresses.
 """
 
-import contextvars
 import ctypes
 import gc
-import re
 import types
 
 _LONGEST_NAME = 94  # that has a place
-_ADDRESS = re.compile(r"\d{6,}")  # in the name of a context variable of torch's
 
 
 def _names_in(code):
@@ -105,49 +101,3 @@ def pin_type_versions():
                 number += 1
             taken.add(number)
             _version(one).value = _FIRST_OF_NAMES + number
-
-
-def _set_hash(variable, number):
-    """Replaces the hash in the object, where exactly one word has it."""
-    size = ctypes.sizeof(ctypes.c_ssize_t)
-    words = range(object.__basicsize__, variable.__sizeof__(), size)
-    words = [ctypes.c_ssize_t.from_address(id(variable) + at) for at in words]
-    found = [word for word in words if word.value == hash(variable)]
-    if len(found) == 1:
-        found[0].value = number
-
-
-_pinned = set()  # ids of context variables, which modules keep
-_passes = 0
-
-
-def pin_context_hashes():
-    """Gives each context variable that nobody has frozen a hash that follows from its name, unless a
-    context that is not the current one contains it: a hash is the place in the context's tree. Continues
-    in a new context with the values of the current one. For after the imports and after the setup; later
-    variables are made in each iteration, at the same addresses."""
-    global _passes
-    _passes += 1
-    if _passes > 2:
-        return
-    values = list(contextvars.copy_context().items())
-    found, held = {id(one): one for one, _ in values}, set()
-    for referrer in gc.get_objects():
-        if type(referrer) is contextvars.Context:
-            if list(referrer.items()) != values:
-                held.update(id(one) for one in referrer)
-        for one in gc.get_referents(referrer):
-            if type(one) is contextvars.ContextVar:
-                found[id(one)] = one
-    seen = {}
-    for number, one in found.items():
-        if number in held or number in _pinned:
-            continue
-        name = _ADDRESS.sub("", one.name)
-        seen[name] = seen.get(name, 0) + 1
-        _set_hash(one, hash(f"{name} {seen[name]} {_passes}"))
-        _pinned.add(number)
-    ctypes.pythonapi.PyContext_New.restype = ctypes.py_object
-    ctypes.pythonapi.PyContext_Enter(ctypes.py_object(ctypes.pythonapi.PyContext_New()))
-    for variable, value in values:
-        variable.set(value)

@@ -4,6 +4,7 @@
 #include "worker/abi.h"
 #include "worker/counted/host.h"
 #include "worker/counted/run_snippet.h"
+#include "worker/python/counted/context_hashes.h"
 #include "worker/python/counted/pinned_answers.h"
 #include "worker/python/counted/processor.h"
 #include "worker/python/counted/settled_code.h"
@@ -56,6 +57,7 @@ PyObject* make_function(PyMethodDef& method) {
 
 void run(std::string_view code, instr_context* given) {
   context = given;
+  number_context_variables();
   read_outcome(call(side_attribute("run"), bytes_of(code)));
 }
 

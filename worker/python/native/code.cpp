@@ -44,7 +44,8 @@ class SuspendedGenerator : public SuspendedCode {
   SuspendedGenerator(const PythonCode& code, Listener listener)
       : listener_(std::move(listener)), pid_(getpid()) {
     static PyMethodDef mark_method{"mark", mark, METH_O, nullptr};
-    snippet_ = call(native_code_attribute("Suspended"), bytes_of(code), bind(mark_method, &listener_));
+    snippet_ =
+        call(native_code_attribute("Suspended"), bytes_of(code), bind(mark_method, &listener_));
   }
 
   ~SuspendedGenerator() override { Py_DecRef(snippet_); }
@@ -75,7 +76,6 @@ class SuspendedGenerator : public SuspendedCode {
   PyObject* snippet_ = nullptr;
   double seconds_ = 0;
 };
-
 
 PyObject* text(const std::string& value) { return checked(PyUnicode_FromString(value.c_str())); }
 
@@ -136,7 +136,8 @@ std::string compiler_log(const std::string& log) {
 void call_verifier(const void* code, instr_verification* verification) {
   static PyMethodDef begin_method{"begin", begin, METH_O, nullptr};
   static PyMethodDef take_method{"take", take, METH_O, nullptr};
-  read_outcome(call(native_code_attribute("verify"), bytes_of(*static_cast<const PythonCode*>(code)),
+  read_outcome(call(native_code_attribute("verify"),
+                    bytes_of(*static_cast<const PythonCode*>(code)),
                     checked(PyLong_FromLong(verification->is_reference)),
                     bind(begin_method, verification), bind(take_method, verification)));
 }
