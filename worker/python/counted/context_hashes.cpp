@@ -24,15 +24,8 @@ bool is_snippet = false;
 uint64_t made_by_snippet = 0;
 
 template <class Value>
-Value value_at(const PyObject* object, std::size_t offset) {
-  Value value;
-  memcpy(&value, reinterpret_cast<const char*>(object) + offset, sizeof value);
-  return value;
-}
-
-template <class Value>
-void set_at(PyObject* object, std::size_t offset, Value value) {
-  memcpy(reinterpret_cast<char*>(object) + offset, &value, sizeof value);
+Value& value_at(PyObject* object, std::size_t offset) {
+  return *reinterpret_cast<Value*>(reinterpret_cast<char*>(object) + offset);
 }
 
 bool has_digit(uint64_t eight_characters) {
@@ -63,7 +56,7 @@ PyObject* new_variable(PyObject* type, PyObject* arguments, PyObject* options) {
   if (name == nullptr) {
     PyErr_Clear();  // it keeps its hash
   } else {
-    set_at(variable, kHashAt, hash_of(name, static_cast<std::size_t>(size), number));
+    value_at<int64_t>(variable, kHashAt) = hash_of(name, static_cast<std::size_t>(size), number);
   }
   return variable;
 }
@@ -90,5 +83,5 @@ extern "C" void instr_pin_context_hashes() {
   using namespace instr;
   if (!is_layout_known()) return;
   usual_new = value_at<New>(&PyContextVar_Type, kNewAt);
-  set_at(&PyContextVar_Type, kNewAt, &new_variable);
+  value_at<New>(&PyContextVar_Type, kNewAt) = new_variable;
 }
