@@ -129,14 +129,12 @@ TEST(ParseReply, OnlyEntryCostIsSubtracted) {
 // A function that Inductor compiled with LibTorch 2.13.0, whose blocks differ a little.
 TEST(ParseReply, UnevenBlocksHaveTheEntryCostOfTheEmptyLoop) {
   auto reply = measured();
-  for (const auto& [name, value] : std::map<std::string, std::string>{{"iterations", "6"},
-                                                                      {"ir_1", "1592047"},
-                                                                      {"ir_2", "1592524"},
-                                                                      {"double_ir", "3184778"},
-                                                                      {"loop_ir", "96"},
-                                                                      {"loop_entry_ir", "1699"}}) {
-    reply.fields[name] = value;
-  }
+  reply.fields["iterations"] = "6";
+  reply.fields["ir_1"] = "1592047";
+  reply.fields["ir_2"] = "1592524";
+  reply.fields["double_ir"] = "3184778";
+  reply.fields["loop_ir"] = "96";
+  reply.fields["loop_entry_ir"] = "1699";
   const auto counted = std::get<Counted>(parse_reply(reply, {}));
   EXPECT_DOUBLE_EQ(counted.first_block_instructions, (1592047.0 - 1699) / 6 - 96);
   EXPECT_DOUBLE_EQ(counted.second_block_instructions, (1592524.0 - 1699) / 6 - 96);

@@ -224,7 +224,7 @@ def _use_own_temporary_folder():
     _Popen.descriptors += (_TEMPORARY,)
 
 
-_compiles = False  # whether the statement compiles in each iteration
+_compiles = False  # True if the statement compiles in each iteration
 
 
 def reset():
@@ -355,7 +355,7 @@ class _Popen(subprocess.Popen):
 
 
 _is_for_compiler = False
-_is_pinned = False  # whether answers that differ between runs, such as random numbers, are pinned
+_is_pinned = False  # True if answers that differ between runs, such as random numbers, are pinned
 
 
 def import_for(kind):

@@ -1,6 +1,5 @@
-// Gives each context variable a hash that follows from its name. The hash is the variable's place
-// in the tree of a context. The interpreter's own follows from the variable's address, and so from
-// all that was imported and allocated before.
+#include "worker/python/counted/context_hashes.h"
+
 #include <stdint.h>
 #include <string.h>
 
@@ -9,7 +8,8 @@
 
 #include "worker/python/side.h"
 
-extern "C" [[gnu::weak]] PyObject PyContextVar_Type;  // programs started here lack it
+// Weak, since other programs that a snippet starts load this library, too.
+extern "C" [[gnu::weak]] PyObject PyContextVar_Type;
 
 namespace instr {
 namespace {
@@ -54,7 +54,7 @@ PyObject* new_variable(PyObject* type, PyObject* arguments, PyObject* options) {
   ssize_t size = 0;
   const char* const name = PyUnicode_AsUTF8AndSize(value_at<PyObject*>(variable, kNameAt), &size);
   if (name == nullptr) {
-    PyErr_Clear();  // it keeps its hash
+    PyErr_Clear();  // the variable keeps its usual hash
   } else {
     value_at<int64_t>(variable, kHashAt) = hash_of(name, static_cast<std::size_t>(size), number);
   }

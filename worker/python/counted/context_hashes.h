@@ -5,8 +5,8 @@
 
 namespace instr {
 
-// To be called when a snippet starts. Its variables also have numbers, since it may make many of
-// one name: torch's settings keep one for each time that they are patched.
+// Lets the hash of each later variable also follow from a number, counted from 1. To be called when
+// a snippet starts: it may make many variables of one name, as patching torch's settings does.
 void number_context_variables();
 
 }  // namespace instr

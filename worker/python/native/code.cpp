@@ -29,14 +29,12 @@ PyObject* bind(PyMethodDef& method, void* target) {
 
 PyObject* none() { return PyLong_FromLong(0); }
 
-PyObject* native_code_attribute(const char* name) {
-  static PyObject* const module = checked(PyImport_ImportModule("instr_native_code"));
-  return attribute(module, name);
-}
-
-PyObject* compiler_attribute(const char* name) {
-  static PyObject* const module = checked(PyImport_ImportModule("instr_compiler"));
-  return attribute(module, name);
+// Returns an attribute of a module that is beside serve.py.
+PyObject* module_attribute(const char* module, const char* name) {
+  PyObject* imported = checked(PyImport_ImportModule(module));
+  PyObject* found = attribute(imported, name);
+  Py_DecRef(imported);
+  return found;
 }
 
 class SuspendedGenerator : public SuspendedCode {
@@ -44,8 +42,8 @@ class SuspendedGenerator : public SuspendedCode {
   SuspendedGenerator(const PythonCode& code, Listener listener)
       : listener_(std::move(listener)), pid_(getpid()) {
     static PyMethodDef mark_method{"mark", mark, METH_O, nullptr};
-    snippet_ =
-        call(native_code_attribute("Suspended"), bytes_of(code), bind(mark_method, &listener_));
+    snippet_ = call(module_attribute("instr_native_code", "Suspended"), bytes_of(code),
+                    bind(mark_method, &listener_));
   }
 
   ~SuspendedGenerator() override { Py_DecRef(snippet_); }
@@ -113,14 +111,14 @@ std::unique_ptr<SuspendedCode> SuspendedCode::make(const void* code, int, Listen
 }
 
 void watch_compiler(const CompilerWatch& watch) {
-  Py_DecRef(call(compiler_attribute("watch"), text(watch.cache), text(watch.logs)));
+  Py_DecRef(call(module_attribute("instr_compiler", "watch"), text(watch.cache), text(watch.logs)));
   is_watching = true;
 }
 
 std::map<std::string, std::string> compiler_report() {
   std::map<std::string, std::string> fields;
   if (!is_watching) return fields;
-  PyObject* report = call(compiler_attribute("report"));
+  PyObject* report = call(module_attribute("instr_compiler", "report"));
   for (ssize_t i = 0; i + 1 < PySequence_Size(report); i += 2) {
     std::string name = text_of(PySequence_GetItem(report, i));
     fields[std::move(name)] = text_of(PySequence_GetItem(report, i + 1));
@@ -130,13 +128,14 @@ std::map<std::string, std::string> compiler_report() {
 }
 
 std::string compiler_log(const std::string& log) {
-  return is_watching ? text_of(call(compiler_attribute("log_text"), text(log))) : "";
+  return is_watching ? text_of(call(module_attribute("instr_compiler", "log_text"), text(log)))
+                     : "";
 }
 
 void call_verifier(const void* code, instr_verification* verification) {
   static PyMethodDef begin_method{"begin", begin, METH_O, nullptr};
   static PyMethodDef take_method{"take", take, METH_O, nullptr};
-  read_outcome(call(native_code_attribute("verify"),
+  read_outcome(call(module_attribute("instr_native_code", "verify"),
                     bytes_of(*static_cast<const PythonCode*>(code)),
                     checked(PyLong_FromLong(verification->is_reference)),
                     bind(begin_method, verification), bind(take_method, verification)));

@@ -170,19 +170,19 @@ def _unlowered():
 
 def report():
     """Returns names and values alternately; empty if nothing has been compiled."""
-    all_counters = getattr(sys.modules.get("torch._dynamo.utils"), "counters", None)
+    dynamo = sys.modules.get("torch._dynamo.utils")
+    all_counters = getattr(dynamo, "counters", None)
     if not all_counters:
         unlowered = _unlowered()  # by a device, without torch.compile()
         return ["compiler", json.dumps({"unlowered": unlowered})] if unlowered else []
     notes = {name: _notes(log) for log, name in _NOTES.items()}
     frames = all_counters.get("frames", {})
-    guard_failures = getattr(sys.modules["torch._dynamo.utils"], "guard_failures", {})
     numbers = {
         "graphs": all_counters["stats"]["unique_graphs"],
         "graph_breaks": sum(all_counters["graph_break"].values()),
         "frames": frames.get("total", 0),
         "frames_compiled": frames.get("ok", 0),
-        "guard_failures": sum(map(len, guard_failures.values())),
+        "guard_failures": sum(map(len, getattr(dynamo, "guard_failures", {}).values())),
     }
     if _is_listening:
         numbers["recompilations"] = len(_messages("recompiles"))
