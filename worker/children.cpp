@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -27,6 +28,15 @@ sigset_t child_signal() {
   sigemptyset(&set);
   sigaddset(&set, SIGCHLD);
   return set;
+}
+
+int64_t to_ms(const timeval& time) { return time.tv_sec * 1000 + time.tv_usec / 1000; }
+
+// Waits for so long, or until a child changes its state.
+void pause_for(int64_t ms) {
+  const timespec wait{0, static_cast<long>(ms * 1'000'000)};
+  const sigset_t set = child_signal();
+  sigtimedwait(&set, nullptr, &wait);
 }
 
 void kill_own_children() {
@@ -59,19 +69,16 @@ void kill_rest(pid_t group) {
     if (reaped > 0) continue;
     kill(-group, SIGKILL);
     kill_own_children();
-    timespec wait{0, 5'000'000};
-    sigset_t set = child_signal();
-    sigtimedwait(&set, nullptr, &wait);
+    pause_for(5);
   }
 }
 
-[[noreturn]] void be_child(const std::function<void()>& body, int output, pid_t parent) {
+[[noreturn]] void be_child(const std::function<void()>& body, ChildOutput& output, pid_t parent) {
   setpgid(0, 0);
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) end_process();
   prctl(PR_SET_CHILD_SUBREAPER, 0);
-  dup2(output, 1);
-  dup2(output, 2);
+  output.become_standard();
   sigset_t set = child_signal();
   sigprocmask(SIG_UNBLOCK, &set, nullptr);
   body();
@@ -93,47 +100,49 @@ void adopt_orphans() {
   sigprocmask(SIG_BLOCK, &set, nullptr);
 }
 
-Ended run_in_child(const std::function<void()>& body, int output, int64_t limit_ms,
+Ended run_in_child(const std::function<void()>& body, ChildOutput& output, const CpuLimits& limits,
                    const std::function<bool()>& is_over, const std::function<bool()>& abandoned,
-                   const std::function<bool(pid_t)>& is_too_large) {
+                   const FindExcess& find_excess) {
   Ended ended;
-  ended.limit_ms = limit_ms;
+  ended.limit_ms = limits.idle_ms;
   pid_t self = getpid();
   std::optional<CpuWatch> watch;
-  if (limit_ms > 0) watch.emplace(CpuLimits{limit_ms, limit_ms}, now_ms());
+  if (limits.cpu_ms != INT64_MAX) watch.emplace(limits, now_ms());
   int64_t next_look = watch ? now_ms() + watch->interval_ms() : INT64_MAX;
   ended.pid = fork();
   if (ended.pid == 0) be_child(body, output, self);
   if (ended.pid < 0) return ended;
   setpgid(ended.pid, ended.pid);  // the child does it, too: either may run first
-  sigset_t set = child_signal();
   for (;;) {
-    pid_t changed = waitpid(ended.pid, &ended.status, WNOHANG | WUNTRACED);
+    rusage used{};
+    pid_t changed = wait4(ended.pid, &ended.status, WNOHANG | WUNTRACED, &used);
+    if (changed > 0) ended.cpu_ms = to_ms(used.ru_utime) + to_ms(used.ru_stime);
+    if (changed < 0) ended.status = SIGKILL;  // unknown, so no success
     if (changed != 0 && !WIFSTOPPED(ended.status)) break;
-    ended.too_large = ended.too_large || (is_too_large && is_too_large(ended.pid));
+    const ProcessTree tree = tree_below(self, ended.pid);
+    if (find_excess && ended.excess == Excess::kNone) ended.excess = find_excess(tree);
     if (changed != 0 && is_over()) {
       kill(ended.pid, SIGKILL);
       continue;
     }
-    const ProcessTree tree = tree_below(self, ended.pid);
     ended.too_many = ended.too_many || tree.size() > kMaxProcesses;
     if (now_ms() >= next_look && ended.stopped == CpuVerdict::kGoesOn) {
       ended.stopped = watch->look(now_ms(), tree.use());
       next_look = now_ms() + watch->interval_ms();
     }
     const bool unwanted = abandoned();
-    if (ended.was_stopped() || ended.too_large || ended.too_many || unwanted) {
+    if (ended.was_stopped() || ended.excess != Excess::kNone || ended.too_many || unwanted) {
       kill(-ended.pid, SIGKILL);
     }
     if (unwanted) {
       kill_rest(ended.pid);
       end_process();
     }
-    const int64_t pause_ms = std::clamp<int64_t>(next_look - now_ms(), 1, kMaxPauseMs);
-    timespec wait{0, static_cast<long>(pause_ms * 1'000'000)};
-    sigtimedwait(&set, nullptr, &wait);
+    const int64_t until_look = std::clamp<int64_t>(next_look - now_ms(), 1, kMaxPauseMs);
+    pause_for(output.drain() ? 1 : until_look);  // a child that prints much waits for this process
   }
   kill_rest(ended.pid);
+  output.drain();
   return ended;
 }
 

@@ -6,7 +6,9 @@
 
 #include <functional>
 
+#include "worker/child_output.h"
 #include "worker/cpu_watch.h"
+#include "worker/snippet_limits.h"
 
 namespace instr {
 
@@ -23,9 +25,10 @@ struct Ended {
   pid_t pid = -1;  // -1: fork failed, with its errno
   int status = 0;  // from waitpid()
   CpuVerdict stopped = CpuVerdict::kGoesOn;
-  int64_t limit_ms = 0;  // the limit that stopped it
-  bool too_large = false;
-  bool too_many = false;  // more than kMaxProcesses with all that it started
+  int64_t limit_ms = 0;           // the limit that was asked for
+  int64_t cpu_ms = 0;             // its CPU time, and that of processes that it waited for
+  Excess excess = Excess::kNone;  // with all that it started
+  bool too_many = false;          // more than kMaxProcesses with all that it started
 
   bool was_stopped() const { return stopped != CpuVerdict::kGoesOn; }
 };
@@ -34,15 +37,18 @@ struct Ended {
 // timeout. To be called once, before the first run_in_child().
 void adopt_orphans();
 
+// Returns what a child (the tree's first process) and those that it started have taken too much of.
+using FindExcess = std::function<Excess(const ProcessTree&)>;
+
 // Forks a child that runs `body` in its own process group, with `output` as standard output and
 // error, and waits until it ends, or stops and `is_over` is true. Then kills it and all processes
 // that it left, including daemons. Does so early once the child and its processes
-// - have used `limit_ms` of CPU time (0: no limit) or been idle for as long,
-// - are too large (`is_too_large`, also checked at the end), or more than kMaxProcesses.
+// - have used the CPU time of `limits` or been idle for as long as these allow,
+// - exceed their limits (`find_excess`, also called at the end), or are more than kMaxProcesses.
 // If `abandoned` becomes true, kills them and ends this process.
-Ended run_in_child(const std::function<void()>& body, int output, int64_t limit_ms,
+Ended run_in_child(const std::function<void()>& body, ChildOutput& output, const CpuLimits& limits,
                    const std::function<bool()>& is_over, const std::function<bool()>& abandoned,
-                   const std::function<bool(pid_t)>& is_too_large = {});
+                   const FindExcess& find_excess = {});
 
 // Forks a process that runs `serve` on the descriptor `fd`, moved to kControlFd, and is killed when
 // this process ends. Returns its number, or -1 with errno. Closes `fd`.

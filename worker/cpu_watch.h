@@ -67,6 +67,24 @@ inline std::optional<ProcessStat> read_stat(pid_t pid) {
   return read_stat(folder);
 }
 
+// Visits the entries of a folder that are numbers, such as threads or descriptors.
+template <class Visit>
+void visit_numbers(const char* path, Visit visit) {
+  const int folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (folder < 0) return;
+  alignas(dirent64) char entries[4096];
+  for (ssize_t size; (size = getdents64(folder, entries, sizeof entries)) > 0;) {
+    for (ssize_t at = 0; at < size;) {
+      const auto* entry = reinterpret_cast<const dirent64*>(entries + at);
+      char* end;
+      const long number = strtol(entry->d_name, &end, 10);
+      if (end != entry->d_name && *end == '\0') visit(static_cast<int>(number));
+      at += entry->d_reclen;
+    }
+  }
+  close(folder);
+}
+
 struct CpuUse {
   int64_t cpu_ms = 0;     // so far
   bool has_work = false;  // a thread runs, or waits for a CPU or a disk
@@ -101,6 +119,7 @@ class ProcessTree {
   }
 
   int size() const { return count_; }
+  pid_t process(int index) const { return processes_[index]; }
 
   CpuUse use() const {
     CpuUse use;
@@ -124,18 +143,7 @@ class ProcessTree {
   static void visit_threads(pid_t pid, Visit visit) {
     char path[64];
     snprintf(path, sizeof path, "/proc/%d/task", pid);
-    const int folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (folder < 0) return;
-    alignas(dirent64) char entries[4096];
-    for (ssize_t size; (size = getdents64(folder, entries, sizeof entries)) > 0;) {
-      for (ssize_t at = 0; at < size;) {
-        const auto* entry = reinterpret_cast<const dirent64*>(entries + at);
-        const int thread = atoi(entry->d_name);
-        if (thread > 0) visit(thread);
-        at += entry->d_reclen;
-      }
-    }
-    close(folder);
+    visit_numbers(path, visit);
   }
 
   pid_t processes_[kMaxProcesses];

@@ -42,9 +42,25 @@ wire::Message exited(int status) {
                 "the snippet ended the process with exit status " + std::to_string(status));
 }
 
+std::optional<wire::Message> find_cause(const Ended& ended, uint64_t memory_limit) {
+  if (ended.excess != Excess::kNone) {
+    return failed("out_of_memory", describe_excess(ended.excess, memory_limit));
+  }
+  if (ended.too_many) {
+    return failed("aborted", "the snippet started more than " + std::to_string(kMaxProcesses) +
+                                 " processes, and was ended with all of them");
+  }
+  if (!ended.was_stopped()) return std::nullopt;
+  return failed("timed_out", stopped_text(ended.stopped, ended.limit_ms));
+}
+
 wire::Message ended_early(int status, const std::string& output) {
   if (WIFEXITED(status)) return exited(WEXITSTATUS(status));
   int signal = WTERMSIG(status);
+  if (signal == SIGXFSZ) {
+    return failed("out_of_memory",
+                  "the snippet wrote a file that is larger than its memory may be");
+  }
   if (signal == SIGABRT) return failed("aborted", "the snippet aborted" + find_reason(output));
   const bool is_overflow = output.find(kStackOverflow) != std::string::npos;
   if (signal != SIGKILL) return crashed(signal, signal == SIGSEGV && is_overflow);

@@ -10,6 +10,9 @@ namespace instr {
 // an empty one.
 std::string enter_snippet_folder();
 
+// Opens the folder; -1 if that fails. Does not use the heap.
+int open_snippet_folder();
+
 void remove_snippet_folder();
 
 }  // namespace instr

@@ -14,6 +14,7 @@ namespace instr {
 struct BlockEntry {
   int64_t max_ir = 1000;
   bool is_same_for_one = true;  // the same for a block of one iteration as for longer ones
+  bool has_collisions = false;  // of addresses, as an interpreter has: iterations differ a little
 };
 
 }  // namespace instr

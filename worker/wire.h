@@ -12,7 +12,7 @@ namespace instr::wire {
 
 // Part of the fingerprint. Increment it with each change of the worker that may change a count: the
 // allocator, a zygote's warm-up, the plan of blocks, the environment.
-inline constexpr const char* kWorkerVersion = "13";
+inline constexpr const char* kWorkerVersion = "14";
 
 // A worker's descriptors besides the standard ones. It gets no paths, whose lengths would show in
 // its heap.
@@ -20,6 +20,9 @@ inline constexpr int kControlFd = 3;  // requests and replies
 inline constexpr int kWorkFolderFd = 4;
 inline constexpr int kProgramFolderFd = 5;  // the worker's own folder, if it also contains units
 inline constexpr int kValgrindToolsFd = 6;  // the folder of a Valgrind that was moved
+// The folder of the snippet that runs, by a number that no snippet's own descriptor has: programs
+// that it starts have it, too, since it is their path to the folder.
+inline constexpr int kSnippetFolderFd = 101;
 
 // Names in the work folder: kProfilePrefix, the process id, and "." with a profile's number, ".log"
 // or kFollowedSuffix.
@@ -88,7 +91,7 @@ using Fields = std::map<std::string, std::string>;
 //           loop_allocs loop_alloc_bytes loop_peak_bytes (the empty loop's, of a block)
 //           allocs_1 allocs_2 alloc_bytes_1 alloc_bytes_2 (totals of a block) peak_bytes
 //           profile (the last block's file, in the work folder; empty: not written) output (the
-//           start of the snippet's output) followed followed_iterations (if calls were followed:
+//           end of the snippet's output) followed followed_iterations (if calls were followed:
 //           the file with them, and the iterations of their block)
 // experimented: the fields of timed, of started if the start was timed, peak_bytes operators_cpu
 //           operators_device (ns) counters, and with wants_events=1 events

@@ -6,6 +6,7 @@
 
 #include "core/base/environment.h"
 #include "core/base/format.h"
+#include "core/base/machine_memory.h"
 #include "core/base/output.h"
 #include "core/base/terminal.h"
 #include "core/commands/commands.h"
@@ -18,6 +19,7 @@
 #include "core/compile/toolchain.h"
 #include "core/compile/valgrind.h"
 #include "core/definitions/metrics.h"
+#include "core/measure/schedule_plan.h"
 #include "core/measure/timer.h"
 #include "core/run/config.h"
 #include "core/run/session.h"
@@ -78,6 +80,15 @@ Finding judge_counters() {
   const auto countable = check_events(names_of(metrics_of(MetricGroup::kHardware)));
   return {"hardware counters", true,
           countable ? "there are some: --metrics=hw" : "none: " + to_string(countable.error())};
+}
+
+// Names the limits of a snippet's processes, which depend on the number of jobs.
+Finding describe_memory(int jobs) {
+  const auto gib = [](std::uint64_t bytes) { return static_cast<double>(bytes) / (1 << 30); };
+  return {"memory", true,
+          fmt::format("{:.1f} GiB, of which each snippet may take {:.1f} GiB while {} {} counted",
+                      gib(machine_memory()), gib(memory_limit_here(jobs)), jobs,
+                      jobs == 1 ? "is" : "are")};
 }
 
 // No compiler is a failure only if nothing can be counted without one.
@@ -151,6 +162,7 @@ void examine_tools(const ToolConfig& tools, Examination& all) {
     if (python) all.languages.emplace_back("Python");
   }
   all.add(judge_counters());
+  all.add(describe_memory(jobs_of(tools)));
   all.add("cache", Cache::open(!tools.no_cache), [](const Cache& cache) {
     return cache.folder().string() + (cache.note() ? " (" + *cache.note() + ")" : "");
   });

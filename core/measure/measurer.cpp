@@ -216,9 +216,9 @@ Attempt Measurer::measure(const CompiledVariant& compiled, WorkerProcess& where)
   if (auto failure = check_iterations(compiled.variant)) return {*std::move(failure)};
   const auto log_begin = where.log_size();
   const Stopwatch watch;
-  // Without a fork there is no host to enforce the timeout. A host may count twice.
-  const auto limit = options_.fresh_process ? timeout(compiled.variant)
-                                            : with_margin(2 * timeout(compiled.variant));
+  // Without a fork there is no host to enforce the timeout.
+  const auto limit =
+      options_.fresh_process ? timeout(compiled.variant) : with_margin(timeout(compiled.variant));
   const auto reply = where.request(make_request(compiled), limit);
   Attempt attempt;
   if (const auto late = reply ? "" : late_text(reply.error(), limit); !late.empty()) {

@@ -1,9 +1,9 @@
 #include "core/measure/schedule_plan.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <tuple>
+
+#include "core/base/machine_memory.h"
 
 namespace instr {
 
@@ -21,16 +21,12 @@ std::optional<std::size_t> choose(const std::vector<Candidate>& candidates, doub
   return best;
 }
 
-std::uint64_t default_memory_limit(std::uint64_t physical_bytes, int jobs) {
+std::uint64_t default_memory_limit(std::uint64_t machine_bytes, int jobs) {
   constexpr std::uint64_t kMax = std::uint64_t{8} << 30;
-  return std::min(kMax, physical_bytes / 4 * 3 / static_cast<std::uint64_t>(std::max(jobs, 1)));
+  return std::min(kMax, machine_bytes / 4 * 3 / static_cast<std::uint64_t>(std::max(jobs, 1)));
 }
 
-std::uint64_t memory_limit_here(int jobs) {
-  auto physical = static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES)) *
-                  static_cast<std::uint64_t>(::sysconf(_SC_PAGE_SIZE));
-  return default_memory_limit(physical, jobs);
-}
+std::uint64_t memory_limit_here(int jobs) { return default_memory_limit(machine_memory(), jobs); }
 
 bool should_retry(FailureKind kind, int attempts, int retries) {
   return kind == FailureKind::kWorkerLost && attempts <= retries;

@@ -28,7 +28,7 @@ std::optional<std::size_t> choose(const std::vector<Candidate>& candidates, doub
 
 // Returns the bytes that a variant may use: 8 GiB, or less if `jobs` of them would not fit into
 // three quarters of the machine's memory.
-std::uint64_t default_memory_limit(std::uint64_t physical_bytes, int jobs);
+std::uint64_t default_memory_limit(std::uint64_t machine_bytes, int jobs);
 std::uint64_t memory_limit_here(int jobs);  // of this machine
 
 // Returns true if a variant that failed for the `attempts`-th time is retried: only a lost worker

@@ -18,12 +18,15 @@ Expected<std::unique_ptr<Tools>> Tools::find(const MeasureConfig& config, std::s
   return tools;
 }
 
+int jobs_of(const ToolConfig& config) {
+  return config.jobs > 0 ? config.jobs : static_cast<int>(std::ssize(usable_cores()));
+}
+
 Tools::Tools(Toolchain toolchain, LibTorch libtorch, Cache opened, const MeasureConfig& config)
     : cache(std::move(opened)),
       compile{.toolchain = std::move(toolchain),
               .libtorch = std::move(libtorch),
-              .jobs = config.tools.jobs > 0 ? config.tools.jobs
-                                            : static_cast<int>(std::ssize(usable_cores())),
+              .jobs = jobs_of(config.tools),
               .sources = find_installation().sources,
               .each_alone = config.simulation.any(),
               .line_numbers = config.wants_lines},

@@ -16,6 +16,9 @@
 
 namespace instr {
 
+// Returns how many variants are measured at a time.
+int jobs_of(const ToolConfig& config);
+
 struct Tools {
   // `on_phase` and `on_note`: as in SessionEvents.
   static Expected<std::unique_ptr<Tools>> find(

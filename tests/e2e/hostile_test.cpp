@@ -137,8 +137,12 @@ TEST_F(Hostile, RudeButMeasurable) {
   expect_fifty("writes");
   expect_fifty("forks");
   expect_fifty("daemon");
-  expect_fifty("leaves a thread");
   EXPECT_EQ(result_.output.find("hello from the snippet"), std::string::npos);
+}
+
+TEST_F(Hostile, AThreadLeftBehindIsAlwaysReported) {
+  EXPECT_EQ(failure("leaves a thread"), "definition_error");
+  EXPECT_HAS(message("leaves a thread"), "another thread is alive");
 }
 
 TEST_F(Hostile, AutogradMistakesAreTheDefinitions) {

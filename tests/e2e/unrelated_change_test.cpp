@@ -79,6 +79,37 @@ py_stmt = "torch.nn.ModuleList(modules)"
   }
 }
 
+// Each entry of the module path has a finder, which takes memory before all that is imported.
+TEST_F(UnrelatedChange, MorePlacesOfModulesMoveNoCount) {
+  write("all.toml", R"toml(schema = 1
+[[benchmark]]
+label = "relu"
+py_setup = "module, x = torch.nn.ReLU(), torch.ones(4, 4)"
+py_stmt = "module(x)"
+
+[[benchmark]]
+label = "multiply"
+py_setup = "x = torch.ones(4, 4)"
+py_stmt = "x * 3"
+
+[[benchmark]]
+label = "training"
+py_setup = "module, x = torch.nn.Linear(4, 4), torch.ones(4, 4)"
+py_stmt = "module(x).sum().backward()"
+)toml");
+  const std::string python = "--python=" + python_of_libtorch().string();
+  const Records before = counted({python});
+  ASSERT_EQ(before.size(), 3u);
+  fs::create_directory(folder_.path() / "empty");
+  folder_.write("full/never_imported.py", "");
+  const std::string path =
+      (folder_.path() / "empty").string() + ":" + (folder_.path() / "full").string();
+  const Records after = counted({python}, {"PYTHONPATH=" + path});
+  for (const auto& [key, record] : before) {
+    EXPECT_EQ(record.at("metrics"), after.at(key).at("metrics")) << key;
+  }
+}
+
 // The hash of a context variable is its place in the tree of a context.
 TEST_F(UnrelatedChange, MovesNoContextVariable) {
   std::string definitions = "schema = 1\n";

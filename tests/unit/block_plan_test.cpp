@@ -2,79 +2,15 @@
 
 #include <gtest/gtest.h>
 
-#include <functional>
 #include <utility>
 #include <vector>
+
+#include "tests/unit/block_plan_testing.h"
 
 namespace instr::block_plan_test {
 namespace {
 
-constexpr std::uint64_t kEntry = 20;  // instructions for entering a block
-
-std::uint64_t warm_up_for(std::uint64_t iterations) {
-  if (iterations >= 24) return 8;
-  return iterations >= 6 ? 4 : 2;
-}
-
-PlanOptions options() { return {.warm_up_for = warm_up_for, .max_block = 960}; }
-
-// A statement by what its iterations do, numbered from 0.
-struct Statement {
-  std::function<std::uint64_t(std::uint64_t)> cost;
-  std::uint64_t system_calls = 0;
-  std::int64_t growth = 0;
-  bool can_note = false;
-  bool fills_a_cache = false;  // iterations are numbered from 0 again after each reset
-};
-
-Statement constant(std::uint64_t cost) {
-  return {[cost](std::uint64_t) { return cost; }};
-}
-
-struct Result {
-  BlockPlan plan;
-  std::vector<PlannedBlock> blocks;  // without kDone
-
-  std::uint64_t count(BlockKind kind) const {
-    std::uint64_t count = 0;
-    for (const PlannedBlock& block : blocks) count += block.kind == kind;
-    return count;
-  }
-  std::uint64_t last_length(BlockKind kind) const {
-    std::uint64_t length = 0;
-    for (const PlannedBlock& block : blocks) {
-      if (block.kind == kind) length = block.iterations;
-    }
-    return length;
-  }
-  std::uint64_t iterations_before(BlockKind kind) const {
-    std::uint64_t sum = 0;
-    for (const PlannedBlock& block : blocks) {
-      if (block.kind == kind) break;
-      sum += block.iterations;
-    }
-    return sum;
-  }
-};
-
-// Runs the statement as planned.
-Result run(const PlanOptions& plan_options, const Statement& statement) {
-  Result result{BlockPlan(plan_options), {}};
-  std::uint64_t iteration = 0;
-  Block ended;
-  for (;;) {
-    PlannedBlock next = result.plan.next(ended);
-    if (next.kind == BlockKind::kNoting && !statement.can_note) next = result.plan.skip_noting();
-    if (next.kind == BlockKind::kDone) return result;
-    result.blocks.push_back(next);
-    if (statement.fills_a_cache && next.kind == BlockKind::kReset) iteration = 0;
-    ended = {next.iterations, {}, statement.growth, statement.system_calls};
-    if (next.is_collected) ended.totals.events.of[0] = kEntry;
-    for (std::uint64_t i = 0; i < next.iterations; ++i, ++iteration) {
-      if (next.is_collected) ended.totals.events.of[0] += statement.cost(iteration);
-    }
-  }
-}
+using namespace block_plan_testing;
 
 using Sequence = std::vector<std::pair<BlockKind, std::uint64_t>>;
 
@@ -181,6 +117,7 @@ TEST(BlockPlan, CodeIsNotNotedInAShortWarmUp) {
 TEST(BlockPlan, AnInterpreterIsResetBeforeEachCountedBlock) {
   PlanOptions python = options();
   python.resets = true;
+  python.entry.has_collisions = true;
   Statement statement{[](std::uint64_t since_reset) { return 1000 + since_reset % 7; }};
   statement.fills_a_cache = true;
   const Result result = run(python, statement);
@@ -333,6 +270,28 @@ TEST(BlockPlan, OnlyCountedBlocksAreTheResult) {
   for (std::size_t i = 1; i < cheap.blocks.size(); ++i) {
     EXPECT_EQ(cheap.blocks[i].ended_is_result, cheap.blocks[i - 1].kind == BlockKind::kCounted);
   }
+}
+
+TEST(BlockPlan, SlowStatementsHaveShortBlocksInEachProcess) {
+  Statement slow = constant(500);
+  slow.system_calls = 2;
+  slow.cpu_us = 20'000;
+  const Result first = run(options(), slow);
+  EXPECT_TRUE(first.plan.is_slow());
+  EXPECT_TRUE(first.plan.judge().is_steady);
+  EXPECT_EQ(first.last_length(BlockKind::kCounted), 2u);
+  EXPECT_EQ(first.count(BlockKind::kLong), 0u);
+  EXPECT_LE(first.blocks.size(), 16u);
+  // The other processes count the same blocks, however long these take there.
+  PlanOptions again = options();
+  again.is_slow = true;
+  slow.cpu_us = 0;
+  EXPECT_EQ(run(again, slow).plan.evidence().trace(), first.plan.evidence().trace());
+  again.is_slow = false;
+  slow.cpu_us = 20'000;
+  EXPECT_EQ(run(again, slow).last_length(BlockKind::kCounted), 24u);
+  slow.system_calls = 0;  // vector instructions that Valgrind computes in software
+  EXPECT_FALSE(run(options(), slow).plan.is_slow());
 }
 
 TEST(BlockPlan, RunThatIsOverStaysOver) {

@@ -57,13 +57,14 @@ class Children : public ::testing::Test {
     const pid_t host = fork();
     if (host != 0) return host;
     adopt_orphans();
+    ChildOutput output;
     const int64_t begin = now_ms();
     const Ended ended = run_in_child(
         [this, &body] {
           page_->child = getpid();
           body();
         },
-        STDERR_FILENO, limit_ms, [] { return false; }, [] { return false; });
+        output, {limit_ms, limit_ms}, [] { return false; }, [] { return false; });
     page_->took_ms = now_ms() - begin;
     page_->stopped = ended.stopped;
     end_process();

@@ -1,6 +1,7 @@
 // The cost of a valid snippet is counted to the instruction.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <fstream>
 
 #include "core/profile/profile.h"
@@ -61,6 +62,39 @@ TEST(WorkerCounts, RareCostsAreAveragedOverWholePeriods) {
   EXPECT_EQ(answer.number("steady"), 1u);
   EXPECT_EQ(answer.number("iterations"), 100u);
   EXPECT_DOUBLE_EQ(answer.ir() - host.measure({"counts_to_100"}).ir(), 3 * 999 / 100.0);
+}
+
+TEST(WorkerCounts, CostsThatOnlyTheLongBlockSeesAreAveraged) {
+  TestHost host = Rig::get().host();
+  for (int period : {250, 1000}) {
+    const std::string rest = std::to_string(period);
+    const Answer answer = host.measure({"works_every_" + rest + "th"});
+    EXPECT_EQ(answer.number("steady"), 1u) << period;
+    EXPECT_EQ(answer.number("iterations"), static_cast<std::uint64_t>(period));
+    const double without = host.measure({"counts_to_" + rest}).ir();
+    EXPECT_DOUBLE_EQ(answer.ir() - without, 3 * 999.0 / period);
+  }
+}
+
+TEST(WorkerCounts, WhatHasSettledInTheLongBlockIsCounted) {
+  TestHost host = Rig::get().host();
+  const Answer late = host.measure({"works_from_the_301st"});
+  EXPECT_EQ(late.number("steady"), 1u);
+  EXPECT_GT(late.ir(), 3001);
+  const Answer once = host.measure({"works_once_late"});
+  EXPECT_EQ(once.number("steady"), 1u);
+  EXPECT_EQ(once.ir(), std::floor(once.ir()));
+}
+
+TEST(WorkerCounts, RareCostsWithoutAPeriodAreNotSteady) {
+  EXPECT_EQ(Rig::get().host().measure({"works_at_squares"}).number("steady"), 0u);
+}
+
+// A process costs few instructions and much time.
+TEST(WorkerCounts, StatementsThatStartProcessesGetFewIterations) {
+  const Answer answer = Rig::get().host().measure({"starts_a_process"});
+  EXPECT_TRUE(answer.measured()) << answer.text();
+  EXPECT_LE(answer.number("iterations"), 2u);
 }
 
 TEST(WorkerCounts, RandomCostsAreNotSteady) {

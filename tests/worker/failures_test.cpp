@@ -51,6 +51,10 @@ INSTANTIATE_TEST_SUITE_P(
                       Case{"takes_all", "out_of_memory", "limit of 256 MiB"},
                       Case{"maps_much", "out_of_memory", "limit of 256 MiB, mappings"},
                       Case{"shares_much", "out_of_memory", "limit of 256 MiB, mappings"},
+                      Case{"fills_a_memory_file", "out_of_memory", "a file that is larger"},
+                      Case{"fills_memory_files", "out_of_memory", "limit of 256 MiB, mappings"},
+                      Case{"shares_memory_out", "out_of_memory", "limit of 256 MiB, mappings"},
+                      Case{"fills_its_folder", "out_of_memory", "in its folder are larger"},
                       Case{"toggles", "definition_error", "tells Callgrind"},
                       Case{"toggles_once", "definition_error", "tells Callgrind"},
                       Case{"toggles_in_set_up", "definition_error", "tells Callgrind"},
@@ -60,6 +64,7 @@ INSTANTIATE_TEST_SUITE_P(
                       Case{"restarts", "definition_error", "tells Callgrind"},
                       Case{"leaves_a_handler", "definition_error", "siglongjmp"},
                       Case{"leaves_a_running_thread", "definition_error", "another thread"},
+                      Case{"leaves_a_thread", "definition_error", "another thread"},
                       Case{"hangs", "timed_out", "stopped after 0.5 s of CPU time"},
                       Case{"sleeps", "timed_out", "stopped after being idle for 0.5 s"}),
     [](const auto& each) { return std::string(each.param.snippet); });
@@ -87,11 +92,6 @@ TEST(WorkerSurvives, ABusyMachine) {
   Answer answer = host.measure(request);
   EXPECT_TRUE(answer.measured()) << answer.text();
   EXPECT_GT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(2));
-}
-
-TEST(WorkerSurvives, AThreadLeftBehind) {
-  Answer answer = Rig::get().host().measure({"leaves_a_thread"});
-  EXPECT_TRUE(answer.measured()) << answer.text();
 }
 
 // Threads that start and end within the statement are part of it.
@@ -136,6 +136,19 @@ TEST(WorkerSurvives, ADaemonAndKillsIt) {
 TEST(WorkerSurvives, OutputAndKeepsIt) {
   Answer answer = Rig::get().host().measure({"prints"});
   EXPECT_EQ(answer.output().substr(0, 11), "so it goes\n");
+}
+
+// Nothing of it is kept but the end.
+TEST(WorkerSurvives, AGigabyteOfOutput) {
+  const Answer answer = Rig::get().host().measure({"prints_a_gigabyte"});
+  EXPECT_TRUE(answer.measured()) << answer.text();
+  EXPECT_EQ(answer.output().size(), 4096u);
+  EXPECT_TRUE(answer.output().ends_with("xthe end\n"));
+}
+
+TEST(WorkerSurvives, OtherSurroundings) {
+  const Answer answer = Rig::get().host().measure({"describes_its_surroundings"});
+  EXPECT_EQ(answer.output(), "localhost /proc/self/fd/101 1024 1024 1 usable\n");
 }
 
 TEST(WorkerSurvives, AFileThatIsNotAUnit) {

@@ -10,12 +10,22 @@ constexpr uint64_t kMaxInstructions = 400'000'000;
 // Single iterations at the end of the warm-up that are counted, to check that the cost of a block
 // is proportional to its iterations.
 constexpr uint64_t kLooks = 3;
-// The long block has as many iterations as cost at most this together.
+// The long block has as many iterations as cost at most this together, or the fewer ones as cost at
+// most that. So a cost that comes every Nth iteration is seen up to N = 960 where an iteration
+// costs 400 instructions, up to 200 at 10,000, up to 100 at 20,000 (docs/DETERMINISM.md).
 constexpr uint64_t kMaxInLongBlock = 400'000;
+constexpr uint64_t kFewerInLongBlock = 216;
+constexpr uint64_t kMaxInFewer = kFewerInLongBlock * 10'000;
+// A statement is slow if a block of it takes this much CPU time, and this much for each of its
+// instructions. Under Callgrind these take 0.01 to 0.1 us.
+constexpr uint64_t kSlowBlockUs = 50'000;
+constexpr uint64_t kSlowInstructionsInUs = 2;
 // Additional blocks of statements that make system calls, and single iterations in search of a
 // period, are not counted once they have cost more than this.
 constexpr uint64_t kMaxExtra = 10'000'000;
 constexpr uint32_t kFirstSingles = 24;  // then twice as many, until a period is found
+constexpr uint32_t kMaxSinglesOfGrowing = 384;
+constexpr int kMaxPeriods = 4;  // found one after the other, since blocks of one lack rarer costs
 // A statement that makes system calls is counted again in this many processes.
 constexpr uint32_t kRepeatsOfCalls = 3;
 
@@ -85,11 +95,11 @@ PlannedBlock BlockPlan::decide(const Block& ended) {
     case BlockKind::kWarmUp: return settle_or_count();
     case BlockKind::kCounted:
       add_counted(ended);
-      return options_.is_once ? follow_or_finish() : after_counted();
+      return options_.is_once ? follow_or_finish() : after_counted(ended);
     case BlockKind::kDoubled:
       evidence_.add_doubled(ended);
       return has_enough_blocks() ? look_longer() : begin_counting();
-    case BlockKind::kLong: evidence_.add_long(ended); return search_or_finish();
+    case BlockKind::kLong: return after_long(ended);
     case BlockKind::kSingle: return after_single(ended);
     case BlockKind::kReset:
     case BlockKind::kFollowed:
@@ -163,45 +173,61 @@ bool BlockPlan::has_enough_blocks() const {
   if (evidence_.blocks() < 2) return false;
   if (evidence_.blocks() >= kMaxBlocks || counted_ > kMaxInstructions) return true;
   if (!options_.is_judged) return evidence_.has_equal_pair();
-  const bool is_affordable = counted_ <= kMaxExtra;
+  const bool is_affordable = counted_ <= kMaxExtra && !is_slow_;
   if (evidence_.grows() && is_affordable) return false;
   if (!evidence_.holds_whole_periods()) return evidence_.has_majority() || is_nearly_even();
   return evidence_.has_equal_pair() && !(evidence_.has_system_calls() && is_affordable);
 }
 
-PlannedBlock BlockPlan::after_counted() {
+PlannedBlock BlockPlan::after_counted(const Block& block) {
+  if (!is_slow_ && evidence_.blocks() == 1) {
+    is_slow_ = options_.is_slow.value_or(seems_slow(block));
+    if (is_slow_) return restart_with(std::min(block_length_, kShortBlock));
+  }
   if (!has_enough_blocks()) {
-    lengthen_blocks();
-    return begin_counting();
+    return should_lengthen() ? restart_with(kLongerBlock) : begin_counting();
   }
   if (!evidence_.has_equal_pair() || (block_length_ == 1 && !options_.is_simulated)) {
     return search_or_finish();
   }
+  // In a long loop an interpreter makes objects.
+  if (options_.resets && 2 * block_length_ > options_.max_block) return look_longer();
   // Its additional events come from iterations alone: the cost of entering a block is in both.
   return {BlockKind::kDoubled, 2 * block_length_, true};
 }
 
-// Makes blocks longer after two short ones that differed, if two of the new length are affordable.
-void BlockPlan::lengthen_blocks() {
-  const bool is_first_pair = block_length_ == kShortBlock && evidence_.blocks() == 2;
-  if (options_.iterations != 0 || !is_first_pair) return;
-  const uint64_t iteration = counted_ / (2 * kShortBlock);
-  if (counted_ + kLongerBlock * iteration <= kMaxInstructions) restart_with(kLongerBlock);
+// Only a statement that makes system calls: these cost no instructions, and time.
+bool BlockPlan::seems_slow(const Block& block) const {
+  return options_.iterations == 0 && block.system_calls != 0 && block.cpu_us > kSlowBlockUs &&
+         block.cpu_us > block.cost().ir / kSlowInstructionsInUs;
 }
 
-void BlockPlan::restart_with(uint64_t length) {
+// True after two short blocks that differed, if two longer ones are affordable.
+bool BlockPlan::should_lengthen() const {
+  const bool is_first_pair = block_length_ == kShortBlock && evidence_.blocks() == 2;
+  if (options_.iterations != 0 || !is_first_pair || is_slow_) return false;
+  const uint64_t iteration = counted_ / (2 * kShortBlock);
+  return counted_ + kLongerBlock * iteration <= kMaxInstructions;
+}
+
+PlannedBlock BlockPlan::restart_with(uint64_t length, uint64_t unit) {
   block_length_ = length;
-  evidence_.restart();
+  has_looked_longer_ = false;
+  evidence_.restart(unit);
+  return begin_counting();
 }
 
 // True if blocks of other lengths may be counted, besides those that are the result.
 bool BlockPlan::may_look_further() const {
-  return options_.iterations == 0 && !options_.is_simulated && options_.is_judged;
+  return options_.iterations == 0 && !options_.is_simulated && options_.is_judged && !is_slow_;
 }
 
 PlannedBlock BlockPlan::look_longer() {
   const uint64_t in_block = std::max<uint64_t>(evidence_.last().events.ir(), 1);
-  const uint64_t length = std::min(kMaxInLongBlock * block_length_ / in_block, options_.max_block);
+  const uint64_t fewer = std::min(kMaxInFewer * block_length_ / in_block, kFewerInLongBlock);
+  uint64_t length = std::max(kMaxInLongBlock * block_length_ / in_block, fewer);
+  length = std::min(length, options_.max_block);
+  length -= length % block_length_;  // whole periods
   if (!may_look_further() || has_looked_longer_ || length <= 2 * block_length_) {
     return search_or_finish();
   }
@@ -209,17 +235,33 @@ PlannedBlock BlockPlan::look_longer() {
   return {BlockKind::kLong, length, true};
 }
 
+// Counts once more after rare costs: if something has happened once, such as a table that is made
+// late, blocks that begin now no longer contain it. If it comes again, searches for its period.
+PlannedBlock BlockPlan::after_long(const Block& block) {
+  evidence_.add_long(block);
+  if (!evidence_.has_certain_rare_costs() || has_counted_again_) return search_or_finish();
+  has_counted_again_ = true;
+  return restart_with(block_length_, evidence_.unit());
+}
+
 // The number of single iterations with which a period is searched for next.
 uint32_t BlockPlan::next_singles() const {
   return std::max(kFirstSingles, 2 * evidence_.singles());
 }
 
+// The period of single iterations; 0 if none is known, or if blocks that hold it lack costs that
+// are rarer still.
+uint64_t BlockPlan::useful_period() const {
+  const uint64_t period = evidence_.period();
+  const bool is_held = period != 0 && block_length_ % period == 0;
+  return is_held && evidence_.has_rare_costs() ? 0 : period;
+}
+
 // A period is searched for unless one is known, or blocks seem to hold whole periods.
 bool BlockPlan::may_search() const {
   const bool seems_whole = evidence_.holds_whole_periods() && !evidence_.has_rare_costs();
-  if (!may_look_further() || seems_whole || is_nearly_even() || evidence_.period() != 0)
-    return false;
-  if (next_singles() > kMaxSingles) return false;
+  if (!may_look_further() || seems_whole || is_nearly_even() || useful_period() != 0) return false;
+  if (next_singles() > (evidence_.grows() ? kMaxSinglesOfGrowing : kMaxSingles)) return false;
   const uint64_t more = next_singles() - evidence_.singles();
   const uint64_t iteration = evidence_.last().events.ir() / block_length_;
   return evidence_.cost_of_singles() + more * iteration <= kMaxExtra;
@@ -227,6 +269,8 @@ bool BlockPlan::may_search() const {
 
 // The counted blocks have ended, equal or not.
 PlannedBlock BlockPlan::search_or_finish() {
+  // Only iterations that directly follow each other show a period.
+  if (current_.kind != BlockKind::kSingle) evidence_.forget_singles();
   if (!may_search()) return follow_or_finish();
   singles_wanted_ = next_singles();
   return {BlockKind::kSingle, 1, true};
@@ -235,16 +279,23 @@ PlannedBlock BlockPlan::search_or_finish() {
 PlannedBlock BlockPlan::after_single(const Block& block) {
   evidence_.add_single(block);
   if (evidence_.singles() < singles_wanted_) return {BlockKind::kSingle, 1, true};
-  const uint64_t period = evidence_.period();
+  const uint64_t period = useful_period();
   if (period == 0) return search_or_finish();
-  if (block_length_ % period == 0) return follow_or_finish();
-  restart_with(period);
-  return begin_counting();
+  const bool is_known = block_length_ % period == 0 || found_periods_ == kMaxPeriods;
+  const bool is_too_long = options_.resets && period > options_.max_block;
+  if (is_known || is_too_long) return follow_or_finish();
+  found_periods_ += 1;
+  return restart_with(period, period);
 }
 
 PlannedBlock BlockPlan::follow_or_finish() const {
   if (!options_.follow_calls) return {BlockKind::kDone};
   return {BlockKind::kFollowed, std::min(block_length_, kMaxFollowed), true};
+}
+
+// True if the counted blocks are like those before and after: what grows has a mark of its own.
+bool BlockPlan::lacks_rare_costs() const {
+  return !options_.is_judged || !evidence_.has_certain_rare_costs() || evidence_.grows();
 }
 
 Judgement BlockPlan::judge() const {
@@ -255,7 +306,8 @@ Judgement BlockPlan::judge() const {
   Judgement judgement;
   // Blocks are uneven, so other processes must count the same.
   const bool is_reproducible = options_.is_judged && is_nearly_even();
-  judgement.is_steady = (evidence_.has_equal_pair() && is_certain) || is_reproducible;
+  judgement.is_steady =
+      ((evidence_.has_equal_pair() && is_certain) || is_reproducible) && lacks_rare_costs();
   if (has_calls) {
     judgement.repeats = kRepeatsOfCalls;
   } else if (options_.is_judged && evidence_.is_uneven()) {

@@ -45,7 +45,9 @@ struct PlanOptions {
   bool is_simulated = false;            // Callgrind simulates caches or branches
   bool follow_calls = false;
   bool only_follow = false;  // in a process of its own: there is no second first call
-  bool resets = false;       // an interpreter is reset before each block that is counted
+  // What an earlier process found (BlockPlan::is_slow()), so that this one counts the same blocks.
+  std::optional<bool> is_slow = {};
+  bool resets = false;  // an interpreter is reset before each block that is counted
   // From torch_side.h.
   uint64_t (*warm_up_for)(uint64_t iterations) = nullptr;
   uint64_t max_block = 0;
@@ -69,6 +71,8 @@ class BlockPlan {
   // Returns the block that comes instead of kNoting, if the code cannot be noted.
   PlannedBlock skip_noting() { return current_ = probe_or_warm_up(); }
 
+  // The statement takes far more time than its instructions: it starts processes, for example.
+  bool is_slow() const { return is_slow_; }
   // Iterations before the first counted block.
   uint64_t warmup() const { return warmup_; }
   const Evidence& evidence() const { return evidence_; }
@@ -84,7 +88,8 @@ class BlockPlan {
   PlannedBlock after_probe(const Block& probe);
   PlannedBlock warm_up_or_count();
   PlannedBlock settle_or_count();
-  PlannedBlock after_counted();
+  PlannedBlock after_counted(const Block& block);
+  PlannedBlock after_long(const Block& block);
   PlannedBlock look_longer();
   PlannedBlock search_or_finish();
   PlannedBlock after_single(const Block& block);
@@ -93,10 +98,13 @@ class BlockPlan {
   void add_counted(const Block& block);
   bool is_nearly_even() const { return options_.resets && evidence_.is_nearly_even(); }
   bool has_enough_blocks() const;
-  void lengthen_blocks();
-  void restart_with(uint64_t length);
+  bool should_lengthen() const;
+  PlannedBlock restart_with(uint64_t length, uint64_t unit = 1);
+  bool seems_slow(const Block& block) const;
+  bool lacks_rare_costs() const;
   bool may_look_further() const;
   bool may_search() const;
+  uint64_t useful_period() const;
   uint32_t next_singles() const;
 
   PlanOptions options_;
@@ -111,6 +119,9 @@ class BlockPlan {
   uint64_t counted_ = 0;         // instructions in all counted blocks
   uint32_t singles_wanted_ = 0;  // before the next search for a period
   bool has_looked_longer_ = false;
+  bool has_counted_again_ = false;  // after the first long block
+  int found_periods_ = 0;
+  bool is_slow_ = false;
 };
 
 }  // namespace instr

@@ -103,7 +103,7 @@ Events operator-(const Events& left, const Events& right) {
 const char* event_names() { return names; }
 
 const char* find_disturbance(const Collected& begin, const Collected& end, uint64_t iterations,
-                             bool is_alone) {
+                             bool has_company) {
   static const char kRequested[] =
       "the snippet itself tells Callgrind what to count (CALLGRIND_TOGGLE_COLLECT, "
       "CALLGRIND_ZERO_STATS and the like): remove these requests";
@@ -112,7 +112,7 @@ const char* find_disturbance(const Collected& begin, const Collected& end, uint6
       "to count (CALLGRIND_TOGGLE_COLLECT), or leaves a signal handler by siglongjmp(), which "
       "Callgrind does not always follow";
   static const char kOtherThread[] =
-      "another thread ran while the statement was measured, one that the setup left behind or "
+      "another thread is alive while the statement is measured, one that the setup left behind or "
       "that works for the statement: join it in the setup, or declare threads = [2]: such counts "
       "are shown, but no comparison fails on them";
   const bool is_counted = iterations != 0;
@@ -120,7 +120,7 @@ const char* find_disturbance(const Collected& begin, const Collected& end, uint6
   if (is_switched || end.dumps != begin.dumps || is_backwards(begin.events, end.events)) {
     return kRequested;
   }
-  if (is_alone && end.others.ir() != begin.others.ir()) return kOtherThread;
+  if (has_company) return kOtherThread;
   // A counted loop has at least one instruction for each iteration.
   uint64_t own = (end.events - end.others - (begin.events - begin.others)).ir();
   return is_counted ? (own < iterations ? kPartial : nullptr) : (own != 0 ? kPartial : nullptr);

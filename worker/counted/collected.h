@@ -27,9 +27,9 @@ struct Collected {
 };
 
 // Describes what else was counted between these two than `iterations` of a statement (0: nothing
-// was to be counted), or null. `is_alone`: no thread that existed before may have run.
+// was to be counted), or null. `has_company`: another thread of the snippet was alive.
 const char* find_disturbance(const Collected& begin, const Collected& end, uint64_t iterations,
-                             bool is_alone);
+                             bool has_company);
 
 // Returns the events of all threads since collection was first switched on, or since the last dump;
 // only differences are meaningful. Callgrind writes its sums to the log on request, within

@@ -1,6 +1,7 @@
 #include "worker/counted/evidence.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "worker/wire.h"
 
@@ -10,11 +11,18 @@ namespace {
 constexpr int64_t kMaxEntryAllocs = 8;  // for entering a block
 constexpr int64_t kMaxEntryBytes = 1024;
 constexpr uint32_t kEnoughEqual = 4;
+// Collisions may add one in so many instructions to a block that is longer than those counted: new
+// texts for names have gone on to addresses that the others had not reached.
+constexpr int kCollisionsInLong = 50;
 
 // True if a cost of two blocks of different lengths is an entry of at most `max_entry` and the same
-// whole number for each iteration.
-bool grows_evenly(const Block& one, const Block& other, uint64_t Cost::*part, int64_t max_entry) {
-  const auto length = [](const Block& block) { return static_cast<int64_t>(block.iterations); };
+// whole number for each `unit` iterations.
+bool grows_evenly(const Block& one, const Block& other, uint64_t Cost::*part, int64_t max_entry,
+                  uint64_t unit) {
+  if (one.iterations % unit != 0 || other.iterations % unit != 0) return false;
+  const auto length = [unit](const Block& block) {
+    return static_cast<int64_t>(block.iterations / unit);
+  };
   const auto cost = [part](const Block& block) { return static_cast<int64_t>(block.cost().*part); };
   const int64_t more = length(other) - length(one);
   if ((cost(other) - cost(one)) % more != 0) return false;
@@ -27,15 +35,15 @@ uint64_t distance(const BlockTotals& one, const BlockTotals& other) {
   return more - less;
 }
 
-bool allocate_on_line(const Block& one, const Block& other) {
-  return grows_evenly(one, other, &Cost::allocs, kMaxEntryAllocs) &&
-         grows_evenly(one, other, &Cost::alloc_bytes, kMaxEntryBytes);
-}
-
 }  // namespace
 
+bool Evidence::allocate_on_line(const Block& one, const Block& other) const {
+  return grows_evenly(one, other, &Cost::allocs, kMaxEntryAllocs, unit_) &&
+         grows_evenly(one, other, &Cost::alloc_bytes, kMaxEntryBytes, unit_);
+}
+
 bool Evidence::are_on_line(const Block& one, const Block& other) const {
-  return allocate_on_line(one, other) && grows_evenly(one, other, &Cost::ir, entry_.max_ir);
+  return allocate_on_line(one, other) && grows_evenly(one, other, &Cost::ir, entry_.max_ir, unit_);
 }
 
 void Evidence::add(const Block& block) {
@@ -64,6 +72,19 @@ void Evidence::add_counted(const Block& block) {
   grows_ = before.growth > 0 && block.growth > 0;
 }
 
+// Returns by which part of its cost a block differs from the line through the last counted and the
+// doubled one.
+double Evidence::distance_from_line(const Block& longer) const {
+  const Block& last = counted_[blocks_ - 1];
+  const auto number = [](uint64_t count) { return static_cast<double>(count); };
+  const Block& other = doubled_.iterations > last.iterations ? doubled_ : Block{};
+  const double iteration = (number(other.cost().ir) - number(last.cost().ir)) /
+                           (number(other.iterations) - number(last.iterations));
+  const double expected =
+      number(last.cost().ir) + iteration * number(longer.iterations - last.iterations);
+  return std::abs(number(longer.cost().ir) / expected - 1);
+}
+
 bool Evidence::add_off_line(const Block& longer) {
   add(longer);
   const Block& last = counted_[blocks_ - 1];
@@ -71,9 +92,20 @@ bool Evidence::add_off_line(const Block& longer) {
   return !are_on_line(last, longer);
 }
 
-void Evidence::add_doubled(const Block& block) { differs_doubled_ = add_off_line(block); }
+void Evidence::add_doubled(const Block& block) {
+  differs_doubled_ = add_off_line(block);
+  doubled_ = block;
+}
 
-void Evidence::add_long(const Block& block) { differs_long_ = add_off_line(block); }
+void Evidence::add_long(const Block& block) {
+  differs_long_ = add_off_line(block);
+  grows_long_ = block.growth > 0;
+  const Block& last = counted_[blocks_ - 1];
+  if (!differs_long_ || !entry_.has_collisions || !allocate_on_line(last, block)) return;
+  const double distance = distance_from_line(block);
+  differs_long_ = distance * wire::kCollisions > 1;
+  may_collide_long_ = distance * kCollisionsInLong <= 1;
+}
 
 void Evidence::add_single(const Block& block) {
   add(block);
@@ -86,10 +118,12 @@ uint64_t Evidence::cost_of_singles() const {
   return sum;
 }
 
-void Evidence::restart() {
+void Evidence::restart(uint64_t unit) {
+  unit_ = unit;
   blocks_ = 0;
-  differs_doubled_ = false;
-  differs_long_ = false;
+  doubled_ = {};
+  differs_doubled_ = differs_long_ = may_collide_long_ = false;
+  allocates_unlike_ = grows_ = grows_long_ = false;
 }
 
 const BlockTotals& Evidence::farthest() const {
@@ -132,14 +166,20 @@ bool Evidence::has_majority() const {
   return has_equal_pair() && equal >= kEnoughEqual && equal > blocks_ - equal;
 }
 
+bool Evidence::are_alike(const Cost& one, const Cost& other) const {
+  if (!entry_.has_collisions) return one == other;
+  const auto [less, more] = std::minmax(one.ir, other.ir);
+  return one.allocs == other.allocs && one.alloc_bytes == other.alloc_bytes &&
+         more - less <= less / wire::kCollisions;
+}
+
 uint64_t Evidence::period() const {
   for (uint32_t period = 2; 3 * period <= known_singles_; ++period) {
-    const uint32_t begin = known_singles_ - 3 * period;
     bool repeats = true;
     bool differs = false;
-    for (uint32_t i = begin; repeats && i < known_singles_; ++i) {
-      if (i >= begin + period) repeats = singles_[i] == singles_[i - period];
-      differs = differs || !(singles_[i] == singles_[begin]);
+    for (uint32_t i = 1; repeats && i < known_singles_; ++i) {
+      if (i >= period) repeats = are_alike(singles_[i], singles_[i - period]);
+      differs = differs || !are_alike(singles_[i], singles_[0]);
     }
     if (repeats && differs) return period;
   }

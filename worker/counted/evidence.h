@@ -31,12 +31,13 @@ struct Block {
   BlockTotals totals{};
   int64_t growth = 0;         // of the live memory, in bytes
   uint64_t system_calls = 0;  // by the statement
+  uint64_t cpu_us = 0;        // CPU time, also of processes that it waited for
 
   Cost cost() const { return {totals.events.ir(), totals.allocs, totals.alloc_bytes}; }
 };
 
 constexpr uint32_t kMaxBlocks = 24;
-constexpr uint32_t kMaxSingles = 384;  // blocks of one iteration, for finding a period
+constexpr uint32_t kMaxSingles = 3072;  // blocks of one iteration, for finding a period
 
 class Evidence {
  public:
@@ -51,8 +52,11 @@ class Evidence {
   void add_long(const Block& block);
   // Adds a block of one iteration that directly follows the previous single block.
   void add_single(const Block& block);
-  // Forgets the counted blocks: later ones have another length.
-  void restart();
+  // Forgets the counted blocks: later ones have another length, or begin when more has settled.
+  // `unit` iterations cost a whole number of instructions: the length of a period, if one is known.
+  void restart(uint64_t unit = 1);
+  uint64_t unit() const { return unit_; }
+  void forget_singles() { known_singles_ = 0; }
 
   uint32_t blocks() const { return blocks_; }
   const BlockTotals& last() const { return counted_[blocks_ - 1].totals; }
@@ -75,10 +79,12 @@ class Evidence {
   bool holds_whole_periods() const;
   // The long block is not as many times more expensive as it is longer.
   bool has_rare_costs() const { return differs_long_; }
-  // The last two counted blocks have left memory behind.
-  bool grows() const { return grows_; }
+  // Nor can that be due to collisions of addresses, which an interpreter may have in it alone.
+  bool has_certain_rare_costs() const { return differs_long_ && !may_collide_long_; }
+  // The last two counted blocks have left memory behind, or the long one has.
+  bool grows() const { return grows_ || grows_long_; }
   // The statement still leaves memory behind, or some blocks allocated more than others.
-  bool changes_state() const { return allocates_unlike_ || grows_; }
+  bool changes_state() const { return allocates_unlike_ || grows(); }
 
   uint32_t singles() const { return known_singles_; }
   uint64_t cost_of_singles() const;  // instructions
@@ -94,8 +100,12 @@ class Evidence {
   // Adds a block longer than the last counted one; true if the two are not on a line.
   bool add_off_line(const Block& longer);
   bool are_on_line(const Block& one, const Block& other) const;
+  bool allocate_on_line(const Block& one, const Block& other) const;
+  bool are_alike(const Cost& one, const Cost& other) const;
+  double distance_from_line(const Block& longer) const;
 
   BlockEntry entry_;
+  uint64_t unit_ = 1;
 
   // The first block of each length.
   static constexpr int kMaxLengths = 8;
@@ -105,12 +115,15 @@ class Evidence {
   bool has_system_calls_ = false;
   Block counted_[kMaxBlocks];
   uint32_t blocks_ = 0;
+  Block doubled_;  // no iterations: there was none
   Cost singles_[kMaxSingles];
   uint32_t known_singles_ = 0;
   bool differs_doubled_ = false;
   bool differs_long_ = false;
+  bool may_collide_long_ = false;
   bool allocates_unlike_ = false;
   bool grows_ = false;
+  bool grows_long_ = false;
   uint64_t trace_ = 14695981039346656037U;  // FNV-1a
 };
 

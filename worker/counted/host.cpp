@@ -18,10 +18,10 @@
 #include "worker/abi.h"
 #include "worker/counted/collected.h"
 #include "worker/counted/pages.h"
-#include "worker/counted/process_memory.h"
 #include "worker/counted/reply.h"
 #include "worker/ended.h"
 #include "worker/snippet_folder.h"
+#include "worker/snippet_limits.h"
 #include "worker/torch_side.h"
 #include "worker/unit.h"
 
@@ -30,15 +30,6 @@ extern "C" void instr_canary_empty_snippet(instr_context* context);
 
 namespace instr {
 namespace {
-
-// The snippet's standard output and error: memory, so that nothing it prints touches a disk.
-int make_output() { return memfd_create("snippet-output", MFD_CLOEXEC); }
-
-std::string read_output(int fd) {
-  char bytes[4096];
-  ssize_t size = pread(fd, bytes, sizeof bytes, 0);
-  return size > 0 ? std::string(bytes, static_cast<std::size_t>(size)) : std::string();
-}
 
 constexpr uint32_t kMaxParts = 64;  // more profiles than a child writes
 
@@ -54,6 +45,15 @@ void drop_files(const RunRequest& run, pid_t pid, uint32_t parts) {
   for (uint32_t part = 1; part <= parts; ++part) {
     unlink((profile + "." + std::to_string(part)).c_str());
   }
+}
+
+// Allows Valgrind's memory and stacks besides the heap, which enforces the limit itself.
+SnippetLimits limits_of(const RunRequest& run) {
+  constexpr uint64_t kForValgrind = uint64_t{512} << 20;
+  constexpr uint64_t kStack = 8 << 20;
+  return {.bytes = run.memory_limit,
+          .before = run.result->memory_at_start,
+          .beside = kForValgrind + kStack * static_cast<uint64_t>(run.threads)};
 }
 
 // The name of the kept profile, or an empty text.
@@ -186,10 +186,10 @@ void Host::rehearse() {
   run.result = result();
   if (run.result == nullptr) return;
   rehearse_run(run);
-  int output = make_output();
-  Ended ended = in_child(run, 1000, output);
-  make_reply(run, *run.result, ended, read_output(output), "");
-  close(output);
+  ChildOutput output;
+  CpuLimits left{1000, 1000};
+  Ended ended = in_child(run, left, output);
+  make_reply(run, *run.result, ended, output.text(), "");
 }
 
 RunResult* Host::result() {
@@ -239,49 +239,55 @@ wire::Message Host::measure(const wire::Message& request) {
   const bool follows_later = is_first_call && std::exchange(run.plan.follow_calls, false);
   if (!run.has_host) measure_here(run, code.empty);
 
-  int output = make_output();
+  ChildOutput output;
   const auto limit_ms = static_cast<int64_t>(number(request, "timeout_ms"));
-  Ended ended = in_child(run, limit_ms, output);
+  CpuLimits left = limit_ms == 0 ? CpuLimits{} : CpuLimits{limit_ms, limit_ms};
+  Ended ended = in_child(run, left, output);
   const RunResult got = *run.result;
-  wire::Message reply =
-      make_reply(run, got, ended, read_output(output), kept_profile(ended.pid, got));
-  close(output);
+  wire::Message reply = make_reply(run, got, ended, output.text(), kept_profile(ended.pid, got));
   if (ended.pid < 0) return failed("worker_lost", std::string("fork: ") + strerror(errno));
   add_followed(reply, got, ended);
   if (reply.verb != "measured") {
     drop_files(run, ended.pid, kMaxParts);
     return reply;
   }
-  if (follows_later) follow_first_call(run, limit_ms, reply);
+  if (follows_later) follow_first_call(run, left, reply);
   for (uint32_t i = 0; i < got.repeats && reply.get("steady") == "1"; ++i) {
     // The numbers of the processes are to differ by odd and by even numbers.
     for (uint32_t skipped = 0; skipped < i; ++skipped) skip_process_number();
-    count_again(run, limit_ms, got, reply);
+    count_again(run, left, got, reply);
   }
+  if (reply.verb != "measured") return reply;
   return with_loop(std::move(reply), empty_loop(run, code.empty));
 }
 
 // Follows the first call of another process.
-void Host::follow_first_call(const RunRequest& run, int64_t limit_ms, wire::Message& reply) {
+void Host::follow_first_call(const RunRequest& run, CpuLimits& left, wire::Message& reply) {
   RunRequest again = run;
   again.want_profile = false;
   again.plan.follow_calls = again.plan.only_follow = true;
   *run.result = RunResult{};
-  const Ended ended = in_silent_child(again, limit_ms);
+  const Ended ended = in_silent_child(again, left);
   add_followed(reply, *run.result, ended);
 }
 
 // Counts again in another process: a count that is in doubt must be the same there, block by block.
-void Host::count_again(const RunRequest& run, int64_t limit_ms, const RunResult& first,
+void Host::count_again(const RunRequest& run, CpuLimits& left, const RunResult& first,
                        wire::Message& reply) {
   RunRequest again = run;
   again.want_profile = false;
   again.plan.follow_calls = false;
+  again.plan.is_slow = first.is_slow != 0;
   // If the statement's cost depends on a clock, it changes in this time.
   if (first.repeats > 1) usleep(400'000);
   RunResult& second = *run.result;
   second = RunResult{};  // the result if fork fails
-  in_silent_child(again, limit_ms);
+  const Ended ended = in_silent_child(again, left);
+  if (const auto cause = find_cause(ended, run.memory_limit)) {
+    drop_files(run, ended.pid, kMaxParts);
+    reply = *cause;
+    return;
+  }
   const bool is_finished = second.state == RunState::kFinished;
   const bool is_same = second.trace == first.trace && second.compile_ir == first.compile_ir;
   if (is_finished && is_same) return;
@@ -291,45 +297,36 @@ void Host::count_again(const RunRequest& run, int64_t limit_ms, const RunResult&
   }
 }
 
-Ended Host::in_child(const RunRequest& run, int64_t limit_ms, int output) {
+Ended Host::in_child(const RunRequest& run, CpuLimits& left, ChildOutput& output) {
   Ended ended = run_in_child(
       [&] {
         close(channel_.fd());
         close(wire::kControlFd);  // the channel may have moved away from it
+        limit_file_size(run.memory_limit);
         run_snippet(run);
         fflush(nullptr);
         end_run();
       },
-      output, limit_ms, [&run] { return run.result->is_over != 0; },
+      output, left, [&run] { return run.result->is_over != 0; },
       [this] { return channel_.hung_up(); },
-      [&run](pid_t child) { return is_too_large(run, child); });
+      [&run](const ProcessTree& tree) { return find_excess(tree, limits_of(run)); });
+  if (left.cpu_ms != INT64_MAX) left.cpu_ms = std::max<int64_t>(left.cpu_ms - ended.cpu_ms, 1);
   drop_files(run, ended.pid, 0);
   return ended;
 }
 
 // Runs in a child whose output nobody reads.
-Ended Host::in_silent_child(const RunRequest& run, int64_t limit_ms) {
-  const int output = make_output();
-  const Ended ended = in_child(run, limit_ms, output);
-  close(output);
-  return ended;
-}
-
-// Allows Valgrind's memory and stacks besides the heap, which enforces the limit itself.
-bool Host::is_too_large(const RunRequest& run, pid_t child) {
-  constexpr uint64_t kForValgrind = uint64_t{512} << 20;
-  constexpr uint64_t kStack = 8 << 20;
-  const uint64_t before = run.result->memory_at_start;
-  if (run.memory_limit == 0 || before == 0) return false;
-  const uint64_t stacks = kStack * static_cast<uint64_t>(run.threads);
-  return memory_taken_by(child) > before + run.memory_limit + kForValgrind + stacks;
+Ended Host::in_silent_child(const RunRequest& run, CpuLimits& left) {
+  ChildOutput output;
+  return in_child(run, left, output);
 }
 
 EmptyLoop Host::empty_loop(const RunRequest& like, instr_snippet empty) {
   EmptyLoop& known = empty_loops_[empty];
   if (known.events.ir() != 0) return known;
   RunRequest run = empty_loop_request(like, empty);
-  const Ended ended = in_silent_child(run, 0);
+  CpuLimits unlimited;
+  const Ended ended = in_silent_child(run, unlimited);
   if (ended.pid < 0) return {};
   drop_files(run, ended.pid, kMaxParts);
   return known = read_empty_loop(*run.result);
@@ -340,13 +337,13 @@ EmptyLoop Host::empty_loop(const RunRequest& like, instr_snippet empty) {
 void Host::measure_here(const RunRequest& run, instr_snippet empty) {
   CALLGRIND_STOP_INSTRUMENTATION;
   if (!run.instrument_late) CALLGRIND_START_INSTRUMENTATION;
-  int output = make_output();
-  dup2(output, 1);
-  dup2(output, 2);
+  ChildOutput output;
+  output.drop_excess();
+  output.become_standard();
   *run.result = RunResult{};
   run_snippet(run);
   const RunResult got = *run.result;
-  wire::Message reply = make_reply(run, got, {}, read_output(output), kept_profile(getpid(), got));
+  wire::Message reply = make_reply(run, got, {}, "", kept_profile(getpid(), got));
   if (reply.verb == "measured") {
     reply = with_loop(std::move(reply), count_empty_loop(run, empty));
   }

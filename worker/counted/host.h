@@ -34,12 +34,12 @@ class Host {
   RunRequest read_request(const wire::Message& request);
   [[noreturn]] void measure_here(const RunRequest& run, instr_snippet empty);
 
-  Ended in_child(const RunRequest& run, int64_t limit_ms, int output);
-  Ended in_silent_child(const RunRequest& run, int64_t limit_ms);
-  static bool is_too_large(const RunRequest& run, pid_t child);
-  void count_again(const RunRequest& run, int64_t limit_ms, const RunResult& first,
+  // Runs in a child, and subtracts its CPU time from what is left.
+  Ended in_child(const RunRequest& run, CpuLimits& left, ChildOutput& output);
+  Ended in_silent_child(const RunRequest& run, CpuLimits& left);
+  void count_again(const RunRequest& run, CpuLimits& left, const RunResult& first,
                    wire::Message& reply);
-  void follow_first_call(const RunRequest& run, int64_t limit_ms, wire::Message& reply);
+  void follow_first_call(const RunRequest& run, CpuLimits& left, wire::Message& reply);
   EmptyLoop empty_loop(const RunRequest& like, instr_snippet empty);
   RunResult* result();
 

@@ -63,18 +63,11 @@ std::string counts_text(const Events& events) {
 
 wire::Message make_reply(const RunRequest& request, const RunResult& result, const Ended& ended,
                          const std::string& output, const std::string& profile) {
-  const std::string limit = "its limit of " + std::to_string(request.memory_limit >> 20) + " MiB";
   wire::Message reply;
-  if (ended.too_large) {
-    reply = failed("out_of_memory", "the snippet's process took more memory than " + limit +
-                                        ", mappings and threads' stacks included");
-  } else if (ended.too_many) {
-    reply = failed("aborted", "the snippet started more than " + std::to_string(kMaxProcesses) +
-                                  " processes, and was ended with all of them");
-  } else if (ended.was_stopped()) {
-    reply = failed("timed_out", stopped_text(ended.stopped, ended.limit_ms));
+  if (const auto cause = find_cause(ended, request.memory_limit)) {
+    reply = *cause;
   } else if (result.arena_exhausted != 0 && result.state != RunState::kFinished) {
-    reply = failed("out_of_memory", "the snippet asked the heap for more memory than " + limit);
+    reply = failed("out_of_memory", describe_excess(Excess::kHeap, request.memory_limit));
   } else if (result.state != RunState::kStarted) {
     reply = reported(result, profile);
   } else if (result.fault_signal != 0) {

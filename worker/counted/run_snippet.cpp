@@ -16,10 +16,11 @@
 #include "worker/counted/arena.h"
 #include "worker/counted/block_plan.h"
 #include "worker/counted/collected.h"
+#include "worker/counted/cpu_time.h"
 #include "worker/counted/empty_loop.h"
-#include "worker/counted/process_memory.h"
 #include "worker/counted/simulated_state.h"
 #include "worker/counted/snippet_stack.h"
+#include "worker/snippet_limits.h"
 #include "worker/torch_side.h"
 #include "worker/wire.h"
 
@@ -48,7 +49,8 @@ struct Run {
   int64_t live_at_reset = 0;  // bytes after the last reset of the interpreter
   int64_t growth = 0;         // from the reset before that one
   uint64_t compile_ir = 0;    // of compiling, in the current block
-  bool has_company = false;   // other threads existed when it began
+  bool has_company = false;   // other threads of the snippet existed when it began
+  uint64_t cpu_us_at_begin = 0;
 };
 
 // Not on the heap, whose state affects the snippet.
@@ -56,8 +58,7 @@ BlockPlan plan;
 
 // Global, since a unit calls next_block() without it.
 Run* run = nullptr;
-std::atomic<bool> threads_counted{false};
-std::atomic<int> threads_started{0};
+std::atomic<bool> has_begun{false};
 
 // Writes a profile of the events since the last one; returns its number.
 uint32_t dump() {
@@ -82,15 +83,14 @@ void begin_block() {
   const bool is_cleared = run->block.kind == BlockKind::kReset && run->request.want_profile;
   // Not in a rehearsal, or the first child's first block would include it.
   run->collecting = (run->block.is_collected || is_cleared) && !run->request.is_rehearsal;
-  int threads = threads_started.load();
-  if (run->block.is_collected && threads != 0) {
-    if (run->threads_settle && run->threads_settled != threads) {
-      run->threads_settle = settle_threads();
-      run->threads_settled = threads;
-    }
+  const int threads = started_threads();
+  if (run->block.is_collected && run->threads_settle && run->threads_settled != threads) {
+    run->threads_settle = settle_threads();
+    run->threads_settled = threads;
   }
   if (run->collecting && run->request.instrument_late) CALLGRIND_START_INSTRUMENTATION;
-  run->has_company = threads != 0 && has_other_threads();
+  run->has_company = has_live_threads();
+  run->cpu_us_at_begin = used_cpu_us();
   // Other threads are always collected: their events since the last block are not this block's.
   if (!run->request.is_rehearsal) run->at_begin = read_collected(run->log);
   reset_arena_peak();
@@ -105,6 +105,7 @@ void conclude(RunResult& result) {
   result.steady = judgement.is_steady;
   result.repeats = judgement.repeats;
   result.changes_state = evidence.changes_state();
+  result.is_slow = plan.is_slow();
   result.trace = evidence.trace();
   if (!result.steady || result.blocks == 1) result.last[0] = evidence.farthest();
 }
@@ -142,6 +143,7 @@ void dump_or_drop(BlockKind ended, BlockKind next) {
   RunResult& result = *run->request.result;
   const bool is_wanted = run->request.want_profile;
   if (next == BlockKind::kCounted) {
+    result.doubled = {};  // of earlier blocks, perhaps of another length
     if (result.profile_part != 0) drop_profile(result.profile_part);
     result.profile_part = 0;
     const bool has_result = result.iterations != 0;
@@ -171,14 +173,15 @@ void write_followed() {
   Collected now = read_collected(run->log);
   if (!now.is_known || !run->at_begin.is_known) return RunState::kNoProfile;
   bool was_counted = run->collecting;
-  bool is_alone = was_counted && run->has_company && run->request.threads == 1;
+  const bool has_company = was_counted && run->has_company && run->request.threads == 1;
   const char* wrong =
-      find_disturbance(run->at_begin, now, was_counted ? block.iterations : 0, is_alone);
+      find_disturbance(run->at_begin, now, was_counted ? block.iterations : 0, has_company);
   block = {block.iterations,
            {now.events - run->at_begin.events, end.allocs - run->at_start.allocs,
             end.alloc_bytes - run->at_start.alloc_bytes},
            run->request.plan.resets ? run->growth : end.live_bytes - run->at_start.live_bytes,
-           now.system_calls - run->at_begin.system_calls - kOwnSystemCalls};
+           now.system_calls - run->at_begin.system_calls - kOwnSystemCalls,
+           used_cpu_us() - run->cpu_us_at_begin};
   if (wrong == nullptr) return RunState::kStarted;
   snprintf(run->request.result->text, sizeof run->request.result->text, "%s", wrong);
   return RunState::kDisturbed;
@@ -346,7 +349,7 @@ void run_snippet(const RunRequest& request) {
   }
   request.result->memory_at_start = memory_taken_by(own_id());
   on_exit(note_exit, nullptr);
-  threads_counted.store(true);
+  has_begun.store(true);
   call_on_own_stack();
 }
 
@@ -391,7 +394,7 @@ void note_compiling(bool begins) {
   CALLGRIND_TOGGLE_COLLECT;
 }
 
-bool counts_new_threads() { return threads_counted.load(); }
-void note_new_thread() { threads_started.fetch_add(1); }
+bool runs_snippet() { return has_begun.load(); }
+int declared_threads() { return run->request.threads; }
 
 }  // namespace instr

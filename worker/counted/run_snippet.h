@@ -37,6 +37,7 @@ struct RunResult {
   uint32_t steady;
   uint32_t repeats;        // steady only if `trace` is the same in so many other processes
   uint32_t changes_state;  // as Evidence::changes_state()
+  uint32_t is_slow;        // as BlockPlan::is_slow()
   uint64_t trace;          // as Evidence::trace()
   uint64_t iterations;     // of each block
   uint64_t warmup;         // iterations before the first of the blocks
@@ -93,11 +94,15 @@ EmptyLoop count_empty_loop(const RunRequest& request, instr_snippet empty);
 // To be called when the snippet's interpreter begins to compile, and when it ends.
 void note_compiling(bool begins);
 
-// True once run_snippet() has begun: new threads of this process are to be counted.
-bool counts_new_threads();
-// To be called for each new thread: blocks must then discard the threads' events between them.
-void note_new_thread();
-bool has_other_threads();
+// True once run_snippet() has begun: new threads of this process are to be counted, and what the
+// snippet asks about its surroundings has fixed answers.
+bool runs_snippet();
+// The threads that the snippet's variant declares.
+int declared_threads();
+// The threads that the snippet has started so far: blocks must discard their events between them.
+int started_threads();
+// True if one of them has not ended.
+bool has_live_threads();
 // Waits until the other threads sleep: new threads of a pool may spin at first (XNNPACK's a million
 // times), which would be counted. False if a thread still runs after some seconds of CPU time.
 bool settle_threads();

@@ -11,17 +11,20 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 #include <valgrind/callgrind.h>
 
 #include <atomic>
 #include <cstddef>
 
+#include "worker/counted/cpu_time.h"
 #include "worker/counted/run_snippet.h"
 
 namespace instr {
 namespace {
+
+std::atomic<int> started{0};
+std::atomic<int> ended{0};
 
 using Create = int (*)(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*);
 
@@ -47,7 +50,10 @@ Start* take_start() {
 // cancellation.
 struct CollectionOfThread {
   CollectionOfThread() { CALLGRIND_TOGGLE_COLLECT; }
-  ~CollectionOfThread() { CALLGRIND_TOGGLE_COLLECT; }
+  ~CollectionOfThread() {
+    CALLGRIND_TOGGLE_COLLECT;
+    ended.fetch_add(1);  // before a join returns
+  }
 };
 
 void* run_collected(void* argument) {
@@ -73,42 +79,34 @@ bool is_running(long id) {
   return name_end != nullptr && name_end[1] == ' ' && name_end[2] == 'R';
 }
 
-// True if `matches` is true for a thread of this process other than the calling one.
-template <class Matches>
-bool any_other_thread(Matches matches) {
+// True if a thread of this process other than the calling one is running or runnable.
+bool has_running_threads() {
   DIR* tasks = opendir("/proc/self/task");
   if (tasks == nullptr) return false;
-  bool has_match = false;
+  bool has_running = false;
   while (dirent* entry = readdir(tasks)) {
     long id = strtol(entry->d_name, nullptr, 10);
     if (id <= 0 || id == syscall(SYS_gettid)) continue;
-    has_match = has_match || matches(id);
+    has_running = has_running || is_running(id);
   }
   closedir(tasks);
-  return has_match;
-}
-
-// The CPU time of this process.
-int64_t cpu_ms() {
-  timespec used;
-  syscall(SYS_clock_gettime, CLOCK_PROCESS_CPUTIME_ID, &used);  // not a pinned clock
-  return used.tv_sec * 1000 + used.tv_nsec / 1'000'000;
+  return has_running;
 }
 
 }  // namespace
 
-bool has_other_threads() {
-  return any_other_thread([](long) { return true; });
-}
+int started_threads() { return started.load(); }
+
+bool has_live_threads() { return started.load() != ended.load(); }
 
 bool settle_threads() {
-  constexpr int64_t kMaxSpinMs = 3000;  // CPU time of the other threads until they sleep
-  constexpr int kQuietChecks = 2;       // in a row
-  const int64_t begin = cpu_ms();
+  constexpr uint64_t kMaxSpinUs = 3'000'000;  // CPU time of the other threads until they sleep
+  constexpr int kQuietChecks = 2;             // in a row
+  const uint64_t begin = used_cpu_us();
   int quiet = 0;
-  while (quiet < kQuietChecks && cpu_ms() - begin < kMaxSpinMs) {
+  while (quiet < kQuietChecks && used_cpu_us() - begin < kMaxSpinUs) {
     usleep(20'000);
-    quiet = any_other_thread(is_running) ? 0 : quiet + 1;
+    quiet = has_running_threads() ? 0 : quiet + 1;
   }
   return quiet == kQuietChecks;
 }
@@ -118,13 +116,15 @@ bool settle_threads() {
 extern "C" int pthread_create(pthread_t* thread, const pthread_attr_t* attributes,
                               void* (*function)(void*), void* argument) {
   static const auto create = reinterpret_cast<instr::Create>(dlsym(RTLD_NEXT, "pthread_create"));
-  if (!instr::counts_new_threads()) return create(thread, attributes, function, argument);
+  if (!instr::runs_snippet()) return create(thread, attributes, function, argument);
   instr::Start* start = instr::take_start();
   if (start == nullptr) return EAGAIN;
   start->function = function;
   start->argument = argument;
-  instr::note_new_thread();
+  instr::started.fetch_add(1);
   int error = create(thread, attributes, instr::run_collected, start);
-  if (error != 0) start->taken.store(false);
+  if (error == 0) return 0;
+  start->taken.store(false);
+  instr::ended.fetch_add(1);
   return error;
 }

@@ -48,7 +48,7 @@ inline std::optional<double> cpu_seconds_of_machine() {
          static_cast<double>(sysconf(_SC_CLK_TCK));
 }
 
-// The machine's use by other processes since this was made.
+// The machine's use by others than this process and its descendants since this was made.
 class MachineUse {
  public:
   // The average number of cores, including those that other virtual machines took; nothing if the
@@ -57,13 +57,12 @@ class MachineUse {
     const auto all = cpu_seconds_of_machine();
     const double elapsed = seconds_of(CLOCK_MONOTONIC) - start_;
     if (!all || !all_ || elapsed <= 0) return std::nullopt;
-    const double own = seconds_of(CLOCK_PROCESS_CPUTIME_ID) - own_;
-    return std::max(0.0, *all - *all_ - own) / elapsed;
+    return std::max(0.0, *all - *all_ - (cpu_seconds_of_tree() - own_)) / elapsed;
   }
 
  private:
   const double start_ = seconds_of(CLOCK_MONOTONIC);
-  const double own_ = seconds_of(CLOCK_PROCESS_CPUTIME_ID);  // CPU seconds of this process
+  const double own_ = cpu_seconds_of_tree();
   const std::optional<double> all_ = cpu_seconds_of_machine();
 };
 

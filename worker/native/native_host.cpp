@@ -21,21 +21,12 @@
 #include "worker/native/run_experiment.h"
 #include "worker/native/verify.h"
 #include "worker/snippet_folder.h"
+#include "worker/snippet_limits.h"
 #include "worker/torch_side.h"
 #include "worker/unit.h"
 
 namespace instr {
 namespace {
-
-constexpr std::size_t kMaxPrinted = 4096;
-
-// The beginning of a snippet's output.
-std::string read_start(int fd) {
-  std::string text(kMaxPrinted, '\0');
-  ssize_t size = pread(fd, text.data(), text.size(), 0);
-  text.resize(size > 0 ? static_cast<std::size_t>(size) : 0);
-  return text;
-}
 
 // A child's reply in memory that it shares with its host, since a snippet may close descriptors.
 // The text is always complete: its size is stored last, since the child may be killed at any time.
@@ -72,12 +63,19 @@ class SharedText {
   Page* page_;
 };
 
-// Makes the child's allocations fail beyond the limit. Not on devices, which reserve address space
-// that they never use.
-void limit_memory(std::uint64_t bytes, const std::string& device) {
-  if (bytes == 0 || device != "cpu") return;
-  rlimit limit{bytes, bytes};
+// Returns the limit of what a child may take. Devices reserve address space that they never use.
+SnippetLimits limits_for(const wire::Message& request) {
+  if (request.get("device", "cpu") != "cpu") return {};
+  return {.bytes = strtoull(request.get("memory_limit", "0").c_str(), nullptr, 10),
+          .before = memory_taken_by(getpid())};
+}
+
+// Makes this process's allocations fail beyond the limit.
+void limit_memory(std::uint64_t bytes) {
+  if (bytes == 0) return;
+  const rlimit limit{bytes, bytes};
   setrlimit(RLIMIT_DATA, &limit);
+  limit_file_size(bytes);
 }
 
 template <class T>
@@ -211,16 +209,18 @@ wire::Message NativeHost::in_child(const wire::Message& request, const Work& wor
     return failed("worker_lost", problem);
   }
   SharedText answer;
-  int output = answer.is_mapped() ? memfd_create("snippet-output", MFD_CLOEXEC) : -1;
-  if (output < 0)
+  ChildOutput output;
+  if (!answer.is_mapped() || !output.is_open())
     return failed("worker_lost", std::string("no memory for the reply: ") + strerror(errno));
   auto on_progress = [&answer](const wire::Fields& fields) {
     answer.set(wire::encode({kProgress, fields}));
   };
+  const SnippetLimits limits = limits_for(request);
+  const auto timeout_ms = static_cast<std::int64_t>(number(request, "timeout_ms", "9e15"));
   auto body = [&] {
     close(channel_.fd());
     pin_to(split_words<int>(request.get("cores")));
-    limit_memory(static_cast<std::uint64_t>(number(request, "memory_limit", "0")), device);
+    limit_memory(limits.bytes);
     // Checked only in the child, since a device cannot be shared with a fork.
     auto reason = unusable_reason(device);
     if (!set_default_type(request.get("dtype", "float32"))) {
@@ -236,19 +236,17 @@ wire::Message NativeHost::in_child(const wire::Message& request, const Work& wor
     }
   };
   Ended ended = run_in_child(
-      body, output, static_cast<std::int64_t>(number(request, "timeout_ms", "0")),
-      [] { return false; }, [this] { return channel_.hung_up(); });
-  std::string printed = read_start(output);
+      body, output, {timeout_ms, timeout_ms}, [] { return false; },
+      [this] { return channel_.hung_up(); },
+      [&limits](const ProcessTree& tree) { return find_excess(tree, limits); });
   auto said = wire::decode_line(answer.get());
-  close(output);
   if (ended.pid < 0) return failed("worker_lost", std::string("fork: ") + strerror(errno));
-  bool is_answer = said && said->verb != kProgress && !ended.was_stopped();
-  wire::Message reply = is_answer ? *said
-                        : ended.was_stopped()
-                            ? failed("timed_out", stopped_text(ended.stopped, ended.limit_ms))
-                            : ended_early(ended.status, printed);
+  const auto cause = find_cause(ended, limits.bytes);
+  const bool is_answer = said && said->verb != kProgress && !cause;
+  wire::Message reply =
+      is_answer ? *said : cause.value_or(ended_early(ended.status, output.text()));
   if (!is_answer && said) reply.fields.merge(said->fields);
-  reply.fields["output"] = printed;
+  reply.fields["output"] = output.text();
   return reply;
 }
 

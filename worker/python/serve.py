@@ -2,13 +2,13 @@
 
 The user's own interpreter runs it, in a pinned environment, with the arguments serve or prime, FOLDER, and
 the names of modules to import before anything is forked. FOLDER, whose name has the same length everywhere,
-holds worker.so and, as path/0, path/1, ..., links to the entries of the interpreter's module path, so that
+holds worker.so and, as path/00, path/01, ..., links to the entries of the interpreter's module path, so that
 no installation's path is on the heap. The current folder is /.
 """
 
 import os
 import sys
-from importlib.machinery import FileFinder
+from importlib._bootstrap_external import FileFinder, _get_supported_file_loaders
 
 _task, folder = sys.argv[1], sys.argv[2]
 
@@ -22,13 +22,17 @@ class _Everything:
 
 class _Finder(FileFinder):
     """Looks for each file. The usual finder reads the folder and keeps its names on the heap."""
+    is_used = True
 
     def _fill_cache(self):
         self._path_cache = self._relaxed_path_cache = _Everything()
 
+    def find_spec(self, name, target=None):
+        return super().find_spec(name, target) if self.is_used else None
+
 
 def _pin_paths():
-    """Has modules found through FOLDER's links, and hides where these lead."""
+    """Has modules found through FOLDER's links, and hides where these lead and how many there are."""
     usual = os.path.realpath
 
     def realpath(path, **options):
@@ -37,16 +41,18 @@ def _pin_paths():
         return os.path.abspath(text) if at_home else usual(text, **options)
 
     os.path.realpath = realpath
+    loaders = _get_supported_file_loaders()
+    sys.path_hooks[-1] = _Finder.path_hook(*loaders)
+    sys.path_importer_cache.clear()
     number = 0
-    while os.path.exists(entry := f"{folder}/path/{number}"):
+    while (is_used := os.path.exists(entry := f"{folder}/path/{number:02}")) or number < 32:
+        finder = _Finder(entry, *loaders)
+        finder.is_used = is_used
+        finder._path_mtime = os.stat(entry if is_used else folder).st_mtime
+        finder._fill_cache()
+        sys.path_importer_cache[entry] = finder
         sys.path.append(entry)
         number += 1
-    loaders = sys.path_hooks.pop()(folder)._loaders
-    by_loader = {}
-    for suffix, loader in loaders:
-        by_loader.setdefault(loader, []).append(suffix)
-    sys.path_hooks.append(_Finder.path_hook(*by_loader.items()))
-    sys.path_importer_cache.clear()
 
 
 _pin_paths()
@@ -202,7 +208,7 @@ def _fill_cache(code):
 
 
 _caches = os.environ.get("TORCHINDUCTOR_CACHE_DIR")
-_TEMPORARY = 100  # the descriptor of the folder for temporary files
+_TEMPORARY, _SNIPPET_FOLDER = 100, 101  # the descriptors of these folders
 
 snippet = None  # the function being counted
 
@@ -348,10 +354,11 @@ def _import_if_possible(module):
 class _Popen(subprocess.Popen):
     """Starts programs for which FOLDER and the temporary folder have the same names as here."""
 
-    descriptors = (int(folder.rsplit("/", 1)[1]),)
+    descriptors = (int(folder.rsplit("/", 1)[1]), _SNIPPET_FOLDER)
 
     def __init__(self, *arguments, pass_fds=(), **options):
-        super().__init__(*arguments, pass_fds=(*pass_fds, *self.descriptors), **options)
+        own = [number for number in self.descriptors if os.path.exists(f"/proc/self/fd/{number}")]
+        super().__init__(*arguments, pass_fds=(*pass_fds, *own), **options)
 
 
 _is_for_compiler = False

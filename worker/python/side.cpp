@@ -91,7 +91,9 @@ uint64_t warm_up_for(uint64_t iterations) {
 }
 
 // An entry is a call and a range(): about 1,600 instructions.
-BlockEntry block_entry() { return {.max_ir = 3000, .is_same_for_one = false}; }
+BlockEntry block_entry() {
+  return {.max_ir = 3000, .is_same_for_one = false, .has_collisions = true};
+}
 // A range() makes objects for numbers above 256; those below always exist.
 uint64_t max_block() { return 256; }
 

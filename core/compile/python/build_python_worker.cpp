@@ -1,6 +1,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <optional>
 
@@ -64,6 +65,18 @@ std::string identify(const Python& python) {
   return text;
 }
 
+// Returns the number of the first entry of the module path among the places that serve.py makes for
+// them. The folder of torch has the same place wherever other entries are, since the paths of its
+// modules are on the heap, and their hashes decide where dictionaries keep them.
+std::size_t first_place(const Python& python) {
+  constexpr std::size_t kPlaceOfTorch = 16;  // of 32
+  std::error_code ignored;
+  const fs::path home = fs::canonical(python.torch.parent_path(), ignored);
+  const auto torch = std::find(python.path.begin(), python.path.end(), home);
+  const auto before = static_cast<std::size_t>(torch - python.path.begin());
+  return before < kPlaceOfTorch ? kPlaceOfTorch - before : 0;
+}
+
 Expected<void> make_links(const Python& python, const fs::path& folder) {
   std::error_code problem;
   const auto link = [&](const fs::path& to, const fs::path& name) {
@@ -73,9 +86,8 @@ Expected<void> make_links(const Python& python, const fs::path& folder) {
   link(python.home, "home");
   link(python.platform_home, "platform_home");
   fs::create_directory(folder / "path", problem);
-  for (std::size_t i = 0; i < python.path.size(); ++i) {
-    link(python.path[i], fs::path("path") / std::to_string(i));
-  }
+  std::size_t place = first_place(python);
+  for (const fs::path& entry : python.path) link(entry, fmt::format("path/{:02}", place++));
   if (!problem) return {};
   return fail("cannot make links in " + folder.string() + ": " + problem.message());
 }
