@@ -108,7 +108,6 @@ class MergeCheck {
 
  private:
   Checked<void> find_commits() {
-    leave_git_hook();
     TRY_ASSIGN(project_, Repository().top());
     std::error_code ignored;
     fs::current_path(project_, ignored);
@@ -117,13 +116,7 @@ class MergeCheck {
     if (options_.head) head_ = head;
     const std::string& branch = options_.operands[0];
     TRY_ASSIGN(const auto tip, repository.resolve(branch));
-    const auto base = repository.merge_base(tip, head);
-    if (!base) {
-      return refusal(
-          fmt::format("{} and {} have no commit in common here (a shallow clone? fetch all of it)",
-                      branch, options_.head.value_or("HEAD")));
-    }
-    base_ = *base;
+    TRY_ASSIGN(base_, repository.merge_base(tip, head));
     // Other options, such as a filter, measure something else.
     std::string measured = options_.make.value_or("") + '\0';
     for (const std::string& option : options_.options) measured += option + '\0';
