@@ -121,9 +121,9 @@ class MergeCheck {
     std::string measured = options_.make.value_or("") + '\0';
     for (const std::string& option : options_.options) measured += option + '\0';
     measured += outside_texts(options_.options, project_);
-    name_ = fmt::format("{}-{:.8}", base_, content_hash(measured));
+    name_ = fmt::format("{}-{:.8}", short_hash(base_), content_hash(measured));
     baselines_ = fs::absolute(baselines_folder());
-    TRY_ASSIGN(baseline_, baseline_path(name_));
+    TRY_ASSIGN(baseline_, baseline_path(base_name()));
     return {};
   }
 
@@ -163,7 +163,7 @@ class MergeCheck {
     for (const std::string& option : options_.options) {
       if (!option.starts_with("--limits=")) words.push_back(option);  // for the comparison
     }
-    words.push_back("--save=" + name_);
+    words.push_back("--save=" + base_name());
     TRY_ASSIGN(const int status, run_program(base_tree_->path(), std::move(words)));
     // A benchmark that fails at the base is a row of the comparison, not its end.
     if (status > kNotMeasured) {
@@ -178,6 +178,7 @@ class MergeCheck {
     return build(project_, "head");
   }
 
+  std::string base_name() const { return "base-" + name_; }
   fs::path head_folder() const { return head_tree_ ? head_tree_->path() : project_; }
 
   // The options, with limits that hold: of each file of limits, both versions.
@@ -229,7 +230,8 @@ class MergeCheck {
   }
 
   Checked<int> compare(std::vector<std::string> words) const {
-    words.push_back("--baseline=" + name_);
+    words.push_back("--baseline=" + base_name());
+    words.push_back("--save=head-" + name_);  // for `accept`
     if (!options_.report) return run_program(head_folder(), std::move(words), STDOUT_FILENO);
     words.emplace_back("--format=markdown");
     Fd report(::open(options_.report->c_str(), O_WRONLY | O_TRUNC | O_CLOEXEC));
@@ -244,7 +246,7 @@ class MergeCheck {
   fs::path project_;                 // the top folder of what is checked out
   std::string base_;                 // a commit
   std::optional<std::string> head_;  // nothing: what is checked out
-  std::string name_;                 // of the base's baseline
+  std::string name_;                 // the base and the options, in the names of both baselines
   fs::path baselines_;
   fs::path baseline_;  // the file
   std::optional<CommitTree> base_tree_;
@@ -294,7 +296,7 @@ Action merge_check_command(CommandLine& line) {
       "project's top folder. Limits are those of the base, a file of --limits included: a change "
       "cannot weaken its own gate.");
   line.operands({"BASE", 1, 1}, options->operands);
-  line.pass_on("OPTIONS...", options->options);
+  line.pass_on("OPTIONS...", options->options, {"make", "head", "base-only", "report"});
   line.group("What to check");
   line.option("--make", "COMMAND",
               "builds the code to measure, in either tree, if a definition's [build] does not",

@@ -331,8 +331,15 @@ ExpectedStatus show_changes(const RunOptions& options, const Run& run, const Gat
   if (options.flames) {
     TRY(write_flames(*options.flames, comparison, reference.set, after));
   }
-  return show_comparison({options.showing, options.format, options.show_same}, comparison,
-                         run.differences);
+  TRY_ASSIGN(const int status, show_comparison({options.showing, options.format, options.show_same},
+                                               comparison, run.differences));
+  const auto kept = options.save     ? options.save
+                    : options.output ? std::optional(options.output->string())
+                                     : std::nullopt;
+  if (kept && options.gate.baseline) {
+    suggest_acceptance(comparison, *options.gate.baseline, *kept, options.gate);
+  }
+  return status;
 }
 
 // Plans, measures, keeps, compares and shows. Everything that can be refused is, before anything is
