@@ -9,6 +9,7 @@
 #include "core/base/content_hash.h"
 #include "core/base/environment.h"
 #include "core/base/error_log.h"
+#include "core/base/format.h"
 #include "core/base/git_worktree.h"
 #include "core/base/output.h"
 #include "core/base/place_below.h"
@@ -17,6 +18,8 @@
 #include "core/base/shell.h"
 #include "core/commands/commands.h"
 #include "core/results/baselines.h"
+#include "core/results/results_file.h"
+#include "core/run/measured_files.h"
 
 namespace instr {
 
@@ -87,7 +90,7 @@ class MergeCheck {
   // Returns the status of the comparison.
   Checked<int> run() {
     TRY(find_commits());
-    const bool is_measured_before = fs::exists(baseline_);
+    const bool is_measured_before = fs::exists(baseline_) && !find_setup_failure();
     if (!is_measured_before) {
       TRY(measure_base());
     }
@@ -101,6 +104,9 @@ class MergeCheck {
           "compiler\n");
       TRY(measure_base());
       TRY_ASSIGN(status, compare(limited));
+    }
+    if (status == kGood) {
+      if (const auto why = find_setup_failure()) return refusal("the base was not judged: " + *why);
     }
     if (status == kGood || status == kNotMeasured || status == kRegression) return status;
     return refusal(fmt::format("nothing could be compared (status {})", status), status);
@@ -171,6 +177,18 @@ class MergeCheck {
     }
     if (!fs::exists(baseline_)) return refusal("nothing could be measured at the base");
     return {};
+  }
+
+  // Returns a failure of the base that says nothing about it, with its reason.
+  std::optional<std::string> find_setup_failure() const {
+    const auto base = read_results(baseline_);
+    if (!base) return std::nullopt;
+    for (const Measurement& measurement : base->measurements) {
+      const auto* failure = std::get_if<Failure>(&measurement.outcome);
+      if (failure == nullptr || !is_due_to_setup(failure->message)) continue;
+      return printable(measurement.variant.key + ": " + failure->message);
+    }
+    return std::nullopt;
   }
 
   Checked<void> make_head() {

@@ -39,6 +39,15 @@ Expected<Commit> find_commit(const RecordingOptions& options, const std::string&
   return commit;
 }
 
+// An error if files were measured that are not of the commit.
+Expected<void> check_strangers(const Origin& origin) {
+  if (origin.strangers.empty()) return {};
+  return fail_at({origin.file},
+                 "files were measured that are not of the commit: " + list_some(origin.strangers),
+                 "commit them and measure again or, if the commit's build makes them, add "
+                 "--trust-commit");
+}
+
 std::string left_message(std::size_t commits, const std::string& branch) {
   return fmt::format("{} no longer among the first parents of {}: see the branch {}\n",
                      commits == 1 ? "1 commit is" : format_plural(commits, "commit") + " are",
@@ -83,7 +92,9 @@ Expected<std::vector<std::string>> Recording::find_vary() const {
 
 Expected<HistoryRun> Recording::make_run(const ResultSet& results) const {
   TRY_ASSIGN(const auto vary, find_vary());
-  const Origin origin{results.name, results.results.header.commit};
+  const ResultsHeader& header = results.results.header;
+  const Origin origin{results.name, header.commit, header.strangers};
+  if (!options_.trust_commit) TRY(check_strangers(origin));
   const auto known = commits_.find(origin.commit);
   TRY_ASSIGN(const auto commit, known != commits_.end() ? Expected<Commit>(known->second)
                                                         : find_commit(options_, branch_, origin));

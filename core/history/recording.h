@@ -32,6 +32,7 @@ struct RecordingOptions {
 struct Origin {
   std::string file = {};                    // for messages
   std::string commit = {};                  // the measured commit; empty: not stated
+  std::vector<std::string> strangers = {};  // as in ResultsHeader
 };
 
 class Recording {

@@ -99,6 +99,18 @@ std::map<std::string, std::string> loaded_libraries(pid_t process) {
   return library_fields(mapped_libraries(read_maps(process)));
 }
 
+std::vector<fs::path> read_loaded_files(const fs::path& list) {
+  std::vector<fs::path> files;
+  std::istringstream lines(read_file(list, kMaxTextBytes).value_or(""));
+  for (std::string line; std::getline(lines, line);) {
+    const bool is_installed = line.find("/site-packages/") != line.npos ||
+                              line.find("/dist-packages/") != line.npos ||
+                              starts_with_any(line, {"/lib", "/usr/lib", "/usr/local/lib"});
+    if (!is_installed) files.emplace_back(line);
+  }
+  return files;
+}
+
 namespace {
 
 constexpr long kTick = 10'000'000;  // ns; the clock that stamps files may be so far behind
