@@ -100,8 +100,9 @@ class Repository {
   Expected<std::vector<fs::path>> check_out(const std::string& hash, const fs::path& project) const;
 
   // Lists those of the files that are not HEAD's, by their content: files in this working tree and
-  // its submodules, whatever the index says of them, and files in another repository. A file in no
-  // repository, such as a header of the system, is none. Files that do not exist are left out.
+  // its submodules, whatever the index says of them, and files of another repository that it does
+  // not ignore. A file in no repository, such as a header of the system, is none. Files that do not
+  // exist are left out.
   Expected<std::vector<Stranger>> find_strangers(const std::set<fs::path>& files) const;
 
   // An error if a file that git tracks differs from HEAD.
@@ -121,6 +122,7 @@ class Repository {
   Expected<void> check_is_whole(const char* consequence) const;
   Expected<void> compare_with_head(const std::vector<fs::path>& places,
                                    std::vector<Stranger>& strangers) const;
+  bool is_source(const fs::path& place) const;
   Expected<std::string> find_difference_of_submodule(const fs::path& place) const;
   // Lists the refs of a branch, here and in remotes.
   Expected<std::vector<std::string>> list_refs(const std::string& branch) const;

@@ -80,6 +80,14 @@ Expected<std::string> Repository::find_difference_of_submodule(const fs::path& p
   return is_there ? "" : "is of a submodule that is at another commit";
 }
 
+// Returns false for a file that this repository ignores: what is installed below a checkout of a
+// package manager is not its code. Also if git refuses to answer, as for other users' files.
+bool Repository::is_source(const fs::path& place) const {
+  const auto ignored =
+      ask_whether({"check-ignore", "--quiet", "--no-index", "--", place.string()}, {});
+  return ignored && !*ignored;
+}
+
 Expected<std::vector<Stranger>> Repository::find_strangers(const std::set<fs::path>& files) const {
   TRY_ASSIGN(const auto top, this->top());
   std::map<fs::path, fs::path> trees;
@@ -96,7 +104,7 @@ Expected<std::vector<Stranger>> Repository::find_strangers(const std::set<fs::pa
       strangers.push_back({file, "has a name that git cannot be asked about"});
     } else if (place_below(tree, top)) {
       by_tree[tree].push_back(file.lexically_relative(tree));
-    } else {
+    } else if (Repository(tree).is_source(file.lexically_relative(tree))) {
       strangers.push_back({file, "is of another repository"});
     }
   }

@@ -219,6 +219,10 @@ TEST_F(RepositoryTest, FindsFilesThatAreNotOfTheCommit) {
   EXPECT_EQ(strangers({"same.h", "assumed.h"}), "assumed.h differs from the commit\n");
   EXPECT_EQ(strangers({"skipped.h"}), "skipped.h differs from the commit\n");
   EXPECT_HAS(strangers({library / "sibling.h"}), "sibling.h is of another repository");
+  sibling.write("library/.gitignore", "installed\n");  // as of a package manager
+  std::filesystem::create_directory(library / "installed");
+  sibling.write("library/installed/package.h", "");
+  EXPECT_EQ(strangers({library / "installed/package.h"}), "");
 
   folder_.write("sub/sibling.h", "// changed\n");
   EXPECT_EQ(strangers({"sub/sibling.h"}), "sub/sibling.h differs from the commit\n");
