@@ -2,9 +2,11 @@
 // The command that measures is core/commands/run.cpp.
 #include <algorithm>
 
+#include "core/base/git.h"
 #include "core/base/interrupt.h"
 #include "core/base/last_resort.h"
 #include "core/base/output.h"
+#include "core/base/process.h"
 #include "core/commands/cli/command.h"
 
 namespace instr {
@@ -30,7 +32,9 @@ int run_words(const std::vector<std::string>& words, int failed) {
 }  // namespace instr
 
 int main(int argc, char** argv) {
+  instr::reset_inherited_signals();
   instr::open_standard_streams();
+  instr::leave_foreign_repository();
   const int failed = instr::failed_status(argc, argv);
   const int status = instr::with_last_resort(failed, [=] {
     return instr::run_words({argv, argv + argc}, failed);

@@ -1,5 +1,7 @@
 # Functions that the other tools source: install missing packages, build once.
 
+shopt -s inherit_errexit  # a command that fails in $(...) ends it
+
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 
 say() { printf '%s\n' "$*" >&2; }

@@ -109,6 +109,7 @@ void use_stack(void*, uint64_t) {}
 
 bool follow_calls(uint64_t (*)()) { return false; }
 std::string followed_calls() { return ""; }
+std::string loaded_modules() { return ""; }
 
 uint64_t warm_up_for(uint64_t iterations) {
   if (iterations >= 24) return 8;

@@ -51,6 +51,10 @@ bool follow_calls(uint64_t (*total)());
 // callee, inclusive, calls. Empty if there were too many.
 std::string followed_calls();
 
+// Returns the paths of the modules that the snippet's interpreter has imported for it, one per
+// line.
+std::string loaded_modules();
+
 // Tells the interpreter that code now runs on this stack, from its lowest address; null: on the
 // thread's own. CPython 3.14 compares the stack pointer with the limits that it knows, and releases
 // no object while it believes that the stack is exhausted.

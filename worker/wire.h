@@ -25,9 +25,10 @@ inline constexpr int kValgrindToolsFd = 6;  // the folder of a Valgrind that was
 inline constexpr int kSnippetFolderFd = 101;
 
 // Names in the work folder: kProfilePrefix, the process id, and "." with a profile's number, ".log"
-// or kFollowedSuffix.
+// or one of these suffixes.
 inline constexpr const char* kProfilePrefix = "profile.";
 inline constexpr const char* kFollowedSuffix = ".followed";  // the calls of an interpreter, as JSON
+inline constexpr const char* kLoadedSuffix = ".loaded";      // files whose code was loaded
 
 // Collisions of addresses may add one in so many instructions to a block of a steady count.
 inline constexpr int kCollisions = 1000;
@@ -92,7 +93,8 @@ using Fields = std::map<std::string, std::string>;
 //           allocs_1 allocs_2 alloc_bytes_1 alloc_bytes_2 (totals of a block) peak_bytes
 //           profile (the last block's file, in the work folder; empty: not written) output (the
 //           end of the snippet's output) followed followed_iterations (if calls were followed:
-//           the file with them, and the iterations of their block)
+//           the file with them, and the iterations of their block) loaded (the file that lists the
+//           libraries and modules loaded)
 // experimented: the fields of timed, of started if the start was timed, peak_bytes operators_cpu
 //           operators_device (ns) counters, and with wants_events=1 events
 // failed:   kind (a name of FailureKind) message; part (setup or statement, if either ran) and

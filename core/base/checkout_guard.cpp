@@ -31,12 +31,20 @@ fs::path in_measured_tree(const fs::path& path) {
   return place ? (*variable_value(kTreeVariable) / *place).lexically_normal() : path;
 }
 
+std::optional<fs::path> in_checkout(const fs::path& path) {
+  const auto project = variable_value(kProjectVariable);
+  const auto tree = variable_value(kTreeVariable);
+  if (!project || !tree) return std::nullopt;
+  std::error_code ignored;
+  const auto place =
+      place_below(fs::weakly_canonical(path, ignored), fs::weakly_canonical(*tree, ignored));
+  return place ? std::optional(*project / *place) : std::nullopt;
+}
+
 Expected<void> check_measured(const std::string& what, const fs::path& path,
                               const std::string& advice) {
   if (!place_in_project(path)) return {};
-  return fail(fmt::format("{} is in the checked-out tree, and another commit is measured: {}", what,
-                          path.string()),
-              advice);
+  return fail(fmt::format("{} {}: {}", what, kAnotherIsMeasured, path.string()), advice);
 }
 
 }  // namespace instr

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 
 #include "core/base/error.h"
@@ -17,6 +18,13 @@ inline constexpr const char* kTreeVariable = "INSTR_BENCH_TREE";
 // Returns the same file or folder in the measured tree, if the path leads, with links followed,
 // into the checkout; else the path itself.
 fs::path in_measured_tree(const fs::path& path);
+
+// Returns the same file or folder in the checkout, if the path is in the measured tree.
+std::optional<fs::path> in_checkout(const fs::path& path);
+
+// Words of the error below, and of nothing else.
+inline constexpr const char* kAnotherIsMeasured =
+    "is in the checked-out tree, and another commit is measured";
 
 // An error if the path leads into the checkout. `what`: "LibTorch".
 Expected<void> check_measured(

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 
 #include "core/base/trim.h"
 
@@ -59,6 +60,13 @@ std::string format_duration(double seconds) {
 std::string format_plural(std::size_t count, std::string_view noun) {
   return fmt::format("{} {}{}", format_count(static_cast<double>(count)), noun,
                      count == 1 ? "" : "s");
+}
+
+std::string list_some(const std::vector<std::string>& items) {
+  const std::span listed = std::span(items).first(std::min<std::size_t>(items.size(), 3));
+  const std::string text = printable(fmt::format("{}", fmt::join(listed, ", ")));
+  if (items.size() == listed.size()) return text;
+  return text + fmt::format(" and {} more", items.size() - listed.size());
 }
 
 namespace {

@@ -20,6 +20,9 @@ std::string format_time(double nanoseconds);
 // "1 variant", "2 variants", "2,000 variants".
 std::string format_plural(std::size_t count, std::string_view noun);
 
+// "a, b, c and 12 more": printable text of the first three items.
+std::string list_some(const std::vector<std::string>& items);
+
 // The bytes of the UTF-8 character at the start of `text`, which is not empty; 0 if it is invalid.
 std::size_t utf8_length(std::string_view text);
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <charconv>
@@ -22,10 +23,10 @@ std::int64_t leading_number(const std::string& text) {
   return number;
 }
 
-std::vector<std::string> split_lines(const std::string& text) {
+std::vector<std::string> split_lines(const std::string& text, char end = '\n') {
   std::vector<std::string> lines;
   std::istringstream stream(text);
-  for (std::string line; std::getline(stream, line);) lines.push_back(line);
+  for (std::string line; std::getline(stream, line, end);) lines.push_back(line);
   return lines;
 }
 
@@ -37,13 +38,29 @@ Place Commit::place() const {
   return {position, tie};
 }
 
-Expected<std::string> Repository::ask(std::vector<std::string> words) const {
-  words.insert(words.begin(), {"git", "-C", folder_.string()});
+Expected<std::optional<std::string>> Repository::ask_whether(std::vector<std::string> words,
+                                                             std::string_view input) const {
+  // A user's settings may add lines to a commit, and quote the names of files.
+  words.insert(words.begin(), {"git", "-C", folder_.string(), "-c", "log.showSignature=false", "-c",
+                               "core.quotePath=false"});
   SpawnOptions spawn;
   spawn.argv = std::move(words);
+  Fd text;
+  if (!input.empty()) {
+    text = open_input(input);
+    spawn.descriptors = {{text.get(), STDIN_FILENO}};
+  }
   TRY_ASSIGN(auto ended, run_command(std::move(spawn)));
   if (ended.exit_code == 0) return std::string(trim_end(ended.output, "\n"));
+  if (ended.exit_code == 1 && ended.errors.empty()) return std::nullopt;
   return fail("git: " + printable(trim_end(ended.errors, "\n")));
+}
+
+Expected<std::string> Repository::ask(std::vector<std::string> words) const {
+  const std::string question = words.front();
+  TRY_ASSIGN(auto answer, ask_whether(std::move(words), {}));
+  if (answer) return *std::move(answer);
+  return fail(fmt::format("git {}: no", question));
 }
 
 Expected<fs::path> Repository::top() const {
@@ -59,6 +76,7 @@ Expected<std::string> Repository::resolve(const std::string& revision) const {
   // As an operand, so that a name that begins with a dash is not an option.
   auto hash = ask({"rev-parse", "--verify", "--end-of-options", revision + "^{commit}"});
   if (hash) return hash;
+  TRY(ask({"rev-parse", "--git-dir"}));  // git's own reason why there is no repository
   return fail(
       fmt::format("there is no commit `{}` here ({})", printable(revision), hash.error().what),
       "run it in the repository that was measured, or name another commit");
@@ -72,11 +90,35 @@ Expected<std::string> Repository::summary(const std::string& hash) const {
 
 Expected<std::string> Repository::merge_base(const std::string& first,
                                              const std::string& second) const {
-  return ask({"merge-base", first, second});
+  // In a shallow clone, too, a path that git finds from one commit to the other exists.
+  for (const auto& [older, newer] : {std::pair{first, second}, {second, first}}) {
+    TRY_ASSIGN(const bool is_before, is_ancestor(older, newer));
+    if (is_before) return older;
+  }
+  TRY(check_is_whole("the commit at which the two parted may be missing"));
+  TRY_ASSIGN(const auto listed, ask_whether({"merge-base", "--all", first, second}, {}));
+  const auto bases = split_lines(listed.value_or(""));
+  if (bases.size() == 1) return bases.front();
+  const std::string which = fmt::format("commits {} and {}", short_hash(first), short_hash(second));
+  if (bases.empty()) return fail(which + " have no commit in common", "name another base");
+  std::vector<std::string> names;
+  for (const std::string& base : bases) names.push_back(short_hash(base));
+  return fail(
+      fmt::format("{} have {} merge bases: {}", which, bases.size(), fmt::join(names, ", ")),
+      "name one of these as the base, or merge the base into the branch");
 }
 
-bool Repository::is_ancestor(const std::string& commit, const std::string& descendant) const {
-  return ask({"merge-base", "--is-ancestor", commit, descendant}).has_value();
+Expected<bool> Repository::is_ancestor(const std::string& commit,
+                                       const std::string& descendant) const {
+  return ask_whether({"merge-base", "--is-ancestor", commit, descendant}, {})
+      .map([](const std::optional<std::string>& answer) { return answer.has_value(); });
+}
+
+Expected<void> Repository::check_is_whole(const char* consequence) const {
+  TRY_ASSIGN(const auto is_shallow, ask({"rev-parse", "--is-shallow-repository"}));
+  if (is_shallow != "true") return {};
+  return fail(fmt::format("this clone is shallow: {}", consequence),
+              "git fetch --unshallow (on GitHub `fetch-depth: 0`, on GitLab GIT_DEPTH: \"0\")");
 }
 
 Expected<std::string> Repository::file_at(const std::string& commit, const fs::path& file) const {
@@ -85,10 +127,7 @@ Expected<std::string> Repository::file_at(const std::string& commit, const fs::p
 
 Expected<Commit> Repository::find(const std::string& revision) const {
   TRY_ASSIGN(const auto hash, resolve(revision));
-  if (ask({"rev-parse", "--is-shallow-repository"}).value_or("") == "true") {
-    return fail("this clone is shallow, so a commit's place on its branch is unknown",
-                "git fetch --unshallow");
-  }
+  TRY(check_is_whole("a commit's place on its branch is unknown"));
   TRY_ASSIGN(auto position, count_commits(hash));
   TRY_ASSIGN(auto shown, ask({"show", "--no-patch", "--format=%at%n%s", hash}));
   const auto end = std::min(shown.find('\n'), shown.size());
@@ -101,18 +140,38 @@ Expected<std::string> Repository::last_release() const {
 }
 
 Expected<std::string> Repository::branch() const {
-  return ask({"symbolic-ref", "--quiet", "--short", "HEAD"}).map_error([](const Error&) {
-    return Error{{}, "no branch is checked out here", "name the commit's branch with --branch"};
-  });
+  TRY_ASSIGN(auto name, ask_whether({"symbolic-ref", "--quiet", "--short", "HEAD"}, {}));
+  if (name) return *std::move(name);
+  return fail("no branch is checked out here", "name the commit's branch with --branch");
 }
 
 Expected<std::string> Repository::user() const { return ask({"config", "user.name"}); }
 
+Expected<std::vector<std::string>> Repository::list_refs(const std::string& branch) const {
+  return ask({"for-each-ref", "--format=%(refname)", "refs/heads/" + branch,
+              "refs/remotes/*/" + branch})
+      .map([](const std::string& refs) { return split_lines(refs); });
+}
+
+Expected<bool> Repository::has_branch(const std::string& branch) const {
+  return list_refs(branch).map([](const auto& refs) { return !refs.empty(); });
+}
+
+bool Repository::was_renamed(const std::string& former, const std::string& branch) const {
+  if (ask({"remote"}).value_or("?").empty()) return true;
+  const auto moves = ask({"reflog", "show", "--format=%gs", "refs/heads/" + branch, "--"});
+  const std::string move = "renamed refs/heads/" + former + " to refs/heads/" + branch;
+  if (moves && moves->find(move) != std::string::npos) return true;
+  const auto usual = ask({"for-each-ref", "--format=%(symref)", "refs/remotes/*/HEAD"});
+  const auto refs = split_lines(usual.value_or(""));
+  return std::ranges::any_of(
+      refs, [&branch](const std::string& ref) { return ref.ends_with("/" + branch); });
+}
+
 Expected<void> Repository::check_is_on(const std::string& branch, const Commit& commit) const {
-  TRY_ASSIGN(auto refs, ask({"for-each-ref", "--format=%(refname)", "refs/heads/" + branch,
-                             "refs/remotes/*/" + branch}));
+  TRY_ASSIGN(const auto refs, list_refs(branch));
   if (refs.empty()) return {};
-  for (const std::string& ref : split_lines(refs)) {
+  for (const std::string& ref : refs) {
     TRY_ASSIGN(const auto position, count_commits(ref));
     if (leads_to(ref, position, commit)) return {};
   }
@@ -169,9 +228,9 @@ Expected<std::vector<fs::path>> Repository::check_out(const std::string& hash,
 // Adds worktrees of the submodules' own repositories, which needs no network.
 Expected<void> Repository::check_out_submodules(const fs::path& project,
                                                 std::vector<fs::path>& submodules) const {
-  TRY_ASSIGN(const auto listed, ask({"ls-tree", "-r", "HEAD"}));
+  TRY_ASSIGN(const auto listed, ask({"ls-tree", "-r", "-z", "HEAD"}));
   const std::string mark = "160000 commit ";  // followed by HASH<tab>PATH
-  for (const std::string& line : split_lines(listed)) {
+  for (const std::string& line : split_lines(listed, '\0')) {
     const auto tab = line.find('\t');
     if (!line.starts_with(mark) || tab == line.npos) continue;
     const std::string hash = line.substr(mark.size(), tab - mark.size());
@@ -197,7 +256,9 @@ Expected<void> Repository::check_out_submodules(const fs::path& project,
 }
 
 Expected<void> Repository::check_is_clean() const {
-  TRY_ASSIGN(auto changed, ask({"status", "--porcelain", "--untracked-files=no"}));
+  // A submodule may be set to be ignored.
+  TRY_ASSIGN(auto changed, ask({"status", "--porcelain", "--untracked-files=no",
+                                "--ignore-submodules=untracked"}));
   if (changed.empty()) return {};
   return fail("there are changes here that are not committed, and would be counted as HEAD's",
               "commit or stash them first");
@@ -205,7 +266,9 @@ Expected<void> Repository::check_is_clean() const {
 
 std::optional<std::string> Repository::find_commit_with(const std::vector<fs::path>& files) const {
   if (files.empty()) return std::nullopt;
-  auto state = ask({"status", "--porcelain=v2", "--branch", "--untracked-files=no"}).value_or("");
+  auto state = ask({"status", "--porcelain=v2", "--branch", "--untracked-files=no",
+                    "--ignore-submodules=untracked"})
+                   .value_or("");
   std::optional<std::string> hash;
   const std::string mark = "# branch.oid ";
   for (const std::string& line : split_lines(state)) {
@@ -220,12 +283,16 @@ std::optional<std::string> Repository::find_commit_with(const std::vector<fs::pa
   return hash && ask(std::move(words)) ? hash : std::nullopt;
 }
 
-void leave_git_hook() {
-  SpawnOptions spawn;
-  spawn.argv = {"git", "rev-parse", "--local-env-vars"};
-  const auto listed = run_command(std::move(spawn));
-  if (!listed) return;
-  for (const std::string& name : split_lines(listed->output)) ::unsetenv(name.c_str());
+void leave_foreign_repository() {
+  // The names that `git rev-parse --local-env-vars` lists, without those of settings, such as
+  // safe.directory.
+  for (const char* name :
+       {"GIT_DIR", "GIT_WORK_TREE", "GIT_IMPLICIT_WORK_TREE", "GIT_COMMON_DIR", "GIT_INDEX_FILE",
+        "GIT_OBJECT_DIRECTORY", "GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_PREFIX",
+        "GIT_SHALLOW_FILE", "GIT_GRAFT_FILE", "GIT_NO_REPLACE_OBJECTS", "GIT_REPLACE_REF_BASE",
+        "GIT_INTERNAL_SUPER_PREFIX", "GIT_NAMESPACE"}) {
+    ::unsetenv(name);
+  }
 }
 
 std::string short_hash(const std::string& hash) { return hash.substr(0, 12); }

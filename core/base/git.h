@@ -6,6 +6,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/base/error.h"
@@ -31,6 +32,16 @@ struct Commit {
   Place place() const;
 };
 
+// A file that is not of the commit that is checked out.
+struct Stranger {
+  fs::path file;
+  std::string why;          // "is ignored by git"
+  bool is_tracked = false;  // the commit has a file of that name
+};
+
+// "include/fast.h is ignored by git"
+std::string to_string(const Stranger& stranger);
+
 class Repository {
  public:
   explicit Repository(fs::path folder = ".") : folder_(std::move(folder)) {}
@@ -44,10 +55,11 @@ class Repository {
   // "0123abc Subject".
   Expected<std::string> summary(const std::string& hash) const;
 
-  // Returns the hash of the commit at which two commits parted.
+  // Returns the hash of the commit at which two commits parted. An error if there are several, or
+  // if the clone is shallow, so that it may be missing, unless one of the two is before the other.
   Expected<std::string> merge_base(const std::string& first, const std::string& second) const;
 
-  bool is_ancestor(const std::string& commit, const std::string& descendant) const;
+  Expected<bool> is_ancestor(const std::string& commit, const std::string& descendant) const;
 
   // Returns the text of a file at a commit, without the newlines at its end.
   Expected<std::string> file_at(const std::string& commit, const fs::path& file) const;
@@ -63,6 +75,12 @@ class Repository {
 
   // The branch that is checked out; an error if HEAD is detached.
   Expected<std::string> branch() const;
+
+  // Returns whether the branch exists, here or in a remote.
+  Expected<bool> has_branch(const std::string& branch) const;
+  // Returns true if a branch that does not exist is known to be another one now: git has renamed it
+  // here, or the other one is the usual branch of a remote, or there is no remote that may have it.
+  bool was_renamed(const std::string& former, const std::string& branch) const;
 
   // An error if the branch exists, here or in a remote, and the commit is not among its first
   // parents.
@@ -81,6 +99,12 @@ class Repository {
   // in `project`; others stay empty. Returns the folders of those submodules in `project`.
   Expected<std::vector<fs::path>> check_out(const std::string& hash, const fs::path& project) const;
 
+  // Lists those of the files that are not HEAD's, by their content: files in this working tree and
+  // its submodules, whatever the index says of them, and files of another repository that it does
+  // not ignore. A file in no repository, such as a header of the system, is none. Files that do not
+  // exist are left out.
+  Expected<std::vector<Stranger>> find_strangers(const std::set<fs::path>& files) const;
+
   // An error if a file that git tracks differs from HEAD.
   Expected<void> check_is_clean() const;
 
@@ -88,7 +112,20 @@ class Repository {
   std::optional<std::string> find_commit_with(const std::vector<fs::path>& files) const;
 
  private:
+  // Runs git, with `input` as its standard input. Returns its output; nothing if its answer is no:
+  // it ended with status 1 without a message. An error has git's own words.
+  Expected<std::optional<std::string>> ask_whether(std::vector<std::string> words,
+                                                   std::string_view input) const;
+  // Returns the output; no is an error, too.
   Expected<std::string> ask(std::vector<std::string> words) const;
+  // An error if the clone is shallow. `consequence`: "a commit's place is unknown".
+  Expected<void> check_is_whole(const char* consequence) const;
+  Expected<void> compare_with_head(const std::vector<fs::path>& places,
+                                   std::vector<Stranger>& strangers) const;
+  bool is_source(const fs::path& place) const;
+  Expected<std::string> find_difference_of_submodule(const fs::path& place) const;
+  // Lists the refs of a branch, here and in remotes.
+  Expected<std::vector<std::string>> list_refs(const std::string& branch) const;
   Expected<std::int64_t> count_commits(const std::string& revision) const;
   Expected<void> check_out_submodules(const fs::path& project,
                                       std::vector<fs::path>& submodules) const;
@@ -98,9 +135,10 @@ class Repository {
   fs::path folder_;
 };
 
-// Removes the variables with which git directs all git commands in a hook, whatever their folder,
-// to the hook's repository.
-void leave_git_hook();
+// Removes the variables with which git directs all git commands in a hook or an alias, whatever
+// their folder, to one repository: each command is about that of its folder. To be called at the
+// start of the program.
+void leave_foreign_repository();
 
 // The first 12 digits of a hash.
 std::string short_hash(const std::string& hash);

@@ -39,6 +39,8 @@ Interrupt::Interrupt(bool at_once) {
   waiter_ = std::jthread([this, at_once](std::stop_token done) {
     sigset_t awaited = interruptions();
     for (int signal = 0; sigwait(&awaited, &signal) == 0 && !done.stop_requested();) {
+      // As SIGHUP is below nohup; a blocked signal arrives all the same.
+      if (is_ignored(signal)) continue;
       // Workers end by themselves when this process does: their sockets close.
       if (at_once || source_.stop_requested()) {
         PrivateFolder::remove_all();

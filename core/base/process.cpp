@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/eventfd.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -12,6 +13,8 @@
 #include <cerrno>
 #include <cstring>
 #include <fstream>
+
+#include "core/base/replace_file.h"
 
 namespace instr {
 
@@ -35,11 +38,17 @@ bool has_ended(pid_t pid) {
   return result != 0 || info.si_pid == pid;
 }
 
+// The wait status if the true one cannot be learnt, such as of a child that something else has
+// reaped: exit code 255, since an unknown end is no success.
+constexpr int kUnknownStatus = 255 << 8;
+
 int wait_for_end(pid_t pid) {
   int status = 0;
-  while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) {
-  }
-  return status;
+  pid_t ended = 0;
+  do {
+    ended = ::waitpid(pid, &status, 0);
+  } while (ended < 0 && errno == EINTR);
+  return ended == pid ? status : kUnknownStatus;
 }
 
 // Sends a signal to a process and all its descendants.
@@ -119,6 +128,12 @@ Expected<std::array<Fd, 2>> make_pipe() {
   return std::array<Fd, 2>{Fd(ends[0]), Fd(ends[1])};
 }
 
+Fd open_input(std::string_view bytes) {
+  Fd file(::memfd_create("input", MFD_CLOEXEC));
+  if (file && write_all(file.get(), bytes).error == 0) ::lseek(file.get(), 0, SEEK_SET);
+  return file;
+}
+
 Process::Process(Process&& other) noexcept
     : pid_(std::exchange(other.pid_, -1)),
       own_group_(other.own_group_),
@@ -142,7 +157,7 @@ Process::~Process() {
 
 // Returns the wait status; the rest of the process group, if it has its own, is killed first.
 int Process::reap() {
-  if (pid_ <= 0 || status_) return status_.value_or(0);
+  if (pid_ <= 0 || status_) return status_.value_or(kUnknownStatus);
   if (own_group_) ::kill(-pid_, SIGKILL);
   status_ = wait_for_end(pid_);
   return *status_;
@@ -164,7 +179,7 @@ std::optional<int> Process::wait_for(std::chrono::milliseconds time) {
 
 int Process::wait() {
   while (pid_ > 0 && !status_) wait_for(std::chrono::hours(1));
-  return status_.value_or(0);
+  return status_.value_or(kUnknownStatus);
 }
 
 std::optional<int> Process::wait(std::stop_token stop) {

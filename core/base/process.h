@@ -12,6 +12,7 @@
 #include <optional>
 #include <stop_token>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -37,6 +38,9 @@ class Fd {
 
 // The two ends of a pipe, for reading and for writing.
 Expected<std::array<Fd, 2>> make_pipe();
+
+// Opens a descriptor from which these bytes can be read, for a process's standard input.
+Fd open_input(std::string_view bytes);
 
 // Finds the program that a shell would run for this name: on PATH, unless it has a slash. That a
 // path with a slash exists is not checked.
@@ -72,7 +76,8 @@ class Process {
   ~Process();
 
   pid_t pid() const { return pid_; }
-  // Returns a status as from waitpid; nothing if the time passed first. May be called again.
+  // Returns a status as from waitpid; nothing if the time passed first. May be called again. A
+  // status that cannot be learnt is that of a failure.
   std::optional<int> wait_for(std::chrono::milliseconds time);
   int wait();
   // Waits until it ends or `stop` is requested; returns nothing in the latter case.
@@ -94,6 +99,14 @@ class Process {
 // Kills a process that is not a child of ours, with all its descendants. Only for a `pid` that is
 // known to be alive.
 void kill_tree(pid_t pid);
+
+// Undoes the choices of this process's caller about signals that would make us lose the statuses of
+// our processes (an ignored SIGCHLD) or signals sent to us (a mask). To be called at the start of
+// the program.
+void reset_inherited_signals();
+
+// Returns whether this process ignores the signal.
+bool is_ignored(int signal);
 
 struct CommandResult {
   int exit_code = 0;   // 128 + signal if a signal ended it

@@ -59,6 +59,17 @@ Expected<void> SourceText::check_text() const {
   return {};
 }
 
+std::string SourceText::with_line_ends(const std::string& text) const {
+  const std::size_t end = text_.find('\n');
+  if (end == std::string::npos || end == 0 || text_[end - 1] != '\r') return text;
+  std::string lines;
+  for (const char c : text) {
+    if (c == '\n' && !lines.ends_with('\r')) lines += '\r';
+    lines += c;
+  }
+  return lines;
+}
+
 fs::path SourceText::beside(const std::string& path) const {
   std::error_code error;
   const fs::path joined = fs::path(path_).parent_path() / path;

@@ -27,6 +27,9 @@ class SourceText {
   const std::string& path() const { return path_; }  // as the caller gave it
   std::string_view text() const { return text_; }
 
+  // Returns a new text of the file, with lines that end as those of text(): by "\r\n" or by "\n".
+  std::string with_line_ends(const std::string& text) const;
+
   // The absolute path of a file that the text names relative to its own folder.
   fs::path beside(const std::string& path) const;
 

@@ -116,10 +116,14 @@ bool place_descriptors(ChildPlan& plan, int& channel) {
   return true;
 }
 
-void reset_signals() {
+// `keeps_nohup`: SIGHUP stays ignored, as in all processes below nohup.
+void reset_signals(bool keeps_nohup) {
   struct sigaction action {};
   action.sa_handler = SIG_DFL;
-  for (int number = 1; number < NSIG; ++number) ::sigaction(number, &action, nullptr);
+  for (int number = 1; number < NSIG; ++number) {
+    if (number == SIGHUP && keeps_nohup && is_ignored(number)) continue;
+    ::sigaction(number, &action, nullptr);
+  }
   sigset_t empty;
   ::sigemptyset(&empty);
   ::sigprocmask(SIG_SETMASK, &empty, nullptr);
@@ -128,7 +132,7 @@ void reset_signals() {
 [[noreturn]] void become_program(ChildPlan& plan, int channel) {
   const SpawnOptions& options = plan.options;
   if (options.own_group) ::setpgid(0, 0);
-  reset_signals();
+  reset_signals(/*keeps_nohup=*/!options.own_group);
   if (!place_descriptors(plan, channel)) report_fault(channel, kDescriptors);
   if (options.working_directory && ::chdir(options.working_directory->c_str()) != 0) {
     report_fault(channel, kDirectory);
@@ -173,6 +177,18 @@ class BlockSignals {
 };
 
 }  // namespace
+
+bool is_ignored(int signal) {
+  struct sigaction action {};
+  return ::sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
+}
+
+void reset_inherited_signals() {
+  ::signal(SIGCHLD, SIG_DFL);
+  sigset_t empty;
+  ::sigemptyset(&empty);
+  ::pthread_sigmask(SIG_SETMASK, &empty, nullptr);
+}
 
 Expected<fs::path> find_program(const std::string& name) {
   if (name.empty()) return fail("cannot run a program with an empty name");

@@ -4,6 +4,7 @@
 
 #include "core/base/format.h"
 #include "core/base/output.h"
+#include "core/base/shell.h"
 #include "core/commands/commands.h"
 #include "core/definitions/select.h"
 #include "core/history/read.h"
@@ -30,7 +31,8 @@ struct Acceptable {
   std::function<bool(const Acceptance&)> is_in_base;  // whether the base counts that already
 };
 
-// Finds the changes of these keys that are beyond a limit. Gains fail with --ratchet.
+// Finds what these keys cost more, and what else is beyond a limit: gains fail with --ratchet. The
+// limits of the check that failed may be stricter than those here.
 Expected<Acceptable> find_in_comparison(const Comparison& comparison,
                                         const std::vector<std::string>& words) {
   std::vector<std::string> known;
@@ -42,13 +44,16 @@ Expected<Acceptable> find_in_comparison(const Comparison& comparison,
     for (const ComparedRow& row : comparison.rows) {
       if (row.key != key) continue;
       for (const MetricChange& metric : row.metrics) {
-        if (metric.verdict == Verdict::kPasses) continue;
+        const bool is_accepted = metric.accepted.has_value();
+        if (metric.verdict == Verdict::kPasses && (is_accepted || metric.change().value_or(0) <= 0))
+          continue;
         acceptable.acceptances.push_back(
             {key, metric.metric, *metric.before, *metric.after, "", "", ""});
       }
     }
     if (acceptable.acceptances.size() == before) {
-      return fail(fmt::format("`{}` has nothing to accept", printable(key)), "it passes as it is");
+      return fail(fmt::format("`{}` has nothing to accept", printable(key)),
+                  "it costs no more than before, or that was accepted");
     }
   }
   acceptable.is_in_base = [rows = comparison.rows](const Acceptance& acceptance) {
@@ -132,6 +137,22 @@ ExpectedStatus run_accept(const AcceptArguments& options) {
 }
 
 }  // namespace
+
+void suggest_acceptance(const Comparison& comparison, const std::string& base,
+                        const std::string& results, const GateOptions& gate) {
+  std::string keys;
+  for (const ComparedRow& row : comparison.rows) {
+    const bool fails = std::ranges::any_of(
+        row.metrics, [](const MetricChange& metric) { return metric.verdict == Verdict::kFails; });
+    if (fails) keys += " " + shell_word(row.key);
+  }
+  if (keys.empty()) return;
+  std::string command =
+      "instr_bench accept --base=" + shell_word(base) + " --results=" + shell_word(results);
+  if (!gate.vary.empty()) command += fmt::format(" --vary={}", fmt::join(gate.vary, ","));
+  if (gate.accepted) command += " --accepted=" + shell_word(gate.accepted->string());
+  print_message(fmt::format("to accept this: {} --reason='why'{}\n", command, keys));
+}
 
 Action accept_command(CommandLine& line) {
   auto options = std::make_shared<AcceptArguments>();

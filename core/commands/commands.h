@@ -51,6 +51,11 @@ struct ComparisonShowing {
 ExpectedStatus show_comparison(const ComparisonShowing& how, const Comparison& comparison,
                                const std::vector<FieldDifference>& differences);
 
+// Prints the command that accepts what is beyond its limit, if there is such a change, for results
+// that are kept under these names.
+void suggest_acceptance(const Comparison& comparison, const std::string& base,
+                        const std::string& results, const GateOptions& gate);
+
 // Prints the step that a run would begin with for each of the selected variants.
 ExpectedStatus show_dry_run(const PlanConfig& plan, const MeasureConfig& measure,
                             const Showing& showing);

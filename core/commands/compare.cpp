@@ -31,7 +31,10 @@ ExpectedStatus show_comparison(const ComparisonShowing& how, const Comparison& c
   report_as.table.show_keys = how.showing.show_keys;
   TRY_ASSIGN(auto text, compare_report(how.format, comparison, report_as));
   print_output(text);
-  return comparison.verdict == Verdict::kFails ? kRegression : kGood;
+  if (comparison.verdict != Verdict::kFails) return kGood;
+  // Without any row that fails, the comparison failed since there was nothing to judge.
+  const ComparisonSummary& summary = comparison.summary;
+  return summary.comparable == 0 && summary.count(Verdict::kFails) == 0 ? kBadSetup : kRegression;
 }
 
 namespace {
@@ -74,7 +77,9 @@ ExpectedStatus run_compare(const CompareArguments& options) {
   if (options.flames) {
     TRY(write_flames(*options.flames, comparison, before.set, after.set));
   }
-  return show_comparison(options.how, comparison, differences);
+  TRY_ASSIGN(const int status, show_comparison(options.how, comparison, differences));
+  suggest_acceptance(comparison, options.files[0], options.files[1], options.gate);
+  return status;
 }
 
 }  // namespace

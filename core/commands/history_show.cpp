@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -86,6 +87,21 @@ ExpectedStatus print(const HistoryOptions& options,
   return kGood;
 }
 
+// An error if no series has a value to judge: one after `since` and one before it.
+Expected<void> check_judged(const SqlDatabase& database, const HistoryOptions& options,
+                            const std::optional<Place>& since) {
+  TRY_ASSIGN(const auto series, read_series(database, options.choice()));
+  const bool is_any = std::ranges::any_of(series, [&since](const SeriesSummary& summary) {
+    return summary.measured > 1 && (!since || summary.last.place() > *since);
+  });
+  if (is_any) return {};
+  const std::string after = options.since ? " after " + printable(*options.since) : "";
+  return fail_at({options.recording.file().string()},
+                 fmt::format("nothing was judged: none of {} series was measured again{}",
+                             series.size(), after),
+                 "record another commit, or select others (--branch, --filter)");
+}
+
 }  // namespace
 
 SeriesChoice HistoryOptions::choice() const {
@@ -134,6 +150,7 @@ ExpectedStatus history_issue(const HistoryOptions& options) {
   TRY_ASSIGN(auto since, options.place_since());
   TRY_ASSIGN(auto steps, unaccepted_growth(database, options.choice(), since, accepted));
   if (steps.empty()) {
+    TRY(check_judged(database, options, since));
     print_message("nothing costs more, or it was accepted\n");
     return kGood;
   }

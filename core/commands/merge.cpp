@@ -23,7 +23,7 @@ Expected<void> write_merged(const ResultSet& whole, ResultsTarget target) {
     TRY_ASSIGN(const auto with_profile, add_profile(whole, measurement));
     TRY(writer.append(with_profile));
   }
-  return writer.finish(whole.results.is_complete);
+  return writer.finish(whole.results.is_complete, whole.results.header.strangers);
 }
 
 ExpectedStatus run_merge(const MergeArguments& options) {

@@ -9,6 +9,7 @@
 #include "core/base/content_hash.h"
 #include "core/base/environment.h"
 #include "core/base/error_log.h"
+#include "core/base/format.h"
 #include "core/base/git_worktree.h"
 #include "core/base/output.h"
 #include "core/base/place_below.h"
@@ -17,6 +18,8 @@
 #include "core/base/shell.h"
 #include "core/commands/commands.h"
 #include "core/results/baselines.h"
+#include "core/results/results_file.h"
+#include "core/run/measured_files.h"
 
 namespace instr {
 
@@ -87,7 +90,7 @@ class MergeCheck {
   // Returns the status of the comparison.
   Checked<int> run() {
     TRY(find_commits());
-    const bool is_measured_before = fs::exists(baseline_);
+    const bool is_measured_before = fs::exists(baseline_) && !find_setup_failure();
     if (!is_measured_before) {
       TRY(measure_base());
     }
@@ -102,13 +105,15 @@ class MergeCheck {
       TRY(measure_base());
       TRY_ASSIGN(status, compare(limited));
     }
+    if (status == kGood) {
+      if (const auto why = find_setup_failure()) return refusal("the base was not judged: " + *why);
+    }
     if (status == kGood || status == kNotMeasured || status == kRegression) return status;
     return refusal(fmt::format("nothing could be compared (status {})", status), status);
   }
 
  private:
   Checked<void> find_commits() {
-    leave_git_hook();
     TRY_ASSIGN(project_, Repository().top());
     std::error_code ignored;
     fs::current_path(project_, ignored);
@@ -117,20 +122,14 @@ class MergeCheck {
     if (options_.head) head_ = head;
     const std::string& branch = options_.operands[0];
     TRY_ASSIGN(const auto tip, repository.resolve(branch));
-    const auto base = repository.merge_base(tip, head);
-    if (!base) {
-      return refusal(
-          fmt::format("{} and {} have no commit in common here (a shallow clone? fetch all of it)",
-                      branch, options_.head.value_or("HEAD")));
-    }
-    base_ = *base;
+    TRY_ASSIGN(base_, repository.merge_base(tip, head));
     // Other options, such as a filter, measure something else.
     std::string measured = options_.make.value_or("") + '\0';
     for (const std::string& option : options_.options) measured += option + '\0';
     measured += outside_texts(options_.options, project_);
-    name_ = fmt::format("{}-{:.8}", base_, content_hash(measured));
+    name_ = fmt::format("{}-{:.8}", short_hash(base_), content_hash(measured));
     baselines_ = fs::absolute(baselines_folder());
-    TRY_ASSIGN(baseline_, baseline_path(name_));
+    TRY_ASSIGN(baseline_, baseline_path(base_name()));
     return {};
   }
 
@@ -170,7 +169,7 @@ class MergeCheck {
     for (const std::string& option : options_.options) {
       if (!option.starts_with("--limits=")) words.push_back(option);  // for the comparison
     }
-    words.push_back("--save=" + name_);
+    words.push_back("--save=" + base_name());
     TRY_ASSIGN(const int status, run_program(base_tree_->path(), std::move(words)));
     // A benchmark that fails at the base is a row of the comparison, not its end.
     if (status > kNotMeasured) {
@@ -180,11 +179,24 @@ class MergeCheck {
     return {};
   }
 
+  // Returns a failure of the base that says nothing about it, with its reason.
+  std::optional<std::string> find_setup_failure() const {
+    const auto base = read_results(baseline_);
+    if (!base) return std::nullopt;
+    for (const Measurement& measurement : base->measurements) {
+      const auto* failure = std::get_if<Failure>(&measurement.outcome);
+      if (failure == nullptr || !is_due_to_setup(failure->message)) continue;
+      return printable(measurement.variant.key + ": " + failure->message);
+    }
+    return std::nullopt;
+  }
+
   Checked<void> make_head() {
     if (head_) return make_tree(head_tree_, *head_, "head");
     return build(project_, "head");
   }
 
+  std::string base_name() const { return "base-" + name_; }
   fs::path head_folder() const { return head_tree_ ? head_tree_->path() : project_; }
 
   // The options, with limits that hold: of each file of limits, both versions.
@@ -236,7 +248,8 @@ class MergeCheck {
   }
 
   Checked<int> compare(std::vector<std::string> words) const {
-    words.push_back("--baseline=" + name_);
+    words.push_back("--baseline=" + base_name());
+    words.push_back("--save=head-" + name_);  // for `accept`
     if (!options_.report) return run_program(head_folder(), std::move(words), STDOUT_FILENO);
     words.emplace_back("--format=markdown");
     Fd report(::open(options_.report->c_str(), O_WRONLY | O_TRUNC | O_CLOEXEC));
@@ -251,7 +264,7 @@ class MergeCheck {
   fs::path project_;                 // the top folder of what is checked out
   std::string base_;                 // a commit
   std::optional<std::string> head_;  // nothing: what is checked out
-  std::string name_;                 // of the base's baseline
+  std::string name_;                 // the base and the options, in the names of both baselines
   fs::path baselines_;
   fs::path baseline_;  // the file
   std::optional<CommitTree> base_tree_;
@@ -301,7 +314,7 @@ Action merge_check_command(CommandLine& line) {
       "project's top folder. Limits are those of the base, a file of --limits included: a change "
       "cannot weaken its own gate.");
   line.operands({"BASE", 1, 1}, options->operands);
-  line.pass_on("OPTIONS...", options->options);
+  line.pass_on("OPTIONS...", options->options, {"make", "head", "base-only", "report"});
   line.group("What to check");
   line.option("--make", "COMMAND",
               "builds the code to measure, in either tree, if a definition's [build] does not",

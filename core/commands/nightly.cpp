@@ -39,13 +39,14 @@ class Night {
   ExpectedStatus run() {
     TRY_ASSIGN(head_, Repository().resolve("HEAD"));
     TRY(make_folders());
-    find_last();
+    TRY(find_last());
     TRY_ASSIGN(const int merged, merge_others());
     if (merged != kGood) return merged;
     TRY_ASSIGN(const int measured, measure());
     if (measured > kNotMeasured) return measured;
     TRY_ASSIGN(const int compared, find_steps());
-    if (compared != kGood && compared != kRegression) return compared;
+    // If nothing was judged, the next night judges from this commit on.
+    if (compared != kGood && compared != kRegression && compared != kBadSetup) return compared;
     TRY_ASSIGN(const int reported, write_report());
     if (reported != kGood) return reported;
     TRY(replace_file(follow_links(last_file()), head_ + "\n"));
@@ -83,18 +84,24 @@ class Night {
   }
 
   // Finds the commit of the last time, if it is before HEAD.
-  void find_last() {
+  Expected<void> find_last() {
     const auto text = read_file(last_file(), kMaxTextBytes);
-    if (!text || text->empty()) return;
+    if (!text || text->empty()) return {};
     const std::string last(trim_end(*text, "\n"));
-    if (Repository().is_ancestor(last, "HEAD")) {
+    const Repository repository;
+    // A rewritten commit may be in no clone any more.
+    const bool is_known = repository.resolve(last).has_value();
+    TRY_ASSIGN(const bool is_before,
+               is_known ? repository.is_ancestor(last, "HEAD") : Expected<bool>(false));
+    if (is_before) {
       last_ = last;
-      return;
+      return {};
     }
     print_message(
         fmt::format("{}, which was measured the last time, is not before HEAD (a rewritten "
                     "branch?): nothing to compare with\n",
                     printable(last)));
+    return {};
   }
 
   Expected<int> merge_others() const {
@@ -174,7 +181,7 @@ Action nightly_command(CommandLine& line) {
       "costs more than the last time and no one accepted it, finds the commits, measuring those "
       "between as far as needed, and writes an issue about them. For cron, or a CI's schedule.");
   line.operands({"BRANCH", 1, 1}, options->operands);
-  line.pass_on("OPTIONS...", options->options);
+  line.pass_on("OPTIONS...", options->options, {"make", "history", "merge", "output-dir"});
   line.group("What to measure");
   line.option("--make", "COMMAND", "builds the code to measure, if a definition's [build] does not",
               take_text(options->make));

@@ -18,6 +18,7 @@
 #include "core/results/result_set.h"
 #include "core/results/verification.h"
 #include "core/run/left_out.h"
+#include "core/run/measured_files.h"
 #include "core/run/pipeline.h"
 #include "core/run/recorder.h"
 #include "core/run/reference.h"
@@ -81,8 +82,12 @@ void declare_output(CommandLine& line, RunOptions& options) {
   line.option("--history", "FILE", kHistoryHelp, take_path(options.recording.history));
   line.option("--branch", "NAME", "the branch of that commit (default: the one checked out)",
               take_text(options.recording.branch));
+  line.flag(
+      "--trust-commit",
+      "files that are not of that commit count as its own, such as headers that its build makes",
+      options.recording.trust_commit);
   line.needs(
-      {"history", "branch"}, [&options] { return options.record; }, "--record");
+      {"history", "branch", "trust-commit"}, [&options] { return options.record; }, "--record");
   line.flag("--call-paths",
             "also keep what each path of calls costs, exactly, for flame graphs: a second or two "
             "for each benchmark",
@@ -234,10 +239,12 @@ Expected<Run> measure(const RunOptions& options, const Invocation& invocation,
                                   definition_paths(options.plan)},
                                  variants, progress, recorder, stop, check_header);
   progress.finish();
-  recorder.finish(ended && ended->is_finished && !stop.stop_requested());
+  run.measurements = recorder.in_order_of(variants);
+  recorder.finish(ended && ended->is_finished && !stop.stop_requested(),
+                  list_strangers(run.measurements, ended.value_or(MeasureEnd{}), recorder.header(),
+                                 options.record));
   if (!ended && !stop.stop_requested()) return fail(ended.error());
   run.has_dumped = ended && ended->not_dumped == 0;
-  run.measurements = recorder.in_order_of(variants);
   run.header = recorder.header();
   run.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   run.is_interrupted = stop.stop_requested();
@@ -331,8 +338,15 @@ ExpectedStatus show_changes(const RunOptions& options, const Run& run, const Gat
   if (options.flames) {
     TRY(write_flames(*options.flames, comparison, reference.set, after));
   }
-  return show_comparison({options.showing, options.format, options.show_same}, comparison,
-                         run.differences);
+  TRY_ASSIGN(const int status, show_comparison({options.showing, options.format, options.show_same},
+                                               comparison, run.differences));
+  const auto kept = options.save     ? options.save
+                    : options.output ? std::optional(options.output->string())
+                                     : std::nullopt;
+  if (kept && options.gate.baseline) {
+    suggest_acceptance(comparison, *options.gate.baseline, *kept, options.gate);
+  }
+  return status;
 }
 
 // Plans, measures, keeps, compares and shows. Everything that can be refused is, before anything is

@@ -110,7 +110,7 @@ tl::expected<void, Errors> write_accepted(
   text += csv.tail;
   std::error_code ignored;
   if (file.has_parent_path()) fs::create_directories(file.parent_path(), ignored);
-  TRY(replace_file(file, text));
+  TRY(replace_file(file, source.with_line_ends(text)));
   return {};
 }
 

@@ -6,7 +6,6 @@
 #include <cmath>
 #include <limits>
 #include <set>
-#include <span>
 #include <tuple>
 #include <utility>
 
@@ -137,14 +136,6 @@ ComparisonSummary summarize(const std::vector<ComparedRow>& rows) {
     summary.ratio = std::exp(logarithms / static_cast<double>(summary.ratio_rows));
   }
   return summary;
-}
-
-// "a, b, c and 12 more"
-std::string list_some(const std::vector<std::string>& keys) {
-  const std::span listed = std::span(keys).first(std::min<std::size_t>(keys.size(), 3));
-  const std::string text = printable(fmt::format("{}", fmt::join(listed, ", ")));
-  if (keys.size() == listed.size()) return text;
-  return text + fmt::format(" and {} more", keys.size() - listed.size());
 }
 
 // Adds a problem for each changed limit, however many benchmarks have it.

@@ -173,7 +173,7 @@ tl::expected<ExpectedUpdate, Errors> update_in_place(const fs::path& file,
   auto update = make_update(source);
   if (!update || (update->changed == 0 && update->added == 0 && update->removed == 0))
     return update;
-  TRY(replace_file(target, update->text));
+  TRY(replace_file(target, source.with_line_ends(update->text)));
   return update;
 }
 

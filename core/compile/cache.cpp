@@ -233,6 +233,7 @@ struct Cache::State {
   std::unique_ptr<Store> store;     // never changed once set
   std::unique_ptr<Store> fallback;  // set when the disk turns out to be full
   std::optional<std::string> note;
+  std::set<fs::path> inputs;
 
   Store& current() {
     std::lock_guard guard(mutex);
@@ -248,6 +249,16 @@ struct Cache::State {
     return {};
   }
 };
+
+void Cache::note_files(const std::vector<fs::path>& files) {
+  std::lock_guard guard(state_->mutex);
+  state_->inputs.insert(files.begin(), files.end());
+}
+
+std::set<fs::path> Cache::files_read() const {
+  std::lock_guard guard(state_->mutex);
+  return state_->inputs;
+}
 
 Cache::Cache(std::unique_ptr<State> state) : state_(std::move(state)) {}
 Cache::Cache(Cache&&) noexcept = default;

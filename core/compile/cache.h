@@ -6,9 +6,11 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <stop_token>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/base/error.h"
 
@@ -56,6 +58,10 @@ class Cache {
 
   // Removes the least recently used artefacts until `max_bytes` remain; none that a run uses.
   void trim(std::uint64_t max_bytes);
+
+  // Notes files from which artefacts of this run were made, and lists all of these.
+  void note_files(const std::vector<std::filesystem::path>& files);
+  std::set<std::filesystem::path> files_read() const;
 
   const std::filesystem::path& folder() const;
   // A folder for the compilers' temporary files, removed when this run ends.

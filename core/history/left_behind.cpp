@@ -14,6 +14,8 @@ namespace instr {
 
 namespace {
 
+constexpr const char* kLeftBehind = "/left-behind";
+
 using LeftCommits = std::map<Place, std::int64_t>;  // the numbers of commits
 
 // Reads the functions and call trees of a run now, since they will be moved with it.
@@ -76,7 +78,9 @@ void remove_steps(const SqlDatabase& database, std::int64_t branch, const LeftCo
 
 }  // namespace
 
-std::string left_behind_branch(const std::string& branch) { return branch + "/left-behind"; }
+std::string left_behind_branch(const std::string& branch) { return branch + kLeftBehind; }
+
+bool is_left_behind(const std::string& branch) { return branch.ends_with(kLeftBehind); }
 
 Expected<std::size_t> move_left_behind(const SqlDatabase& database, const std::string& branch,
                                        const Commit& last, const std::set<std::string>& line) {

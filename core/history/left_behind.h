@@ -14,6 +14,9 @@ namespace instr {
 // Returns the name of the branch that keeps their runs: "main/left-behind".
 std::string left_behind_branch(const std::string& branch);
 
+// Returns whether this is such a name.
+bool is_left_behind(const std::string& branch);
+
 // Moves the runs of commits that the branch has left to left_behind_branch(), so that each step is
 // between commits that follow each other. `line`: the hashes of `last` and of its first parents.
 // Moves all or, on an error, none, and returns the number of commits moved.

@@ -5,7 +5,9 @@
 #include <set>
 
 #include "core/base/format.h"
+#include "core/base/shell.h"
 #include "core/history/left_behind.h"
+#include "core/history/renamed_branch.h"
 #include "core/history/schema.h"
 
 namespace instr {
@@ -37,6 +39,15 @@ Expected<Commit> find_commit(const RecordingOptions& options, const std::string&
   return commit;
 }
 
+// An error if files were measured that are not of the commit.
+Expected<void> check_strangers(const Origin& origin) {
+  if (origin.strangers.empty()) return {};
+  return fail_at({origin.file},
+                 "files were measured that are not of the commit: " + list_some(origin.strangers),
+                 "commit them and measure again or, if the commit's build makes them, add "
+                 "--trust-commit");
+}
+
 std::string left_message(std::size_t commits, const std::string& branch) {
   return fmt::format("{} no longer among the first parents of {}: see the branch {}\n",
                      commits == 1 ? "1 commit is" : format_plural(commits, "commit") + " are",
@@ -65,21 +76,56 @@ Expected<Recording> Recording::open(const RecordingOptions& options,
     if (commits.contains(origin.commit)) continue;
     TRY_ASSIGN(commits[origin.commit], find_commit(options, branch, origin));
   }
-  TRY_ASSIGN(auto database, open_history(options.file(), SqlAccess::kCreate));
+  std::optional<SqlDatabase> database;
+  std::error_code ignored;
+  if (std::filesystem::exists(options.file(), ignored)) {
+    TRY_ASSIGN(database, open_history(options.file(), SqlAccess::kCreate));
+  } else {
+    TRY(check_can_make_history(options.file()));
+  }
   return Recording(options, std::move(branch), std::move(commits), std::move(database));
 }
 
+Expected<std::vector<std::string>> Recording::find_vary() const {
+  return database_ ? resolve_vary(*database_, options_.vary) : options_.vary;
+}
+
 Expected<HistoryRun> Recording::make_run(const ResultSet& results) const {
-  TRY_ASSIGN(const auto vary, resolve_vary(database_, options_.vary));
-  const Origin origin{results.name, results.results.header.commit};
+  TRY_ASSIGN(const auto vary, find_vary());
+  const ResultsHeader& header = results.results.header;
+  const Origin origin{results.name, header.commit, header.strangers};
+  if (!options_.trust_commit) TRY(check_strangers(origin));
   const auto known = commits_.find(origin.commit);
   TRY_ASSIGN(const auto commit, known != commits_.end() ? Expected<Commit>(known->second)
                                                         : find_commit(options_, branch_, origin));
   return instr::make_run(results, commit, branch_, vary, options_.trust_commit);
 }
 
+Expected<std::string> Recording::continue_series(const SqlDatabase& database,
+                                                 const std::set<std::string>& line) const {
+  TRY_ASSIGN(const auto former, find_former_name(database, branch_, line));
+  if (!former) return "";
+  const Repository repository;
+  TRY_ASSIGN(const bool is_there, repository.has_branch(*former));
+  if (is_there) return "";
+  if (repository.was_renamed(*former, branch_)) {
+    TRY(rename_branch(database, *former, branch_));
+    return fmt::format("the branch {} is {} now: its series continue\n", printable(*former),
+                       printable(branch_));
+  }
+  return fmt::format(
+      "the series of {0} are new, those of {1} end: if {1} was renamed, continue them with "
+      "--branch={2}\n",
+      printable(branch_), printable(*former), shell_word(*former));
+}
+
 Expected<std::string> Recording::add(std::vector<HistoryRun> runs) const {
-  TRY_ASSIGN(const auto vary, resolve_vary(database_, options_.vary));
+  TRY_ASSIGN(const auto vary, find_vary());
+  std::optional<SqlDatabase> made;
+  if (!database_) {
+    TRY_ASSIGN(made, open_history(options_.file(), SqlAccess::kCreate));
+  }
+  const SqlDatabase& database = database_ ? *database_ : *made;
   std::set<std::string> commits;
   Commit last;
   for (const HistoryRun& run : runs) {
@@ -89,14 +135,15 @@ Expected<std::string> Recording::add(std::vector<HistoryRun> runs) const {
   std::string text;
   if (!runs.empty()) {
     TRY_ASSIGN(const auto line, Repository().list_first_parents(last.hash));
-    TRY_ASSIGN(const auto left, move_left_behind(database_, branch_, last, line));
-    if (left > 0) text = left_message(left, branch_);
+    TRY_ASSIGN(text, continue_series(database, line));
+    TRY_ASSIGN(const auto left, move_left_behind(database, branch_, last, line));
+    if (left > 0) text += left_message(left, branch_);
   }
   const std::string which = commits.size() == 1 ? "commit " + short_hash(*commits.begin())
                                                 : format_plural(commits.size(), "commit");
   TRY_ASSIGN(const auto recorded,
-             record(database_, std::move(runs), options_.on_contradiction(), vary));
-  return text + fmt::format("{}: {} on {}: {}\n", database_.file().string(), which,
+             record(database, std::move(runs), options_.on_contradiction(), vary));
+  return text + fmt::format("{}: {} on {}: {}\n", database.file().string(), which,
                             printable(branch_), to_string(recorded));
 }
 

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -29,13 +30,15 @@ struct RecordingOptions {
 
 // The origin of results, as they state it.
 struct Origin {
-  std::string file = {};    // for messages
-  std::string commit = {};  // the measured commit; empty: not stated
+  std::string file = {};                    // for messages
+  std::string commit = {};                  // the measured commit; empty: not stated
+  std::vector<std::string> strangers = {};  // as in ResultsHeader
 };
 
 class Recording {
  public:
-  // Finds the commits of results, by default that of the options, and opens or creates the history.
+  // Finds the commits of results, by default that of the options, and opens the history, if there
+  // is one: add() makes it, so that results that are refused leave none.
   static Expected<Recording> open(const RecordingOptions& options,
                                   const std::vector<Origin>& origins = {{}});
 
@@ -47,16 +50,21 @@ class Recording {
 
  private:
   Recording(RecordingOptions options, std::string branch, std::map<std::string, Commit> commits,
-            SqlDatabase database)
+            std::optional<SqlDatabase> database)
       : options_(std::move(options)),
         branch_(std::move(branch)),
         commits_(std::move(commits)),
         database_(std::move(database)) {}
 
+  Expected<std::vector<std::string>> find_vary() const;
+  // Gives the series of a branch that was renamed to this one its name. Returns a message, or "".
+  Expected<std::string> continue_series(const SqlDatabase& database,
+                                        const std::set<std::string>& line) const;
+
   RecordingOptions options_;
   std::string branch_;
   std::map<std::string, Commit> commits_;  // by Origin::commit
-  SqlDatabase database_;
+  std::optional<SqlDatabase> database_;    // nothing: to be made
 };
 
 // Makes a run of results, with everything that was counted or timed. An error if the results have

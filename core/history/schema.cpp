@@ -1,6 +1,10 @@
 #include "core/history/schema.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
 
 #include "core/results/baselines.h"
 
@@ -168,6 +172,14 @@ Expected<void> find_or_make_folder(const fs::path& file, SqlAccess access) {
 }  // namespace
 
 fs::path default_history_file() { return project_folder() / "history.db"; }
+
+Expected<void> check_can_make_history(const fs::path& file) {
+  TRY(find_or_make_folder(file, SqlAccess::kCreate));
+  const fs::path folder = fs::absolute(file).parent_path();
+  if (::access(folder.c_str(), W_OK) == 0) return {};
+  return fail_at({file.string()}, std::string("cannot be made: ") + std::strerror(errno),
+                 "name another file");
+}
 
 Expected<SqlDatabase> open_history(const fs::path& file, SqlAccess access) {
   TRY(find_or_make_folder(file, access));

@@ -18,4 +18,7 @@ std::filesystem::path default_history_file();
 // another database, a newer schema.
 Expected<SqlDatabase> open_history(const std::filesystem::path& file, SqlAccess access);
 
+// An error if open_history() could not create the file. Makes its folder.
+Expected<void> check_can_make_history(const std::filesystem::path& file);
+
 }  // namespace instr

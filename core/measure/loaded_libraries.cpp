@@ -1,6 +1,7 @@
 #include "core/measure/loaded_libraries.h"
 
 #include <algorithm>
+#include <array>
 #include <sstream>
 #include <tuple>
 
@@ -97,6 +98,20 @@ std::map<std::string, std::string> library_fields(const std::vector<MappedFile>&
 
 std::map<std::string, std::string> loaded_libraries(pid_t process) {
   return library_fields(mapped_libraries(read_maps(process)));
+}
+
+std::vector<fs::path> read_loaded_files(const fs::path& list) {
+  std::vector<fs::path> files;
+  std::istringstream lines(read_file(list, kMaxTextBytes).value_or(""));
+  for (std::string line; std::getline(lines, line);) {
+    const bool is_installed =
+        std::ranges::any_of(
+            std::array{"/lib/python3", "/libpython3", "/site-packages/", "/dist-packages/"},
+            [&line](const char* part) { return line.find(part) != line.npos; }) ||
+        starts_with_any(line, {"/lib", "/usr/lib", "/usr/local/lib"});
+    if (!is_installed) files.emplace_back(line);
+  }
+  return files;
 }
 
 namespace {

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/checkout_guard.h"
 #include "core/base/file_name.h"
 #include "core/base/place_below.h"
 #include "core/base/replace_file.h"
@@ -20,6 +21,7 @@
 #include "core/compile/python/generate_python.h"
 #include "core/compile/source_writer.h"
 #include "core/measure/failure_text.h"
+#include "core/measure/loaded_libraries.h"
 #include "core/measure/schedule_plan.h"
 #include "core/profile/line_costs.h"
 #include "core/profile/profile.h"
@@ -140,6 +142,24 @@ std::vector<FunctionCost> function_costs(const std::vector<FollowedFunction>& fo
   return costs;
 }
 
+// Returns a failure if a file that was loaded is in the checked-out tree, and another commit is
+// measured.
+Outcome check_loaded(Outcome outcome, const wire::Message& reply, const fs::path& work_dir) {
+  const std::string name = reply.get("loaded");
+  if (name.empty()) return outcome;
+  const auto files = read_loaded_files(work_dir / name);
+  std::error_code ignored;
+  fs::remove(work_dir / name, ignored);
+  for (const fs::path& file : files) {
+    const auto checked = check_measured(
+        "a library or module that was loaded", file,
+        "have it found relative to the definition's file, as by {./}, or install it in each tree");
+    if (!checked) return Failure{FailureKind::kDefinitionError, to_string(checked.error())};
+  }
+  if (auto* counted = std::get_if<Counted>(&outcome)) counted->files = files;
+  return outcome;
+}
+
 // Names the disk as the cause of a missing count or profile if it is full: Valgrind could not write
 // its output.
 Outcome with_cause(Outcome outcome, const fs::path& work_dir) {
@@ -242,7 +262,7 @@ Outcome Measurer::settle(const wire::Message& reply, const Variant& variant,
       has_profile ? read_measured(reply, variant, work_dir / name) : parse_reply(reply, variant);
   std::error_code ignored;
   if (has_profile) fs::remove(work_dir / name, ignored);
-  outcome = with_cause(std::move(outcome), work_dir);
+  outcome = check_loaded(with_cause(std::move(outcome), work_dir), reply, work_dir);
   if (auto* counted = std::get_if<Counted>(&outcome)) {
     counted->followed = read_followed(reply, variant, work_dir);
     if (options_.want_functions && counted->followed) {

@@ -266,9 +266,14 @@ std::string verdict_line(const Comparison& comparison) {
                     " gained more than the limit: refresh the baseline");
   }
   if (!parts.empty()) return fmt::format("{}", fmt::join(parts, ", "));
+  if (summary.comparable == 0) return "nothing was judged";
   if (comparison.verdict == Verdict::kFails) return "the comparison fails";
-  if (comparison.verdict == Verdict::kWarns) return "all within the limits, with a warning";
-  return "all within the limits";
+  std::string line = "all within the limits";
+  if (const std::size_t failed = summary.count(RowState::kFailedBefore); failed > 0) {
+    line = fmt::format("within the limits, but {} that failed before could not be judged",
+                       format_quantity(failed, "benchmark", "benchmarks"));
+  }
+  return comparison.verdict == Verdict::kWarns ? line + ", with a warning" : line;
 }
 
 std::string comparison_summary_line(const ComparisonSummary& summary) {

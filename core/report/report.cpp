@@ -108,7 +108,9 @@ Document report_document(const std::vector<Measurement>& measurements,
                                 {"failed", summary.failed},
                                 {"unsteady", summary.unsteady.size()},
                                 {"seconds", options.seconds.value_or(summary.seconds)}}}});
-  if (options.header && options.is_complete) document.last_line = end_line(measurements.size());
+  if (options.header && options.is_complete) {
+    document.last_line = end_line(measurements.size(), options.header->strangers);
+  }
   document.list_name = "measurements";
   add_records(document, measurements);
   return document;

@@ -123,6 +123,8 @@ struct Counted {
   std::optional<Timing> timing;
   std::optional<CompilerReport> compiler = {};  // of an experiment
   std::vector<OperatorTime> operators = {};     // of one iteration of an experiment, by self time
+  // The libraries and modules that were loaded when it was counted. Not in results files.
+  std::vector<fs::path> files = {};
 
   // True if instructions were counted, whether or not the count is valid.
   bool has_count() const { return metrics.contains(kInstructions) || lost.contains(kInstructions); }

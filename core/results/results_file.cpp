@@ -272,7 +272,7 @@ Expected<SideWriter*> ResultsWriter::State::started(std::optional<SideWriter>& s
   return &side.emplace(SideWriter{{std::move(fd), path}});
 }
 
-Expected<void> ResultsWriter::finish(bool is_complete) {
+Expected<void> ResultsWriter::finish(bool is_complete, const std::vector<std::string>& strangers) {
   std::lock_guard lock(state_->mutex);
   std::size_t kept = state_->results.kept();
   TRY(state_->results.append("").map_error([kept](Error error) {
@@ -284,7 +284,7 @@ Expected<void> ResultsWriter::finish(bool is_complete) {
     TRY(is_complete ? (*side)->append((*side)->lines.end()) : (*side)->file.append(""));
   }
   if (!is_complete) return {};
-  return state_->results.append(end_line(state_->measurements) + "\n");
+  return state_->results.append(end_line(state_->measurements, strangers) + "\n");
 }
 
 }  // namespace instr

@@ -33,6 +33,9 @@ struct ResultsHeader {
   std::string started;               // UTC, "2024-05-01T12:00:00Z"
   std::string commit;                // the measured commit; empty: not known
   std::optional<Shard> shard;        // the part of the run in this file
+  // Files that were measured and are not of the commit, and why not. Known at the end: in that
+  // line.
+  std::vector<std::string> strangers = {};
 };
 
 // Makes the header of a run that starts now.
@@ -83,9 +86,10 @@ class ResultsWriter {
   // Appends a line. On an error (a full disk) unwritten lines are kept for the next call.
   Expected<void> append(const Measurement& measurement);
 
-  // Writes the kept lines and, if the results are complete, the end line; to be called last. The
-  // error has the number of measurements that are not in the file.
-  Expected<void> finish(bool is_complete);
+  // Writes the kept lines and, if the results are complete, the end line; to be called last.
+  // `strangers`: as in the header. The error has the number of measurements that are not in the
+  // file.
+  Expected<void> finish(bool is_complete, const std::vector<std::string>& strangers = {});
 
  private:
   struct State;

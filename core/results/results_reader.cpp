@@ -50,6 +50,17 @@ constexpr std::size_t kMaxMetrics = 128;
 // Beyond any real count: a day of a fast core is some 1e15 instructions.
 constexpr double kMaxCount = 1e18;
 
+// Reads the files that are not of the commit from the end line.
+std::vector<std::string> strangers_from(JsonValue line) {
+  std::vector<std::string> strangers;
+  const auto list = member(*member(line, "end"), "not_of_commit");
+  if (!list || !list->is_array()) return strangers;
+  for (const JsonValue item : list->get_array()) {
+    if (const auto text = value_as<std::string_view>(item)) strangers.emplace_back(*text);
+  }
+  return strangers;
+}
+
 // Explains why a metric's value is not a count; nothing if it is valid.
 std::optional<std::string> find_fault(JsonValue value) {
   if (value.is_null()) return "it is null";
@@ -333,6 +344,7 @@ Expected<Results> parse_results(std::string_view bytes, const std::string& name,
     if (!is_as_sealed(line)) return malformed(kChanged);
     if (const auto counted = parse_end_line(*json)) {
       results.is_complete = true;
+      results.header.strangers = strangers_from(*json);
       if (*counted == count) continue;
       return malformed(
           fmt::format("the end line says {} measurements, and there are {}", *counted, count));

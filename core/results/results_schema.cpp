@@ -224,8 +224,11 @@ Json measurement() {
 }
 
 Json end() {
-  const Json count =
-      object_of({{"measurements", "The number of measurement lines.", at_least("integer", 0)}});
+  const Json count = object_of(
+      {{"measurements", "The number of measurement lines.", at_least("integer", 0)},
+       {"not_of_commit",
+        "Files that were measured and are not of the commit that the header names, and why not.",
+        list_of(text()), Presence::kSometimes}});
   Json schema = object_of({{"end", "The content of the file.", count}});
   schema["additionalProperties"] = false;
   return schema;

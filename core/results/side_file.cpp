@@ -237,8 +237,12 @@ Expected<std::shared_ptr<SideFile>> read_side_file(const fs::path& file, const S
   });
 }
 
-std::string end_line(std::size_t measurements) {
-  return "{\"end\":{\"measurements\":" + std::to_string(measurements) + "}}";
+std::string end_line(std::size_t measurements, const std::vector<std::string>& strangers) {
+  std::string end = "{\"end\":{\"measurements\":" + std::to_string(measurements);
+  if (!strangers.empty()) {
+    end += ",\"not_of_commit\":" + to_line(nlohmann::ordered_json(strangers));
+  }
+  return end + "}}";
 }
 
 std::optional<std::size_t> parse_end_line(JsonValue line) {

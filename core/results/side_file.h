@@ -184,7 +184,8 @@ ValuesOf<Value> values_in(const std::shared_ptr<SideFile>& file, const std::stri
 }
 
 // The last line, without its newline, of a complete file, of results or beside them.
-std::string end_line(std::size_t measurements);
+// `strangers`: as in ResultsHeader.
+std::string end_line(std::size_t measurements, const std::vector<std::string>& strangers = {});
 
 // Reads the number of measurements from such a line; nothing for any other `line`.
 std::optional<std::size_t> parse_end_line(simdjson::dom::element line);

@@ -10,6 +10,7 @@
 #include "core/base/git.h"
 #include "core/base/git_worktree.h"
 #include "core/base/output.h"
+#include "core/base/shell.h"
 #include "core/history/read.h"
 #include "core/history/schema.h"
 
@@ -67,7 +68,7 @@ class Backfill {
     }
     print_message(fmt::format("commit {}\n", short_hash(commit)));
     TRY(tree_.check_out(commit));
-    TRY_ASSIGN(auto built, run({"sh", "-c", options_.make}));
+    TRY_ASSIGN(auto built, run(bash_command(options_.make)));
     if (built) {
       std::vector<std::string> words{own_program(), "--record",
                                      "--history=" + options_.history.string(),
@@ -149,7 +150,6 @@ class Backfill {
 }  // namespace
 
 ExpectedStatus backfill(const BackfillOptions& options, std::stop_token stop) {
-  leave_git_hook();
   const Repository repository;
   TRY_ASSIGN(auto commits, repository.list_commits(options.range));
   TRY_ASSIGN(auto project, repository.top());

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <map>
+#include <set>
 #include <utility>
 
 #include "core/base/format.h"
@@ -70,9 +71,11 @@ Expected<ResultSet> merge(std::vector<ResultSet> parts, const GateOptions& gate)
   ResultSet whole{"merged", {}, {}, {}};
   whole.results.is_complete = has_all;
   std::map<std::string, std::size_t> part_of;
+  std::set<std::string> strangers;
   for (std::size_t i = 0; i < parts.size(); ++i) {
     Results& part = parts[i].results;
     whole.results.is_complete = whole.results.is_complete && part.is_complete;
+    strangers.insert(part.header.strangers.begin(), part.header.strangers.end());
     if (whole.results.measurements.empty()) whole.results.header = part.header;
     for (Measurement& measurement : part.measurements) {
       auto [first, is_new] = part_of.emplace(measurement.variant.key, i);
@@ -85,6 +88,7 @@ Expected<ResultSet> merge(std::vector<ResultSet> parts, const GateOptions& gate)
     }
   }
   whole.results.header.shard.reset();
+  whole.results.header.strangers.assign(strangers.begin(), strangers.end());
   const auto all = std::make_shared<const std::vector<ResultSet>>(std::move(parts));
   const auto from_parts = [&](auto ResultSet::*things) {
     return [all, part_of, things](const std::string& key) {

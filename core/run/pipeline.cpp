@@ -13,14 +13,25 @@
 #include "core/definitions/select.h"
 #include "core/results/results_file.h"
 #include "core/run/make_fingerprint.h"
+#include "core/run/measured_files.h"
 
 namespace instr {
 
 namespace {
 
+// Names a missing file as the cause of a failure.
+void add_cause(Measurement& measurement) {
+  auto* failure = std::get_if<Failure>(&measurement.outcome);
+  if (failure == nullptr) return;
+  if (const auto cause = explain_missing_file(measurement.variant)) {
+    failure->message += "\n" + *cause;
+  }
+}
+
 SessionEvents recording_events(Progress& progress, Recorder& recorder) {
   SessionEvents events = progress_events(progress);
-  events.on_done = [&](const Measurement& measurement) {
+  events.on_done = [&](Measurement measurement) {
+    add_cause(measurement);
     progress.finished(measurement);
     recorder.take(measurement);
   };
@@ -155,12 +166,13 @@ Expected<MeasureEnd> measure_all(const RunConfig& config, const std::vector<Vari
   if (variants.empty()) {
     // Nothing is started for an empty shard, so the tools are not known.
     recorder.open(make_header(config, variants, {}));
-    return MeasureEnd{true, 0};
+    return MeasureEnd{true};
   }
   TRY_ASSIGN(auto session, count_all(config, variants, progress, recorder, stop, check));
   if (!Session::time({session.get()}, stop)) return MeasureEnd{};
   TRY_ASSIGN(const bool is_finished, session->inspect(stop));
-  return MeasureEnd{is_finished, session->not_dumped()};
+  return MeasureEnd{is_finished, session->not_dumped(), session->files_read(),
+                    session->known_folders()};
 }
 
 }  // namespace instr

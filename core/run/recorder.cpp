@@ -26,10 +26,11 @@ void Recorder::open(const ResultsHeader& header) {
   for (const Measurement& measurement : measurements_.all()) write(measurement);
 }
 
-void Recorder::finish(bool is_complete) {
+void Recorder::finish(bool is_complete, std::vector<std::string> strangers) {
   std::lock_guard lock(mutex_);
+  if (header_) header_->strangers = strangers;
   if (!writer_) return;
-  auto finished = writer_->finish(is_complete);
+  auto finished = writer_->finish(is_complete, strangers);
   if (!finished) fail_to_write(finished.error());
 }
 

@@ -23,8 +23,8 @@ class Recorder {
   // Writes the measurements so far, and from here on each as it arrives.
   void open(const ResultsHeader& header);
 
-  // Ends the file. `is_complete`: it has all measurements.
-  void finish(bool is_complete);
+  // Ends the file. `is_complete`: it has all measurements. `strangers`: as in ResultsHeader.
+  void finish(bool is_complete, std::vector<std::string> strangers = {});
 
   // Returns the measurements in the order of the variants.
   std::vector<Measurement> in_order_of(const std::vector<Variant>& variants) const;

@@ -4,6 +4,7 @@
 #include <iterator>
 #include <utility>
 
+#include "core/compile/installation.h"
 #include "core/compile/pinned_environment.h"
 #include "core/run/capabilities.h"
 #include "core/run/make_fingerprint.h"
@@ -187,6 +188,16 @@ Expected<bool> Session::experiment(const std::vector<Variant>& variants, std::st
   auto finished = native_->experiment(variants, stop);
   tidy();
   return finished;
+}
+
+std::vector<std::filesystem::path> Session::known_folders() const {
+  const Installation installation = find_installation();
+  std::vector<std::filesystem::path> folders{
+      tools_->cache.folder(), installation.sources / "worker", installation.definitions,
+      installation.suites, libtorch().library_dir.parent_path()};
+  const auto& headers = libtorch().include_dirs;
+  folders.insert(folders.end(), headers.begin(), headers.end());
+  return folders;
 }
 
 // Writes the costs, and keeps the cache within its size.

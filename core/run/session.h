@@ -51,6 +51,12 @@ class Session {
   // Returns the number of variants that could not be inspected; each was reported.
   std::size_t not_dumped() const { return native_->not_dumped(); }
 
+  // Lists the files that compilers have read, without those of the system and of LibTorch.
+  std::set<std::filesystem::path> files_read() const { return tools_->cache.files_read(); }
+
+  // Lists the folders of LibTorch, of the cache and of this installation.
+  std::vector<std::filesystem::path> known_folders() const;
+
   // Measures the worker's own snippet (the canary), and returns the fingerprint.
   Expected<Fingerprint> measure_builtin(const CompiledVariant& snippet, std::stop_token stop);
 

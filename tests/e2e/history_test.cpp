@@ -158,6 +158,44 @@ TEST_F(HistoryOfALibrary, ResultsHaveTheirCommit) {
   EXPECT_HAS(rewritten.errors, "--commit");
 }
 
+// `git status` shows no ignored file, and none that is assumed to be unchanged.
+TEST_F(HistoryOfALibrary, FilesThatAreNotOfTheCommitAreNamed) {
+  write(file(".gitignore"), "local.h\n");
+  git({"add", ".gitignore"});
+  write(file("quick.h"), std::string(kHeader) +
+                             "#if __has_include(\"local.h\")\n"
+                             "#include \"local.h\"\n#endif\n");
+  commit("a local header");
+  write(file("local.h"), "");
+  const std::vector<std::string> words{"--definitions=quick.toml", "--filter=squares"};
+  const auto with = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), words.begin(), words.end());
+    return run(more);
+  };
+  const auto results = with({"--output=local.jsonl"});
+  EXPECT_EQ(results.exit_code, 0) << results.errors;
+  EXPECT_HAS(results.errors, "local.h is ignored by git");
+  const auto added = run({"history", "add", "local.jsonl"});
+  EXPECT_EQ(added.exit_code, 2);
+  EXPECT_HAS(added.errors, "local.h is ignored by git");
+  const auto recorded = with({"--record"});
+  EXPECT_EQ(recorded.exit_code, 2);
+  EXPECT_HAS(recorded.errors, "local.h is ignored by git");
+  EXPECT_FALSE(fs::exists(file(".instr_bench/history.db")));
+  EXPECT_EQ(run({"history", "add", "local.jsonl", "--trust-commit"}).exit_code, 0);
+
+  fs::remove(file("local.h"));
+  git({"update-index", "--assume-unchanged", "quick.cpp"});
+  write(file("quick.cpp"), std::string(kSource) + "// not committed\n");
+  const auto assumed = with({"--record"});
+  EXPECT_EQ(assumed.exit_code, 2);
+  EXPECT_HAS(assumed.errors, "quick.cpp differs from the commit");
+  git({"update-index", "--no-assume-unchanged", "quick.cpp"});
+  git({"checkout", "--quiet", "quick.cpp"});
+  const auto clean = with({"--record", "--history=clean.db"});
+  EXPECT_EQ(clean.exit_code, 0) << clean.errors;
+}
+
 // A source that is not in the commit of the definitions may differ from it.
 TEST_F(HistoryOfALibrary, ResultsOfOtherSourcesHaveNoCommit) {
   const TemporaryFolder elsewhere;
@@ -207,6 +245,59 @@ std::string times_of(const std::vector<std::string>& keys) {
     text += "\n" + to_line({{"key", key}, {"outcome", "timed"}, {"metrics", {{"wall", 2000}}}});
   }
   return text + "\n" + end_line(keys.size()) + "\n";
+}
+
+TEST_F(HistoryOfALibrary, NothingJudgedIsNotWithinTheLimits) {
+  write(file("old.jsonl"), replaced(times_of({"a"}), "2099", "2000"));
+  const auto refused = run({"history", "add", "old.jsonl"});
+  EXPECT_EQ(refused.exit_code, 2);
+  EXPECT_HAS(refused.errors, "before commit");
+  EXPECT_FALSE(fs::exists(file(".instr_bench/history.db")));
+  EXPECT_EQ(run({"history", "issue"}).exit_code, 2);
+  write(file("times.jsonl"), times_of({"a"}));
+  ASSERT_EQ(run({"history", "add", "times.jsonl"}).exit_code, 0);
+  for (const char* since : {"--since=HEAD", "--since=HEAD~1"}) {
+    const auto judged = run({"history", "issue", since});
+    EXPECT_EQ(judged.exit_code, 2) << since;
+    EXPECT_HAS(judged.errors, "nothing was judged");
+  }
+  write(file("quick.h"), std::string(kHeader) + "// other\n");
+  commit("a comment");
+  ASSERT_EQ(run({"history", "add", "times.jsonl"}).exit_code, 0);
+  const auto judged = run({"history", "issue", "--since=HEAD~1"});
+  EXPECT_EQ(judged.exit_code, 0) << judged.errors;
+}
+
+TEST_F(HistoryOfALibrary, SeriesContinueOverARenamedBranch) {
+  write(file("times.jsonl"), times_of({"a"}));
+  ASSERT_EQ(run({"history", "add", "times.jsonl"}).exit_code, 0);
+  git({"checkout", "--quiet", "-b", "side"});  // is no renaming: main is still there
+  ASSERT_EQ(run({"history", "add", "times.jsonl"}).exit_code, 0);
+  git({"checkout", "--quiet", "main"});
+  git({"branch", "-D", "--quiet", "side"});
+  git({"branch", "-m", "main", "trunk"});
+  write(file("quick.h"), std::string(kHeader) + "// other\n");
+  commit("a comment");
+  const auto added = run({"history", "add", "times.jsonl"});
+  ASSERT_EQ(added.exit_code, 0) << added.errors;
+  EXPECT_HAS(added.errors, "the branch main is trunk now");
+  const auto listed = run({"history", "list", "--branch=trunk", "--format=csv"});
+  EXPECT_HAS(listed.output, "a,wall,2,,2000,") << listed.output;
+  EXPECT_EQ(split_lines(run({"history", "list", "--branch=main", "--format=csv"}).output).size(),
+            1u);
+}
+
+// Hooks and aliases name a repository for all git commands.
+TEST_F(HistoryOfALibrary, IsThatOfTheFolderWhateverAHookSays) {
+  const TemporaryFolder other;
+  e2e::git(other.path(), {"init", "--quiet"});
+  write(file("times.jsonl"), times_of({"a"}));
+  SpawnOptions add = command({"history", "add", "times.jsonl"});
+  add.working_directory = folder_.path();
+  add.environment->push_back("GIT_DIR=" + (other.path() / ".git").string());
+  const auto added = value_of(run_command(add));
+  EXPECT_EQ(added.exit_code, 0) << added.errors;
+  EXPECT_HAS(added.errors, e2e::git(folder_.path(), {"rev-parse", "HEAD"}).substr(0, 12));
 }
 
 // The output does not fit into the pipe, and is not read.

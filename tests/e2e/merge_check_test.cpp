@@ -7,6 +7,14 @@ namespace {
 
 class MergeCheck : public QuickRepositoryTest {
  protected:
+  static SpawnOptions shell_in(const fs::path& folder, const std::string& script) {
+    SpawnOptions options;
+    options.argv = {"sh", "-c", script};
+    options.environment = environment();
+    options.working_directory = folder;
+    return options;
+  }
+
   CommandResult merge_check(std::vector<std::string> words) {
     words.insert(words.begin(), "merge-check");
     auto result = run(words);
@@ -33,6 +41,15 @@ TEST_F(MergeCheck, MeasuresTheBaseOnceAndAppliesItsLimits) {
   EXPECT_HAS(slower.errors, "measuring the base");
   EXPECT_HAS(slower.output, "from +0 to none (+0 holds)");
   EXPECT_HAS(text_of(file("a report.md")), "slower, fails");
+  const std::string accepting = slower.errors.substr(slower.errors.find("instr_bench accept "));
+  const auto accepted = value_of(run_command(shell_in(
+      folder_.path(), program_under_test() + accepting.substr(11, accepting.find('\n') - 11))));
+  EXPECT_EQ(accepted.exit_code, 0) << accepting << accepted.errors;
+  const auto passes = merge_check({"main", "--definitions=quick.toml", "--report=a report.md",
+                                   "--limits=gate limits/all.toml"});
+  EXPECT_EQ(passes.exit_code, 0) << passes.output << passes.errors;
+  EXPECT_HAS(text_of(file("a report.md")), "accepted");
+  fs::remove(file(".instr_bench/accepted.csv"));
   auto again = with("--head=weaker");
   EXPECT_EQ(again.exit_code, 3) << again.output << again.errors;
   EXPECT_FALSE(has(again.errors, "measuring the base")) << again.errors;
@@ -112,6 +129,48 @@ TEST_F(MergeCheck, RefusesUnknownCommitsAndFailingBuilds) {
   EXPECT_HAS(broken.errors, "the build of the base failed");
   EXPECT_HAS(text_of(file("report.md")), "half a build");
   EXPECT_FALSE(has(text_of(file("report.md")), "all within the limits"));
+}
+
+// A worktree has no file that git ignores, and maybe pointers instead of files.
+TEST_F(MergeCheck, NamesFilesThatTheBaseLacks) {
+  write(file(".gitignore"), "model.txt\n");
+  write(file("pointer.txt"), "version https://git-lfs.github.com/spec/v1\noid sha256:0\n");
+  write(file("quick.toml"), text_of(file("quick.toml")) + R"(
+[[benchmark]]
+label = "model"
+global_setup = "#include <fstream>"
+setup = 'char c; if (!std::ifstream("{./model.txt}").get(c)) throw std::runtime_error("no model");'
+stmt = "auto y = torch::ones({4, 4});"
+[[benchmark]]
+label = "pointer"
+global_setup = "#include <fstream>"
+setup = 'char c; if (!std::ifstream("{./pointer.txt}").get(c) || c == 118) throw 1;'
+stmt = "auto y = torch::ones({4, 4});"
+)");
+  git(folder_.path(), {"add", ".gitignore", "pointer.txt"});
+  commit("models");
+  write(file("model.txt"), "a model");
+  write(file("pointer.txt"), "the file");
+  for (const auto& [filter, why] :
+       {std::pair{"model", "model.txt is in the checked-out tree, but not"},
+        {"pointer", "pointer.txt is a pointer of Git LFS"}}) {
+    const auto checked =
+        merge_check({"main", "--definitions=quick.toml", "--filter=scaled|" + std::string(filter)});
+    EXPECT_EQ(checked.exit_code, 2) << checked.output << checked.errors;
+    EXPECT_HAS(checked.errors, why);
+    EXPECT_FALSE(has(checked.output, "all within the limits")) << checked.output;
+  }
+}
+
+// Some supervisors ignore SIGCHLD for what they start.
+TEST_F(MergeCheck, KnowsTheStatusOfABuildWhateverItsCallerIgnores) {
+  for (const char* command : {"false", "false | cat"}) {
+    const auto failed = value_of(
+        run_command(shell_in(folder_.path(), "trap '' CHLD; exec '" + program_under_test() +
+                                                 "' merge-check main '--make=" + command + "'")));
+    EXPECT_EQ(failed.exit_code, 2) << failed.errors;
+    EXPECT_HAS(failed.errors, "the build of the base failed (above): " + std::string(command));
+  }
 }
 
 TEST_F(MergeCheck, InterruptedLeavesNeitherWorktreeNorBaseline) {

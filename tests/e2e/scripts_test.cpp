@@ -67,6 +67,21 @@ TEST_F(Comments, AreReplaced) {
   EXPECT_HAS(arguments(), "https://api/repos/team/project/issues/comments/5\n");
 }
 
+// Or each push would add another one.
+TEST_F(Comments, AreNotAddedIfTheOthersCannotBeRead) {
+  write(file("report.md"), "a table\n");
+  fs::remove(file("existing.json"));
+  fs::remove(file("posted.json"));
+  const auto result =
+      run({"PATH=" + file("bin").string() + ":" + getenv("PATH"),
+           "GITLAB_CI=", "GITHUB_API_URL=https://api", "GITHUB_REPOSITORY=team/project",
+           "GITHUB_REF_NAME=7/merge", "GITHUB_SERVER_URL=https://github.example",
+           "GITHUB_RUN_ID=99", "GITHUB_TOKEN=a-token"},
+          {source_file("tools/merge-comment"), "report.md"});
+  EXPECT_NE(result.exit_code, 0);
+  EXPECT_FALSE(fs::exists(file("posted.json")));
+}
+
 TEST_F(Comments, ExposeNoOtherFileAndAreNotTooLong) {
   write(file("secret"), "a secret\n");
   fs::create_symlink("secret", file("link.md"));
@@ -137,6 +152,28 @@ TEST_F(Scripts, TheActionMeasuresAPushAndChecksAPullRequest) {
   EXPECT_HAS(text_of(file("pull_request.outputs")),
              "status=3\nreport=" + file("report.md").string() + "\n");
   EXPECT_HAS(text_of(file("pull_request.summary")), "slower, fails");
+}
+
+TEST_F(Scripts, TheActionFindsNoBaseInAShallowClone) {
+  git(folder_.path(), {"checkout", "--quiet", "-b", "change"});
+  commit_slower_code();
+  git(folder_.path(), {"checkout", "--quiet", "main"});
+  write(file("quick.h"), std::string(kHeader) + "// one\n");
+  commit("a comment");
+  const auto find_base = [&](const std::string& clone, const std::string& depth) {
+    git(folder_.path(), {"clone", "--quiet", "--branch=change", "--no-single-branch", depth,
+                         "file://" + folder_.path().string(), file(clone).string()});
+    return run({"RUNNER_TEMP=/nonexistent", "GITHUB_OUTPUT=" + file(clone + ".outputs").string(),
+                "GITHUB_BASE_REF=main", "BASE="},
+               {"sh", "-c", "cd " + clone + " && '" + source_file("tools/action") + "' base"});
+  };
+  const auto refused = find_base("shallow", "--depth=1");
+  EXPECT_EQ(refused.exit_code, 2);
+  EXPECT_HAS(refused.errors, "fetch-depth: 0");
+  EXPECT_FALSE(fs::exists(file("shallow.outputs")));
+  const auto found = find_base("whole", "--depth=1000");
+  EXPECT_EQ(found.exit_code, 0) << found.errors;
+  EXPECT_EQ(text_of(file("whole.outputs")), "base=" + git(folder_.path(), {"rev-parse", "main~1"}));
 }
 
 TEST_F(Scripts, EachTaskOfASlurmArrayMeasuresItsShard) {

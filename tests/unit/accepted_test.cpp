@@ -53,6 +53,14 @@ TEST_F(AcceptedFile, RemovesLinesWithTheirComments) {
   EXPECT_EQ(text_of(file_), "# ours\n" + header + "# b\nb,instructions,1,2,,,why\n# end\n");
 }
 
+TEST_F(AcceptedFile, KeepsItsLineEnds) {
+  const std::string header = "keys,metric,before,after,commit,who,why\r\n";
+  write(file_, "# ours\r\n" + header + "a,instructions,1,2,,,why\r\n");
+  ASSERT_TRUE(write_accepted(file_, {{"b", "allocs", 1, 2, "", "", "why"}}, nothing));
+  EXPECT_EQ(text_of(file_), "# ours\r\n" + header +
+                                "a,instructions,1,2,,,why\r\nb,allocs,1,2,,,why\r\n");
+}
+
 TEST_F(AcceptedFile, AddsNewLines) {
   ASSERT_TRUE(write_accepted(file_, {kAccepted}, nothing));
   Acceptance other = kAccepted;

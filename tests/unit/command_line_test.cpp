@@ -33,6 +33,22 @@ TEST_F(PassOn, OptionsAfterTheOperandAreNotRead) {
   EXPECT_EQ(rest, (Words{"--make", "--jobs=3", "x"}));
 }
 
+TEST_F(PassOn, OwnOptionsMayStandOnEitherSide) {
+  std::optional<std::string> report;
+  CommandLine either{"check"};
+  either.operands({"BASE", 1, 1}, operands);
+  either.pass_on("OPTIONS...", rest, {"make", "report"});
+  either.option("--make", "COMMAND", "help", take_text(make));
+  either.option("--report", "FILE", "help", take_text(report));
+  either.may_be_empty("make");
+  ASSERT_TRUE(either.parse({"--report=r", "main", "--jobs=3", "--make", "all", "--filter", "x"}));
+  EXPECT_EQ(operands, Words{"main"});
+  EXPECT_EQ(report, "r");
+  EXPECT_EQ(make, "all");
+  EXPECT_EQ(rest, (Words{"--jobs=3", "--filter", "x"}));
+  EXPECT_FALSE(either.parse({"main", "--make"}));
+}
+
 TEST_F(PassOn, DashesBeforeTheRestAreDropped) {
   ASSERT_TRUE(line.parse({"main", "--", "--jobs=3"}));
   EXPECT_EQ(rest, Words{"--jobs=3"});

@@ -121,7 +121,10 @@ TEST(CompareText, VerdictsCount) {
   EXPECT_EQ(verdict_line(example()), "3 benchmarks fail");
   EXPECT_EQ(verdict_line(comparison_of({counted("a", 1)}, {counted("a", 1)})),
             "all within the limits");
-  EXPECT_EQ(verdict_line(comparison_of({}, {})), "the comparison fails");
+  EXPECT_EQ(verdict_line(comparison_of({}, {})), "nothing was judged");
+  EXPECT_EQ(verdict_line(
+                comparison_of({failed("a"), counted("b", 1)}, {counted("a", 1), counted("b", 1)})),
+            "within the limits, but 1 benchmark that failed before could not be judged");
   Measurement loose = counted("a", 1);
   loose.variant.limits["instructions"] = "none";
   EXPECT_EQ(verdict_line(comparison_of({counted("a", 1)}, {loose})),

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "core/history/profiles.h"
+#include "core/history/renamed_branch.h"
 #include "core/report/history_tables.h"
 #include "tests/unit/history_testing.h"
 
@@ -52,6 +53,25 @@ TEST_F(CommitsLeftBehind, CommitsAreMovedWithTheirFunctions) {
     EXPECT_EQ(attribution->parts[0].function, "grows");
     EXPECT_EQ(attribution->parts[0].change, 50);
   }
+}
+
+using RenamedBranches = HistoryTest;
+
+TEST_F(RenamedBranches, KeepTheirSeries) {
+  for (const int position : {1, 2}) add(make_run(position, {{"a", 100}}, "master"));
+  add(make_run(1, {{"a", 100}}, "old"));
+  add(make_run(7, {{"a", 100}}, "elsewhere"));
+  add(make_run(3, {{"a", 100}}, "master/left-behind"));
+  const auto former = [this](const std::string& branch) {
+    return value_of(find_former_name(open(), branch, line_of({1, 2, 3, 4})));
+  };
+  EXPECT_EQ(former("main"), "master");
+  EXPECT_EQ(former("old"), std::nullopt);
+  ASSERT_TRUE(rename_branch(open(), "master", "main"));
+  EXPECT_EQ(former("main"), std::nullopt);
+  add(make_run(4, {{"a", 397}}, "main"));
+  EXPECT_EQ(steps_of("a"), (Places{{1, 100}, {4, 397}}));
+  EXPECT_EQ(steps_of("a", "main/left-behind"), (Places{{3, 100}}));
 }
 
 TEST_F(CommitsLeftBehind, TheFirstCommitsOfASeriesCanBeLeft) {

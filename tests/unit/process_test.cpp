@@ -11,9 +11,11 @@
 #include <fstream>
 #include <thread>
 
+#include "core/base/interrupt.h"
 #include "tests/labels.h"
 #include "tests/testing.h"
 #include "tests/unit/container.h"
+#include "tests/unit/forked.h"
 
 namespace instr::process_test {
 namespace {
@@ -222,6 +224,47 @@ TEST(Spawn, SignalsOfTheCallerAreNotInherited) {
   ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
   ASSERT_TRUE(result);
   EXPECT_EQ(result->output, "SigBlk:\t0000000000000000\nSigIgn:\t0000000000000000\n");
+}
+
+// Some supervisors start programs with SIGCHLD ignored: the kernel then keeps no status.
+TEST(RunCommand, AnUnknownStatusIsAFailure) {
+  auto* old = ::signal(SIGCHLD, SIG_IGN);
+  const auto lost = run_command(shell("exit 0"));
+  const auto to_end = run_to_end(shell("exit 0"), {});
+  ::signal(SIGCHLD, old);
+  ASSERT_TRUE(lost && to_end);
+  EXPECT_EQ(lost->exit_code, 255);
+  EXPECT_EQ(*to_end, 255);
+}
+
+TEST(Signals, OfTheCallerAreReset) {
+  Forked child([] {
+    sigset_t all, now;
+    ::sigfillset(&all);
+    ::signal(SIGCHLD, SIG_IGN);
+    ::pthread_sigmask(SIG_SETMASK, &all, nullptr);
+    reset_inherited_signals();
+    ::pthread_sigmask(SIG_SETMASK, nullptr, &now);
+    EXPECT_EQ(::sigismember(&now, SIGTERM), 0);
+    EXPECT_EQ(value_of(run_command(shell("exit 3"))).exit_code, 3);
+  });
+  EXPECT_EQ(child.begin().end(), 0);
+}
+
+// Below nohup, the end of a terminal is no interruption.
+TEST(Signals, AnIgnoredHangUpIsNoInterruption) {
+  Forked child([] {
+    ::signal(SIGHUP, SIG_IGN);
+    const Interrupt interrupt(false);
+    ::kill(::getpid(), SIGHUP);
+    ::kill(::getpid(), SIGTERM);  // the second interruption would end the process
+    while (!interrupt.token().stop_requested()) std::this_thread::yield();
+    auto options = shell("grep SigIgn /proc/self/status");
+    EXPECT_EQ(value_of(run_command(options)).output, "SigIgn:\t0000000000000000\n");
+    options.own_group = false;
+    EXPECT_EQ(value_of(run_command(options)).output, "SigIgn:\t0000000000000001\n");
+  });
+  EXPECT_EQ(child.begin().end(), 0);
 }
 
 TEST(Process, StopsDescendantsInTheCallersGroup) {

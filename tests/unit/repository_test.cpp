@@ -1,12 +1,14 @@
 // Tests on a real git repository.
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <fstream>
 
 #include "core/base/git.h"
 #include "core/base/git_worktree.h"
 #include "core/base/process.h"
 #include "tests/testing.h"
+#include "tests/unit/forked.h"
 
 namespace instr::repository_test {
 namespace {
@@ -117,11 +119,147 @@ TEST_F(RepositoryTest, KnowsWhereCommitsPartedAndWhatTheyContain) {
   const auto main = repository_.resolve("main").value();
   const auto first = repository_.resolve("main~1").value();
   EXPECT_EQ(repository_.merge_base(main, side), first);
-  EXPECT_TRUE(repository_.is_ancestor(first, "main"));
-  EXPECT_FALSE(repository_.is_ancestor(side, "main"));
+  EXPECT_TRUE(repository_.is_ancestor(first, "main").value());
+  EXPECT_FALSE(repository_.is_ancestor(side, "main").value());
   EXPECT_EQ(repository_.file_at(main, "file"), "second");
   EXPECT_FALSE(repository_.file_at(main, "missing"));
   EXPECT_EQ(repository_.summary(main), main.substr(0, 7) + " second");
+}
+
+// Two branches that took each other's commits have two merge bases.
+TEST_F(RepositoryTest, NamesSeveralMergeBases) {
+  git({"checkout", "--quiet", "-b", "side", "main~1"});
+  commit("on the side");
+  git({"branch", "side-before"});
+  git({"merge", "--quiet", "-s", "ours", "--no-edit", "main"});
+  git({"checkout", "--quiet", "main"});
+  git({"branch", "main-before"});
+  git({"merge", "--quiet", "-s", "ours", "--no-edit", "side-before"});
+  const auto hash = [this](const char* name) { return repository_.resolve(name).value(); };
+  const auto refused = repository_.merge_base(hash("main"), hash("side"));
+  ASSERT_FALSE(refused);
+  EXPECT_HAS(refused.error().what, short_hash(hash("main-before")));
+  EXPECT_HAS(refused.error().what, short_hash(hash("side-before")));
+  EXPECT_EQ(repository_.merge_base(hash("main-before"), hash("side")), hash("main-before"));
+}
+
+// In a clone without the commits between, git names an older merge base.
+TEST_F(RepositoryTest, TrustsNoMergeBaseOfAShallowClone) {
+  commit("third");
+  git({"checkout", "--quiet", "-b", "side", "main"});
+  commit("on the side");
+  git({"checkout", "--quiet", "main"});
+  commit("fourth");
+  const auto path = folder_.path() / "clone";
+  git({"clone", "--quiet", "--depth=1", "--no-single-branch", "file://" + folder_.path().string(),
+       path.string()});
+  const Repository clone(path);
+  const auto main = clone.resolve("origin/main").value();
+  const auto refused = clone.merge_base(main, clone.resolve("origin/side").value());
+  ASSERT_FALSE(refused);
+  EXPECT_HAS(refused.error().what, "this clone is shallow");
+  EXPECT_HAS(refused.error().advice, "git fetch --unshallow");
+  EXPECT_EQ(clone.merge_base(main, main), main);
+}
+
+TEST_F(RepositoryTest, PassesOnTheWordsOfGit) {
+  const TemporaryFolder none;
+  const Repository outside(none.path());
+  for (const std::string& what :
+       {outside.branch().error().what, outside.resolve("HEAD").error().what}) {
+    EXPECT_HAS(what, "not a git repository");
+  }
+  git({"checkout", "--quiet", "--detach"});
+  EXPECT_EQ(repository_.branch().error().what, "no branch is checked out here");
+}
+
+// The command `git status` shows none of these.
+TEST_F(RepositoryTest, FindsFilesThatAreNotOfTheCommit) {
+  const auto top = std::filesystem::canonical(folder_.path());
+  const TemporaryFolder sibling;
+  for (const std::string name : {"assumed.h", "skipped.h", "same.h", "with space.h"}) {
+    folder_.write(name, "// a header\n");
+    git({"add", name});
+  }
+  folder_.write(".gitignore", "ignored.h\n");
+  git({"add", ".gitignore"});
+  const auto library = sibling.path() / "library";
+  git({"init", "--quiet", library.string()});
+  sibling.write("library/sibling.h", "// one\n");
+  git({"-C", library.string(), "add", "sibling.h"});
+  git({"-C", library.string(), "commit", "--quiet", "-m", "a library"});
+  git({"-c", "protocol.file.allow=always", "submodule", "--quiet", "add", library.string(), "sub"});
+  git({"-C", "sub", "config", "user.name", "n"});
+  git({"config", "-f", ".gitmodules", "submodule.sub.ignore", "all"});
+  git({"add", ".gitmodules"});
+  git({"commit", "--quiet", "-m", "headers and a submodule"});
+  const auto strangers = [&](std::vector<std::filesystem::path> files) {
+    std::set<std::filesystem::path> named;
+    for (const auto& file : files) named.insert(top / file);
+    std::string text;
+    for (const auto& stranger : value_of(repository_.find_strangers(named))) {
+      const auto below = stranger.file.lexically_relative(top).string();
+      text += to_string(Stranger{below, stranger.why}) + "\n";
+    }
+    return text;
+  };
+  EXPECT_EQ(strangers({"same.h", "assumed.h", "with space.h", "sub/sibling.h", "gone.h",
+                       "/usr/include/stdio.h"}),
+            "");
+
+  folder_.write("untracked.h", "");
+  folder_.write("ignored.h", "");
+  git({"update-index", "--assume-unchanged", "assumed.h"});
+  git({"update-index", "--skip-worktree", "skipped.h"});
+  folder_.write("assumed.h", "// another\n");
+  folder_.write("skipped.h", "// another\n");
+  EXPECT_TRUE(repository_.check_is_clean());
+  EXPECT_EQ(strangers({"untracked.h"}), "untracked.h is not in the commit\n");
+  EXPECT_EQ(strangers({"ignored.h"}), "ignored.h is ignored by git\n");
+  EXPECT_EQ(strangers({"same.h", "assumed.h"}), "assumed.h differs from the commit\n");
+  EXPECT_EQ(strangers({"skipped.h"}), "skipped.h differs from the commit\n");
+  EXPECT_HAS(strangers({library / "sibling.h"}), "sibling.h is of another repository");
+  sibling.write("library/.gitignore", "installed\n");  // as of a package manager
+  std::filesystem::create_directory(library / "installed");
+  sibling.write("library/installed/package.h", "");
+  EXPECT_EQ(strangers({library / "installed/package.h"}), "");
+
+  folder_.write("sub/sibling.h", "// changed\n");
+  EXPECT_EQ(strangers({"sub/sibling.h"}), "sub/sibling.h differs from the commit\n");
+  git({"-C", "sub", "commit", "--quiet", "-a", "-m", "changed"});
+  EXPECT_EQ(strangers({"sub/sibling.h"}),
+            "sub/sibling.h is of a submodule that is at another commit\n");
+  EXPECT_FALSE(repository_.check_is_clean());
+  git({"init", "--quiet", "inner"});
+  folder_.write("inner/own.h", "");
+  EXPECT_EQ(strangers({"inner/own.h"}),
+            "inner/own.h is of a repository that is not in the commit\n");
+}
+
+TEST_F(RepositoryTest, KnowsRenamedBranches) {
+  const auto path = folder_.path() / "clone";
+  git({"clone", "--quiet", folder_.path().string(), path.string()});
+  const Repository clone(path);
+  EXPECT_TRUE(clone.has_branch("main").value());
+  EXPECT_FALSE(clone.has_branch("master").value());
+  EXPECT_TRUE(clone.was_renamed("master", "main"));  // the remote's usual branch
+  EXPECT_FALSE(clone.was_renamed("main", "other"));
+  git({"-C", path.string(), "branch", "-m", "main", "other"});
+  EXPECT_TRUE(clone.was_renamed("main", "other"));
+  EXPECT_TRUE(repository_.was_renamed("any", "main"));  // without a remote
+}
+
+TEST_F(RepositoryTest, IsThatOfItsFolderWhateverAHookSays) {
+  const TemporaryFolder other;
+  git({"init", "--quiet", (other.path() / "repository").string()});
+  const auto head = repository_.resolve("HEAD").value();
+  Forked child([&] {
+    ::setenv("GIT_DIR", (other.path() / "repository/.git").c_str(), 1);
+    ::setenv("GIT_INDEX_FILE", "/nonexistent", 1);
+    leave_foreign_repository();
+    EXPECT_EQ(repository_.resolve("HEAD"), head);
+  });
+  EXPECT_EQ(child.begin().end(), 0);
 }
 
 TEST_F(RepositoryTest, ReportsUncommittedChanges) {
@@ -137,7 +275,7 @@ TEST_F(RepositoryTest, RefusesAShallowCloneAndADetachedHead) {
        (folder_.path() / "clone").string()});
   auto refused = Repository(folder_.path() / "clone").find("HEAD");
   ASSERT_FALSE(refused);
-  EXPECT_EQ(refused.error().advice, "git fetch --unshallow");
+  EXPECT_HAS(refused.error().advice, "git fetch --unshallow");
   git({"checkout", "--quiet", "HEAD~1"});
   EXPECT_FALSE(repository_.branch());
 }

@@ -51,6 +51,13 @@ TEST(SourceText, ReadsUtf8WithoutItsMark) {
   EXPECT_EQ(source.text(), "# \xE2\x82\xAC \xF0\x9F\x98\x80\n");
 }
 
+TEST(SourceText, KeepsLineEnds) {
+  EXPECT_EQ(SourceText("f", "a\r\nb\n").with_line_ends("a\r\nc\n"), "a\r\nc\r\n");
+  for (const char* text : {"a\nb\r\n", "a", "", "\r\n"}) {
+    EXPECT_EQ(SourceText("f", text).with_line_ends("c\n"), text[0] == '\r' ? "c\r\n" : "c\n");
+  }
+}
+
 TEST(SourceText, RefusesBinaryFilesAtTheFirstInvalidByte) {
   const TemporaryFolder folder;
   for (const std::string& bad :

@@ -17,6 +17,7 @@
 
 #include "worker/abi.h"
 #include "worker/counted/collected.h"
+#include "worker/counted/loaded_files.h"
 #include "worker/counted/pages.h"
 #include "worker/counted/reply.h"
 #include "worker/ended.h"
@@ -42,6 +43,7 @@ void drop_files(const RunRequest& run, pid_t pid, uint32_t parts) {
   std::string profile = work_folder() + "/" + profile_name(pid);
   unlink((profile + ".log").c_str());
   unlink(profile.c_str());
+  if (parts != 0) unlink((profile + wire::kLoadedSuffix).c_str());
   for (uint32_t part = 1; part <= parts; ++part) {
     unlink((profile + "." + std::to_string(part)).c_str());
   }
@@ -77,6 +79,17 @@ void add_followed(wire::Message& reply, const RunResult& result, const Ended& en
   if (result.followed == 0) return;
   reply.fields["followed"] = profile_name(ended.pid) + wire::kFollowedSuffix;
   reply.fields["followed_iterations"] = std::to_string(result.followed);
+}
+
+// Notes which files were loaded, once all is counted.
+void note_loaded(const RunRequest& run) {
+  const bool is_counted = run.result->state == RunState::kFinished && !run.is_rehearsal;
+  if (is_counted && run.wants_loaded) run.result->has_loaded = write_loaded_files() ? 1 : 0;
+}
+
+// Adds the name of the file that note_loaded() made, if any.
+void add_loaded(wire::Message& reply, const RunResult& result, pid_t pid) {
+  if (result.has_loaded != 0) reply.fields["loaded"] = profile_name(pid) + wire::kLoadedSuffix;
 }
 
 std::string cpu_features() {
@@ -247,6 +260,7 @@ wire::Message Host::measure(const wire::Message& request) {
   wire::Message reply = make_reply(run, got, ended, output.text(), kept_profile(ended.pid, got));
   if (ended.pid < 0) return failed("worker_lost", std::string("fork: ") + strerror(errno));
   add_followed(reply, got, ended);
+  add_loaded(reply, got, ended.pid);
   if (reply.verb != "measured") {
     drop_files(run, ended.pid, kMaxParts);
     return reply;
@@ -264,7 +278,7 @@ wire::Message Host::measure(const wire::Message& request) {
 // Follows the first call of another process.
 void Host::follow_first_call(const RunRequest& run, CpuLimits& left, wire::Message& reply) {
   RunRequest again = run;
-  again.want_profile = false;
+  again.want_profile = again.wants_loaded = false;
   again.plan.follow_calls = again.plan.only_follow = true;
   *run.result = RunResult{};
   const Ended ended = in_silent_child(again, left);
@@ -275,7 +289,7 @@ void Host::follow_first_call(const RunRequest& run, CpuLimits& left, wire::Messa
 void Host::count_again(const RunRequest& run, CpuLimits& left, const RunResult& first,
                        wire::Message& reply) {
   RunRequest again = run;
-  again.want_profile = false;
+  again.want_profile = again.wants_loaded = false;
   again.plan.follow_calls = false;
   again.plan.is_slow = first.is_slow != 0;
   // If the statement's cost depends on a clock, it changes in this time.
@@ -304,6 +318,7 @@ Ended Host::in_child(const RunRequest& run, CpuLimits& left, ChildOutput& output
         close(wire::kControlFd);  // the channel may have moved away from it
         limit_file_size(run.memory_limit);
         run_snippet(run);
+        note_loaded(run);
         fflush(nullptr);
         end_run();
       },
@@ -342,8 +357,10 @@ void Host::measure_here(const RunRequest& run, instr_snippet empty) {
   output.become_standard();
   *run.result = RunResult{};
   run_snippet(run);
+  note_loaded(run);
   const RunResult got = *run.result;
   wire::Message reply = make_reply(run, got, {}, "", kept_profile(getpid(), got));
+  add_loaded(reply, got, getpid());
   if (reply.verb == "measured") {
     reply = with_loop(std::move(reply), count_empty_loop(run, empty));
   }

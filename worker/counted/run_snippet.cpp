@@ -361,7 +361,7 @@ RunRequest empty_loop_request(const RunRequest& like, instr_snippet empty) {
   request.plan.is_once = false;
   request.plan.iterations = kEmptyLoopIterations;
   request.plan.follow_calls = false;
-  request.want_profile = false;
+  request.want_profile = request.wants_loaded = false;
   return request;
 }
 

@@ -50,6 +50,7 @@ struct RunResult {
   uint64_t peak_bytes;    // above the start of an iteration
   uint32_t followed;      // iterations of the block whose calls were noted; 0: not noted
   uint32_t profile_part;  // the profile's number; 0: not written
+  uint32_t has_loaded;    // write_loaded_files() has written them
   uint64_t memory_at_start;  // memory_taken_by() when the snippet began
   char text[16 * 1024];      // of an exception
 };
@@ -65,6 +66,7 @@ struct RunRequest {
   bool branch_sim = false;       // Callgrind simulates a branch predictor
   bool instrument_late = false;  // instrumentation is off until the first counted block
   bool has_host = true;          // this process is its child
+  bool wants_loaded = true;      // the files that were loaded
   RunResult* result = nullptr;   // shared with the host
 };
 

@@ -80,9 +80,11 @@ void CommandLine::rest(const std::string& usage, std::vector<std::string>& targe
   rest_target_ = &target;
 }
 
-void CommandLine::pass_on(const std::string& usage, std::vector<std::string>& target) {
+void CommandLine::pass_on(const std::string& usage, std::vector<std::string>& target,
+                          std::vector<std::string> taken_back) {
   rest(usage, target);
   passes_on_ = true;
+  taken_back_ = std::move(taken_back);
 }
 
 void CommandLine::needs(std::vector<std::string> options, std::function<bool()> has_effect,
@@ -214,7 +216,31 @@ Expected<void> CommandLine::split_off_rest(std::vector<std::string>& words) {
   const bool has_dashes = *rest == "--";
   rest_target_->assign(rest + (has_dashes ? 1 : 0), words.end());
   words.erase(rest, words.end());
+  if (!has_dashes) take_back(words);
   return {};
+}
+
+// Moves this command's options from the rest to the words, with their values.
+void CommandLine::take_back(std::vector<std::string>& words) {
+  std::vector<std::string> rest;
+  bool is_own = true;  // up to `--`
+  for (auto word = rest_target_->begin(); word != rest_target_->end(); ++word) {
+    is_own = is_own && *word != "--";
+    const bool is_taken =
+        is_own && std::ranges::any_of(taken_back_, [&word](const std::string& name) {
+          return word->substr(0, word->find('=')) == "--" + name;
+        });
+    const OptionInfo* option = is_taken ? find(*word) : nullptr;
+    if (option == nullptr) {
+      rest.push_back(*word);
+      continue;
+    }
+    words.push_back(*word);
+    if (option->takes_next(*word) && std::next(word) != rest_target_->end()) {
+      words.push_back(*++word);
+    }
+  }
+  *rest_target_ = std::move(rest);
 }
 
 Expected<void> CommandLine::parse(const std::vector<std::string>& all) {

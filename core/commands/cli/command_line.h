@@ -82,8 +82,10 @@ class CommandLine {
   void operands(Operands operands, std::vector<std::string>& target);
   // Accepts words after `--`.
   void rest(const std::string& usage, std::vector<std::string>& target);
-  // Passes everything after the operand, which is one word, on to another command.
-  void pass_on(const std::string& usage, std::vector<std::string>& target);
+  // Passes everything after the operand, which is one word, on to another command, except for the
+  // options of this command that are named here, which the other one does not have.
+  void pass_on(const std::string& usage, std::vector<std::string>& target,
+               std::vector<std::string> taken_back = {});
   // Ignores `--option=`, which scripts write for an empty variable.
   void may_be_empty(const std::string& option) { may_be_empty_.push_back(option); }
 
@@ -119,6 +121,7 @@ class CommandLine {
   };
 
   Expected<void> split_off_rest(std::vector<std::string>& words);
+  void take_back(std::vector<std::string>& words);
   Expected<void> check_values(const std::vector<std::string>& words) const;
   Expected<void> take_operands(std::vector<std::string> words);
   Expected<void> take_values();
@@ -138,6 +141,7 @@ class CommandLine {
   std::string rest_usage_;
   std::vector<std::string>* rest_target_ = nullptr;
   bool passes_on_ = false;
+  std::vector<std::string> taken_back_;    // names without dashes
   std::vector<std::string> may_be_empty_;  // names without dashes
   std::vector<std::function<Expected<void>()>> checks_;
 };

@@ -57,7 +57,9 @@ TrackedArtefacts::TrackedArtefacts(Cache& cache, std::vector<fs::path> known)
 std::optional<fs::path> TrackedArtefacts::find(const std::string& hint) const {
   const auto artefact = read_artefact_name(hint);
   const auto files = artefact ? read_files(*artefact) : std::nullopt;
-  return files && are_unchanged(*files) ? cache_->find(*artefact) : std::nullopt;
+  if (!files || !are_unchanged(*files)) return std::nullopt;
+  note_files(*files);
+  return cache_->find(*artefact);
 }
 
 Expected<fs::path> TrackedArtefacts::get(const ArtefactInputs& inputs, const Make& make) const {
@@ -89,6 +91,7 @@ Expected<fs::path> TrackedArtefacts::get(const ArtefactInputs& inputs, const Mak
                          "name it, or its folder, relative to the definition file"));
     }
     if (are_unchanged(*made_of)) {
+      note_files(*made_of);
       for (const std::string& hint : inputs.hints) cache_->write_hint(hint, artefact + "\n");
       return place;
     }
@@ -140,6 +143,12 @@ bool TrackedArtefacts::are_unchanged(const std::vector<File>& files) const {
   return std::all_of(files.begin(), files.end(), [this](const File& file) {
     return hash_now(file.path) == file.hash && check_measured("", file.path);
   });
+}
+
+void TrackedArtefacts::note_files(const std::vector<File>& files) const {
+  std::vector<fs::path> paths;
+  for (const File& file : files) paths.push_back(file.path);
+  cache_->note_files(paths);
 }
 
 std::string TrackedArtefacts::hash_now(const fs::path& file) const {

@@ -55,6 +55,7 @@ class TrackedArtefacts {
   void keep_files(const std::string& artefact, const std::filesystem::path& list,
                   std::filesystem::file_time_type begin) const;
   bool are_unchanged(const std::vector<File>& files) const;
+  void note_files(const std::vector<File>& files) const;
   // Returns "-" for a file that cannot be read.
   std::string hash_now(const std::filesystem::path& file) const;
 

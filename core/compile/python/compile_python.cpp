@@ -1,7 +1,6 @@
 #include "core/compile/python/compile_python.h"
 
 #include <fmt/format.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include <map>
@@ -10,7 +9,6 @@
 #include "core/base/content_hash.h"
 #include "core/base/json_line.h"
 #include "core/base/process.h"
-#include "core/base/replace_file.h"
 #include "core/compile/cache_files.h"
 #include "core/compile/python/generate_python.h"
 #include "worker/abi.h"
@@ -42,13 +40,6 @@ std::string format_request(const std::map<std::string, PythonSnippet>& snippets)
   add(INSTR_EMPTY_SNIPPET, {});
   for (const auto& [symbol, snippet] : snippets) add(symbol, snippet);
   return request.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
-
-// Opens a descriptor from which these bytes can be read.
-Fd open_input(const std::string& bytes) {
-  Fd file(::memfd_create("request", MFD_CLOEXEC));
-  if (file && write_all(file.get(), bytes).error == 0) ::lseek(file.get(), 0, SEEK_SET);
-  return file;
 }
 
 Expected<std::string> run_compiler(const std::string& request, const Python& python,

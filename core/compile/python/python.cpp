@@ -56,6 +56,16 @@ std::string format_pip_install(const Python& python, const std::vector<std::stri
   return command;
 }
 
+// Has modules of the checkout, such as of an editable installation, found in the measured tree. A
+// folder that the tree lacks has none.
+void move_to_measured_tree(Python& python) {
+  for (fs::path& folder : python.path) folder = in_measured_tree(folder);
+  std::erase_if(python.path, [](const fs::path& folder) {
+    std::error_code ignored;
+    return !fs::exists(folder, ignored);
+  });
+}
+
 }  // namespace
 
 fs::path python_script(const fs::path& sources, const char* name) {
@@ -137,6 +147,7 @@ Expected<Python> find_python(const std::optional<std::string>& requested, const 
                 kPythonAdvice);
   }
   auto python = parse_probe(result.output, chosen);
+  if (python) move_to_measured_tree(*python);
   if (python && read_library_id(python->torch / "lib") != libtorch.build_id) {
     return fail(fmt::format("{} has torch {}, not the LibTorch {} that is measured", chosen,
                             python->torch_version, libtorch.version),

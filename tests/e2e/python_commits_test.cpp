@@ -1,0 +1,71 @@
+// Commits of a library in Python: no module comes from the checked-out tree while another commit is
+// measured, and a module that is not of the commit is named.
+#include "tests/e2e/python_fixture.h"
+#include "tests/e2e/quick_library.h"
+
+namespace instr::e2e::python_commits_test {
+namespace {
+
+class PythonCommits : public PythonTest {
+ protected:
+  void SetUp() override {
+    PythonTest::SetUp();
+    if (IsSkipped()) return;
+    git(folder_.path(), {"init", "--quiet", "--initial-branch=main"});
+    fs::create_directory(folder_.path() / "src");
+    write("bench.toml", R"TOML(schema = 1
+[[benchmark]]
+label = "installed"
+py_global_setup = "import quickly"
+py_stmt = "quickly.work()"
+[[benchmark]]
+label = "absolute"
+py_global_setup = """
+import sys
+sys.path.insert(0, "FOLDER/src")
+import quickly
+"""
+py_stmt = "quickly.work()"
+)TOML");
+    commit(10);
+    git(folder_.path(), {"checkout", "--quiet", "-b", "slower"});
+    commit(40);
+  }
+
+  void commit(int loops) {
+    write("src/quickly.py",
+          "def work():\n    for i in range(" + std::to_string(loops) + "):\n        pass\n");
+    git(folder_.path(), {"add", "src", "bench.toml"});
+    git(folder_.path(), {"commit", "--quiet", "-m", "a library"});
+  }
+
+  // Runs the program with src/ on the module path, as for an editable installation.
+  CommandResult run(std::vector<std::string> words) const {
+    SpawnOptions options = command(std::move(words));
+    options.working_directory = folder_.path();
+    options.environment->push_back("PYTHONPATH=" + (folder_.path() / "src").string());
+    return value_of(run_command(options));
+  }
+};
+
+TEST_F(PythonCommits, ModulesAreThoseOfTheMeasuredCommit) {
+  const auto checked =
+      run({"merge-check", "main", "--definitions=bench.toml", "--filter=installed"});
+  EXPECT_EQ(checked.exit_code, 3) << checked.output << checked.errors;
+  const auto refused =
+      run({"merge-check", "main", "--definitions=bench.toml", "--filter=absolute"});
+  EXPECT_EQ(refused.exit_code, 2) << refused.output << refused.errors;
+  EXPECT_HAS(refused.output + refused.errors, "src/quickly.py");
+  EXPECT_HAS(refused.output + refused.errors, "is in the checked-out tree");
+}
+
+TEST_F(PythonCommits, ModulesThatAreNotOfTheCommitAreNamed) {
+  git(folder_.path(), {"update-index", "--assume-unchanged", "src/quickly.py"});
+  write("src/quickly.py", "def work():\n    pass\n");
+  const auto recorded = run({"--definitions=bench.toml", "--filter=installed", "--record"});
+  EXPECT_EQ(recorded.exit_code, 2) << recorded.output << recorded.errors;
+  EXPECT_HAS(recorded.errors, "src/quickly.py differs from the commit");
+}
+
+}  // namespace
+}  // namespace instr::e2e::python_commits_test
