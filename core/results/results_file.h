@@ -84,7 +84,8 @@ class ResultsWriter {
   Expected<void> append(const Measurement& measurement);
 
   // Writes the kept lines and, if the results are complete, the end line; to be called last. The
-  // error has the number of measurements that are not in the file.
+  // error has the number of measurements that are not in the file, or says that another program has
+  // changed a file since it was created.
   Expected<void> finish(bool is_complete);
 
  private:
