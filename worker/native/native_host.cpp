@@ -19,6 +19,7 @@
 #include "worker/native/device.h"
 #include "worker/native/native_code.h"
 #include "worker/native/run_experiment.h"
+#include "worker/native/snippet_limits.h"
 #include "worker/native/verify.h"
 #include "worker/snippet_folder.h"
 #include "worker/torch_side.h"
@@ -109,6 +110,30 @@ wire::Message time_all(const TimingRequest& request) { return join(time_alternat
 
 constexpr const char* kProgress = "progress";  // a child's message before its reply
 
+// Returns the snippet that a child runs according to its last message.
+std::optional<std::size_t> find_running(const SharedText& answer) {
+  const auto said = wire::decode_line(answer.get());
+  if (!said || said->verb != kProgress || !said->fields.contains("snippet")) return std::nullopt;
+  return strtoul(said->get("snippet").c_str(), nullptr, 10);
+}
+
+// Runs a child, whose progress is in `answer`, within the limits of the request and of each
+// snippet.
+Ended run_within_limits(const wire::Message& request, const SharedText& answer, int output,
+                        const std::function<void()>& body, const std::function<bool()>& abandoned) {
+  SnippetLimits limits(split_words<std::int64_t>(request.get("timeouts_ms")));
+  const auto is_beyond_limit = [&](pid_t child) {
+    return !limits.look(find_running(answer), now_ms(), cpu_use_of_tree(child));
+  };
+  Ended ended = run_in_child(
+      body, output, static_cast<std::int64_t>(number(request, "timeout_ms", "0")),
+      [] { return false; }, abandoned, is_beyond_limit);
+  if (!ended.too_large) return ended;
+  ended.stopped = limits.verdict();
+  ended.limit_ms = limits.limit_ms();
+  return ended;
+}
+
 // Requests that run snippets.
 const std::map<std::string, wire::Message (*)(const TimingRequest&)> kTimed{
     {"time", time_all},
@@ -185,6 +210,7 @@ wire::Message NativeHost::time(const wire::Message& request) {
   timing.warm_up_s = number(request, "warm_up", "0.02");
   timing.iterations = static_cast<std::uint64_t>(number(request, "iterations", "0"));
   timing.wants_events = request.get("wants_events") == "1";
+  timing.wants_files = request.get("wants_files") == "1";
   timing.logs = split_words<std::string>(request.get("compiler_logs"));
   timing.is_cold = request.get("cold") == "1";
   if (request.fields.contains("candidate")) {
@@ -235,9 +261,8 @@ wire::Message NativeHost::in_child(const wire::Message& request, const Work& wor
       answer.set(wire::encode(failed("worker_lost", "its answer is longer than 15 MiB")));
     }
   };
-  Ended ended = run_in_child(
-      body, output, static_cast<std::int64_t>(number(request, "timeout_ms", "0")),
-      [] { return false; }, [this] { return channel_.hung_up(); });
+  Ended ended =
+      run_within_limits(request, answer, output, body, [this] { return channel_.hung_up(); });
   std::string printed = read_start(output);
   auto said = wire::decode_line(answer.get());
   close(output);
