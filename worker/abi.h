@@ -10,9 +10,9 @@ extern "C" {
 
 #define INSTR_ABI_VERSION 2
 
-/* Reached before the code is prepared from its text, after its first result, and once it no longer
- * gets faster. */
-enum instr_mark { INSTR_PREPARING, INSTR_FIRST_RESULT, INSTR_READY };
+/* Reached before the code is prepared from its text, after its first result, once it no longer gets
+ * faster, and just before the loop: a second time if the statement has jumped into the setup. */
+enum instr_mark { INSTR_PREPARING, INSTR_FIRST_RESULT, INSTR_READY, INSTR_AT_LOOP };
 
 /* Passed to a snippet by the worker. A snippet runs its setup, then
  *

@@ -191,6 +191,8 @@ class CpuWatch {
     return std::clamp<int64_t>(std::min(limits_.cpu_ms, limits_.idle_ms) / 10, 10, 1000);
   }
 
+  int64_t used_ms() const { return used_ms_; }
+
   CpuVerdict look(int64_t now_ms, const CpuUse& use) {
     watched_ms_ += std::clamp<int64_t>(now_ms - last_look_ms_, 0, 2 * interval_ms());
     last_look_ms_ = now_ms;

@@ -12,7 +12,7 @@ namespace instr {
 
 class ProcessTree;
 
-enum class Excess { kNone, kHeap, kMemory, kFiles };
+enum class Excess { kNone, kTime, kHeap, kMemory, kFiles };
 
 // Returns the bytes that a process has mapped for itself alone, used or not, and of shared ones
 // those that it has used. 0 if it cannot be found out.

@@ -199,6 +199,11 @@ inline void check_differentiable(const torch::Tensor& output, const char* name) 
     throw instr_definition_error(std::string("the output '") + name + "' is an undefined tensor");
   }
   if (output.requires_grad()) return;
+  if (!at::GradMode::is_enabled()) {
+    throw instr_definition_error(
+        "gradients are switched off by a guard in the setup, such as torch::NoGradGuard: end the "
+        "guard's scope in the setup, or leave out `autograd`");
+  }
   throw instr_definition_error(
       std::string("no differentiable input: the output '") + name +
       "' does not require a gradient: make an input with torch::requires_grad() in the setup");

@@ -1,6 +1,8 @@
 // A file that grows by whole pieces: lines, members of an archive.
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstddef>
 #include <filesystem>
 #include <string>
@@ -23,12 +25,17 @@ class AppendFile {
   // Writes the kept pieces and then `piece`; what could not be written is kept for the next call.
   Expected<void> append(const std::string& piece);
 
+  // An error if the file has another size than written, or another one has its name: another
+  // program has truncated, extended, removed or replaced it.
+  Expected<void> check() const;
+
  private:
   Expected<void> withdraw(off_t start, std::size_t written, int number);
 
   Fd fd_;
   fs::path path_;
   bool is_regular_ = false;
+  off_t size_ = 0;  // with what was written
   std::string kept_;
   std::size_t kept_count_ = 0;
 };

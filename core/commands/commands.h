@@ -1,7 +1,9 @@
 // The functions in the table of commands, each in a file of its own, and their shared parts.
 #pragma once
 
+#include <functional>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -56,8 +58,10 @@ ExpectedStatus show_comparison(const ComparisonShowing& how, const Comparison& c
 void suggest_acceptance(const Comparison& comparison, const std::string& base,
                         const std::string& results, const GateOptions& gate);
 
-// Prints the step that a run would begin with for each of the selected variants.
+// Prints the step that a run would begin with for each of the selected variants. `find_measured`
+// returns the keys of those whose results are there already; empty: there are none.
+using FindMeasured = std::function<Expected<std::set<std::string>>(const std::vector<Variant>&)>;
 ExpectedStatus show_dry_run(const PlanConfig& plan, const MeasureConfig& measure,
-                            const Showing& showing);
+                            const Showing& showing, const FindMeasured& find_measured = {});
 
 }  // namespace instr

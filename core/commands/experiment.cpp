@@ -134,6 +134,7 @@ ExpectedStatus show(const ExperimentArguments& options, const ExperimentRunResul
                     format_plural(ran.unwritten, "result"), ran.unwritten == 1 ? "it" : "them"));
     return kBadSetup;
   }
+  TRY(ran.kept);
   if (is_interrupted) {
     print_message("interrupted; the same command resumes\n");
     return kInterrupted;
@@ -155,7 +156,12 @@ void print_commands(std::vector<std::string> words, const std::vector<Variant>& 
 ExpectedStatus run_experiment(const ExperimentArguments& given, const Invocation& invocation) {
   const std::stop_token& stop = invocation.stop;
   TRY_ASSIGN(auto options, with_file(given));
-  if (options.is_dry_run) return show_dry_run(options.plan, options.measure, options.showing);
+  if (options.is_dry_run) {
+    return show_dry_run(options.plan, options.measure, options.showing,
+                        [&](const std::vector<Variant>& variants) {
+                          return find_measured(options.results(), options.measure, variants, stop);
+                        });
+  }
   TRY_ASSIGN(auto selected, plan(options.plan));
   if (options.prints_commands) {  // for machines that may have other devices
     print_commands(invocation.words, selected);

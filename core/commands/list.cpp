@@ -32,12 +32,18 @@ ExpectedStatus show_list(const ListOptions& options) {
 }  // namespace
 
 ExpectedStatus show_dry_run(const PlanConfig& config, const MeasureConfig& measure,
-                            const Showing& showing) {
+                            const Showing& showing, const FindMeasured& find_measured) {
   TRY_ASSIGN(auto selected, plan(config));
   TRY_ASSIGN(const auto split, leave_out_unusable(std::move(selected), measure.tools,
                                                   config.selection.shard.has_value()));
   print_message(split.note);
   TRY_ASSIGN(auto planned, plan_run(measure, split.runnable));
+  if (find_measured) {
+    TRY_ASSIGN(const auto measured, find_measured(split.runnable));
+    for (PlannedVariant& each : planned) {
+      if (measured.contains(each.variant.key)) each.step = PlannedStep::kMeasured;
+    }
+  }
   print_output(dry_run_text(planned, inspect_terminal(STDOUT_FILENO, showing.color).color));
   return kGood;
 }

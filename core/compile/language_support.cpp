@@ -10,6 +10,20 @@ Expected<CompiledVariants> LanguageSupport::compile_all(const std::vector<Varian
   return compiled;
 }
 
+std::string list_symbols(
+    const Variant& variant,
+    const std::function<std::string(const Variant& variant, Purpose purpose)>& symbol_of) {
+  std::string symbols = symbol_of(variant, Purpose::kMeasure);
+  if (!is_candidate(variant)) return symbols;
+  const Variant eager = make_eager(variant);
+  for (const auto& symbol :
+       {symbol_of(eager, Purpose::kMeasure), symbol_of(eager, Purpose::kVerify),
+        symbol_of(variant, Purpose::kVerify)}) {
+    symbols += "\n" + symbol;
+  }
+  return symbols;
+}
+
 Languages make_languages(const std::optional<std::string>& python, const CompileOptions& options,
                          Cache& cache) {
   Languages languages;

@@ -49,6 +49,18 @@ class LanguageSupport {
     return std::set<std::string>{};
   }
 
+  // Returns, by key, a hash of the code that determines a variant's results: its own, that of the
+  // user's sources and headers, and that of eager, which it is verified against and timed beside.
+  // Builds the user's own sources. Leaves out variants whose code cannot be known here.
+  virtual Expected<std::map<std::string, std::string>> identify(
+      const std::vector<Variant>& variants, std::stop_token stop) = 0;
+
+  // Returns the files that a compiled variant includes, with their hashes, which identify() does
+  // not cover: only the compiler knows them.
+  virtual std::map<std::string, std::string> list_includes(const CompiledVariant&) const {
+    return {};
+  }
+
   // Returns the worker that counts under Callgrind, and the one that runs without it: built on
   // first use, and cached.
   virtual Expected<WorkerProgram> counting_worker(std::stop_token stop) = 0;
@@ -57,6 +69,11 @@ class LanguageSupport {
   // Returns fields of the fingerprint that workers do not know.
   virtual std::map<std::string, std::string> describe() const { return {}; }
 };
+
+// Returns the symbols of a variant's code and, unless it is eager itself, of its eager's code.
+std::string list_symbols(
+    const Variant& variant,
+    const std::function<std::string(const Variant& variant, Purpose purpose)>& symbol_of);
 
 using Languages = std::array<std::unique_ptr<LanguageSupport>, kLanguages.size()>;
 

@@ -12,6 +12,7 @@ enum class PlannedStep {
   kCached,   // its unit is in the cache
   kCompile,  // its unit has to be compiled
   kSkip,     // it cannot be measured here
+  kMeasured  // its result is there already
 };
 
 struct PlannedVariant {

@@ -49,15 +49,38 @@ tl::expected<CsvFile<ExpectedCode>, Errors> read_codes(const SourceText& source)
                                 read_line);
 }
 
+// The code that a file expects of an experiment. A failure in the timed runs is one, too, after a
+// verification that has passed.
+VerificationCode code_of(const ExperimentRecord& record) {
+  const bool has_failed = record.state == ExperimentState::kFailed;
+  if (!is_candidate(record.variant)) {
+    return has_failed ? VerificationCode::kEagerFailed : VerificationCode::kPass;
+  }
+  const bool is_known = Verification{record.code, ""}.is_wrong();
+  return has_failed && !is_known ? VerificationCode::kExceptionRaised : record.code;
+}
+
 using ByKey = std::map<std::string, const ExperimentRecord*>;
 
-// Indexes the experiments that have a code.
-ByKey with_codes(std::span<const ExperimentRecord> records) {
+// Indexes the experiments that have a code. Eager has one if it failed and its candidates' codes do
+// not say so, or if the file has a line for it.
+ByKey with_codes(std::span<const ExperimentRecord> records, const std::vector<ExpectedCode>& file) {
   ByKey by_key;
+  std::set<std::string> covered;
   for (const ExperimentRecord& record : records) {
-    const bool is_skipped = record.state == ExperimentState::kSkipped;
-    if (is_candidate(record.variant) && !is_skipped) by_key[record.variant.key] = &record;
+    if (record.state == ExperimentState::kSkipped) continue;
+    by_key[record.variant.key] = &record;
+    if (is_candidate(record.variant) && record.code == VerificationCode::kEagerFailed) {
+      covered.insert(make_eager(record.variant).key);
+    }
   }
+  std::set<std::string> lines;
+  for (const ExpectedCode& line : file) lines.insert(line.key);
+  std::erase_if(by_key, [&](const auto& entry) {
+    const auto& [key, record] = entry;
+    if (is_candidate(record->variant) || lines.contains(key)) return false;
+    return record->state != ExperimentState::kFailed || covered.contains(key);
+  });
   return by_key;
 }
 
@@ -87,7 +110,7 @@ CodeComparison compare_codes(const std::vector<ExpectedCode>& expected,
                              std::span<const ExperimentRecord> records,
                              const IsSelected& is_selected) {
   CodeComparison comparison;
-  ByKey rest = with_codes(records);
+  ByKey rest = with_codes(records, expected);
   const std::set<std::string> keys = keys_of(records);
   for (const ExpectedCode& line : expected) {
     const auto matching = rest.extract(line.key);
@@ -96,18 +119,19 @@ CodeComparison compare_codes(const std::vector<ExpectedCode>& expected,
       continue;
     }
     const ExperimentRecord& record = *matching.mapped();
-    if (record.code == line.code) {
+    const VerificationCode code = code_of(record);
+    if (code == line.code) {
       ++comparison.same;
       if (Verification{line.code, ""}.is_wrong()) comparison.failing.push_back(line.key);
       // Eager's own line has no code: it fails as expected if these lines expect that.
-      if (line.code == VerificationCode::kEagerFailed) {
+      if (line.code == VerificationCode::kEagerFailed && is_candidate(record.variant)) {
         comparison.failing.push_back(make_eager(record.variant).key);
       }
       continue;
     }
-    auto& differences =
-        record.code == VerificationCode::kPass ? comparison.better : comparison.worse;
-    differences.push_back({line.key, line.code, record.code, record.code_reason});
+    auto& differences = code == VerificationCode::kPass ? comparison.better : comparison.worse;
+    differences.push_back(
+        {line.key, line.code, code, code == record.code ? record.code_reason : record.reason});
   }
   comparison.fresh = rest.size();
   return comparison;
@@ -119,18 +143,18 @@ tl::expected<ExpectedUpdate, Errors> update_expected_codes(
   TRY_ASSIGN(auto csv, read_codes(source));
   std::vector<ExpectedCode>& codes = csv.lines;
   ExpectedUpdate update;
-  ByKey rest = with_codes(records);
+  ByKey rest = with_codes(records, codes);
   const std::set<std::string> keys = keys_of(records);
   for (ExpectedCode& line : codes) {
     const auto matching = rest.extract(line.key);
-    if (matching.empty() || matching.mapped()->code == line.code) continue;
-    line.code = matching.mapped()->code;
+    if (matching.empty() || code_of(*matching.mapped()) == line.code) continue;
+    line.code = code_of(*matching.mapped());
     ++update.changed;
   }
   update.removed = std::erase_if(codes, [&](const ExpectedCode& line) {
     return !keys.contains(line.key) && is_selected(line.key);
   });
-  for (const auto& [key, record] : rest) codes.push_back({key, record->code});
+  for (const auto& [key, record] : rest) codes.push_back({key, code_of(*record)});
   update.added = rest.size();
   update.text = format_codes(std::move(csv));
   return update;

@@ -44,7 +44,8 @@ struct CodeComparison {
   std::size_t fresh = 0;  // experiments that the file does not have
 };
 
-// Compares the codes. Eager and skipped experiments have none.
+// Compares the codes. Skipped experiments have none; eager has EAGER_FAILED if it failed although
+// the others were verified against it.
 CodeComparison compare_codes(const std::vector<ExpectedCode>& expected,
                              std::span<const ExperimentRecord> records,
                              const IsSelected& is_selected);

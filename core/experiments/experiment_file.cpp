@@ -43,17 +43,12 @@ struct Line {
   std::string text;  // with its end
 };
 
-using OnRecord = std::function<std::string(const ExperimentRecord&)>;
-
-// Parses the lines. `refuse` returns the reason why a record is not allowed; empty: it is.
-Expected<std::vector<Line>> parse_lines(std::string_view text, const std::string& name,
-                                        const OnRecord& refuse) {
+Expected<std::vector<Line>> parse_lines(std::string_view text, const std::string& name) {
   std::vector<Line> lines;
   for (int number = 1; !text.empty(); ++number) {
     const std::size_t end = std::min(text.find('\n'), text.size());
     auto record = parse_experiment(text.substr(0, end));
-    std::string wrong = record ? refuse(*record) : record.error().what;
-    if (!wrong.empty()) return fail(fmt::format("{}:{}: {}", name, number, wrong), kAdvice);
+    if (!record) return fail(fmt::format("{}:{}: {}", name, number, record.error().what), kAdvice);
     lines.push_back({*std::move(record), std::string(text.substr(0, end)) + "\n"});
     text.remove_prefix(std::min(end + 1, text.size()));
   }
@@ -83,47 +78,35 @@ Expected<Fd> open_alone(const fs::path& file) {
   return fd;
 }
 
-// Returns the reason why a record cannot be in the same file as new ones; empty: it can.
-std::string find_mismatch(const ExperimentRecord& record, const std::set<std::string>& keys,
-                          const ExperimentSetting& setting) {
-  const ExperimentSetting& recorded = record.setting;
-  if (!keys.contains(record.variant.key)) {
-    return fmt::format("the file is of other experiments: `{}` is not one of these",
-                       record.variant.key);
-  }
-  if (recorded.libtorch != setting.libtorch) {
-    return fmt::format("this was measured with LibTorch {}, and now it is {}", recorded.libtorch,
-                       setting.libtorch);
-  }
-  if (recorded.repetitions != setting.repetitions ||
-      recorded.iterations_per_run != setting.iterations_per_run) {
-    return "this was measured with a different number of runs or iterations";
-  }
-  if (recorded.device_model != setting.model_of(record.variant)) {
-    return fmt::format("this was measured on another machine ({})", recorded.device_model);
-  }
-  return "";
-}
-
-// Returns the final lines. An error if a line is not of these variants and this setting.
-Expected<std::vector<Line>> final_lines(std::string_view text, const std::string& name,
-                                        const std::vector<Variant>& variants,
-                                        const ExperimentSetting& setting) {
-  std::set<std::string> keys;
-  for (const Variant& variant : variants) keys.insert(variant.key);
-  auto lines = parse_lines(text, name, [&](const ExperimentRecord& record) {
-    return find_mismatch(record, keys, setting);
-  });
+// Returns the final lines.
+Expected<std::vector<Line>> final_lines(std::string_view text, const std::string& name) {
+  auto lines = parse_lines(text, name);
   if (lines) std::erase_if(*lines, [](const Line& line) { return !is_final(line.record); });
   return lines;
+}
+
+std::set<std::string> keys_of(const std::vector<Variant>& variants) {
+  std::set<std::string> keys;
+  for (const Variant& variant : variants) keys.insert(variant.key);
+  return keys;
+}
+
+// Keeps the last record of each key.
+std::vector<ExperimentRecord> take_latest(std::vector<ExperimentRecord> records) {
+  std::map<std::string, std::size_t> places;
+  for (std::size_t i = 0; i < records.size(); ++i) places[records[i].variant.key] = i;
+  std::vector<ExperimentRecord> latest;
+  for (std::size_t i = 0; i < records.size(); ++i) {
+    if (places.at(records[i].variant.key) == i) latest.push_back(std::move(records[i]));
+  }
+  return latest;
 }
 
 }  // namespace
 
 Expected<std::vector<ExperimentRecord>> parse_experiments(std::string_view text,
                                                           const std::string& name) {
-  return parse_lines(whole_lines(text), name, [](const ExperimentRecord&) { return ""; })
-      .map(take_records);
+  return parse_lines(whole_lines(text), name).map(take_records).map(take_latest);
 }
 
 bool are_experiments(std::string_view text) { return text.starts_with(kLineStart); }
@@ -131,13 +114,15 @@ bool are_experiments(std::string_view text) { return text.starts_with(kLineStart
 Expected<std::vector<ExperimentRecord>> whole_experiments(std::string_view text,
                                                           const std::string& name,
                                                           Incomplete incomplete) {
-  auto records = parse_experiments(text, name);
-  if (!records) return records;
-  if (records->empty()) return fail_at({name}, "there are no experiments");
-  const std::size_t experiments = records->back().experiments;
-  if (records->size() >= experiments || incomplete == Incomplete::kAllowed) return records;
+  TRY_ASSIGN(auto records, parse_lines(whole_lines(text), name).map(take_records));
+  if (records.empty()) return fail_at({name}, "there are no experiments");
+  const std::size_t lines = records.size();
+  const std::size_t experiments = records.back().experiments;
+  if (lines >= experiments || incomplete == Incomplete::kAllowed) {
+    return take_latest(std::move(records));
+  }
   return fail_at({name},
-                 fmt::format("these results are incomplete: {} of {}", records->size(),
+                 fmt::format("these results are incomplete: {} of {}", lines,
                              format_plural(experiments, "experiment")),
                  "run the same `instr_bench experiment` again, which goes on, or add "
                  "--allow-incomplete");
@@ -152,13 +137,13 @@ Expected<void> ExperimentLog::check(const fs::path& file) {
 
 Expected<ExperimentLog> ExperimentLog::open(const fs::path& path,
                                             const std::vector<Variant>& variants,
-                                            const ExperimentSetting& setting) {
+                                            const FindChange& find_change) {
   TRY(check(path));
   const fs::path file = follow_links(path);
   TRY_ASSIGN(auto fd, open_alone(file));
   TRY_ASSIGN(auto all, read_file(file, kMaxResultsBytes));
   const std::string_view text = whole_lines(all);
-  TRY_ASSIGN(auto lines, final_lines(text, path.string(), variants, setting));
+  TRY_ASSIGN(auto lines, final_lines(text, path.string()));
   std::string kept;
   for (const Line& line : lines) kept += line.text;
   if (kept != text) {
@@ -168,20 +153,37 @@ Expected<ExperimentLog> ExperimentLog::open(const fs::path& path,
     return fail(write_error(file, errno));
   }
   ExperimentLog log(AppendFile(std::move(fd), path));
-  log.records_ = take_records(std::move(lines));
+  log.lines_ = lines.size();
+  log.take(take_records(std::move(lines)), keys_of(variants), find_change);
   return log;
 }
 
+void ExperimentLog::take(std::vector<ExperimentRecord> records, const std::set<std::string>& keys,
+                         const FindChange& find_change) {
+  for (ExperimentRecord& record : take_latest(std::move(records))) {
+    const std::string& key = record.variant.key;
+    if (!keys.contains(key)) continue;
+    if (std::string change = find_change(record); !change.empty()) {
+      changes_[key] = std::move(change);
+    } else {
+      records_.push_back(std::move(record));
+    }
+  }
+}
+
 Expected<void> ExperimentLog::take_in(const fs::path& part, const std::vector<Variant>& variants,
-                                      const ExperimentSetting& setting) {
+                                      const FindChange& find_change) {
   TRY_ASSIGN(auto all, read_file(part, kMaxResultsBytes));
-  TRY_ASSIGN(auto lines, final_lines(whole_lines(all), part.string(), variants, setting));
-  std::set<std::string> keys;
-  for (const Variant& variant : missing(variants)) keys.insert(variant.key);
-  for (Line& line : lines) {
-    if (keys.erase(line.record.variant.key) == 0) continue;
-    records_.push_back(std::move(line.record));
-    TRY(file_.append(line.text));
+  TRY_ASSIGN(auto lines, final_lines(whole_lines(all), part.string()));
+  std::map<std::string, std::string> texts;  // the last line of each key
+  for (const Line& line : lines) texts[line.record.variant.key] = line.text;
+  const std::size_t before = records_.size();
+  take(take_records(std::move(lines)), keys_of(missing(variants)), find_change);
+  for (std::size_t i = before; i < records_.size(); ++i) {
+    const std::string& key = records_[i].variant.key;
+    changes_.erase(key);
+    ++lines_;
+    TRY(file_.append(texts.at(key)));
   }
   return {};
 }
@@ -198,11 +200,16 @@ std::vector<Variant> ExperimentLog::missing(const std::vector<Variant>& variants
 
 Expected<void> ExperimentLog::append(ExperimentRecord record) {
   const std::string line = to_line(to_json(record)) + "\n";
+  changes_.erase(record.variant.key);
   records_.push_back(std::move(record));
+  ++lines_;
   return file_.append(line);
 }
 
-Expected<void> ExperimentLog::finish() { return file_.append(""); }
+Expected<void> ExperimentLog::finish() {
+  TRY(file_.append(""));
+  return file_.check();
+}
 
 namespace {
 

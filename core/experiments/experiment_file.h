@@ -3,6 +3,9 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
+#include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -16,7 +19,8 @@
 
 namespace instr {
 
-// Parses the whole lines of a file. An error names the line that is not an experiment.
+// Parses the whole lines of a file; the last one of each experiment counts. An error names the line
+// that is not an experiment.
 Expected<std::vector<ExperimentRecord>> parse_experiments(std::string_view text,
                                                           const std::string& name);
 
@@ -45,26 +49,35 @@ class ExperimentLog {
   // An error if the file cannot be written or holds something else; open() checks this, too.
   static Expected<void> check(const fs::path& file);
 
+  // Returns what has changed since a record was measured; empty: nothing.
+  using FindChange = std::function<std::string(const ExperimentRecord&)>;
+
   // Opens the file, which may already exist: a truncated last line is removed, and so are results
-  // that are not final (is_final). Errors: a line that is not an experiment, whose key is not in
-  // `variants`, or that was measured with other settings; another run that has the file open.
+  // that are not final (is_final). Lines of other variants, and of results for which something has
+  // changed, stay beside the new ones. Errors: a line that is not an experiment; another run that
+  // has the file open.
   static Expected<ExperimentLog> open(const fs::path& path, const std::vector<Variant>& variants,
-                                      const ExperimentSetting& setting);
+                                      const FindChange& find_change);
 
-  // Appends the final results of these variants that another file has and this file lacks. Another
-  // run may be writing to that file. Errors as of open().
+  // Appends the final and unchanged results of these variants that another file has and this file
+  // lacks. Another run may be writing to that file. Errors as of open().
   Expected<void> take_in(const fs::path& part, const std::vector<Variant>& variants,
-                         const ExperimentSetting& setting);
+                         const FindChange& find_change);
 
-  // The records in the file, and those that could not be written.
+  // The unchanged records of these variants, those that could not be written included.
   const std::vector<ExperimentRecord>& records() const { return records_; }
+  // The changes since the others were measured, by key.
+  const std::map<std::string, std::string>& changes() const { return changes_; }
+  // The number of lines in the file.
+  std::size_t lines() const { return lines_; }
 
   // Returns the variants that the file lacks, in the given order.
   std::vector<Variant> missing(const std::vector<Variant>& variants) const;
 
   // Writes a line, entirely or not at all; the next call writes a line that could not be written.
   Expected<void> append(ExperimentRecord record);
-  // Writes the lines that could not be written before. An error if that fails again.
+  // Writes the lines that could not be written before. An error if that fails again, or if another
+  // program has changed the file.
   Expected<void> finish();
   // The number of results that are not in the file.
   std::size_t unwritten() const { return file_.kept(); }
@@ -72,8 +85,13 @@ class ExperimentLog {
  private:
   explicit ExperimentLog(AppendFile file) : file_(std::move(file)) {}
 
+  void take(std::vector<ExperimentRecord> records, const std::set<std::string>& keys,
+            const FindChange& find_change);
+
   AppendFile file_;
   std::vector<ExperimentRecord> records_;
+  std::map<std::string, std::string> changes_;
+  std::size_t lines_ = 0;
 };
 
 }  // namespace instr

@@ -47,6 +47,8 @@ DocumentTable table_of(const std::string& name, const std::vector<std::string>& 
 
 DocumentCell speedup_cell(const AgainstEager& experiment) {
   if (!experiment.speedup) return kNothing;
+  // Eager has no speed-up over itself; for programs it shows what chance does.
+  if (experiment.is_eager()) return number_cell(experiment.speedup->ratio, "-", Tone::kDim);
   const bool is_slower = experiment.speedup->ratio < kMinSpeedup && !experiment.speedup->is_same();
   const char* mark = experiment.disturbance ? kDisturbed : "";
   return number_cell(experiment.speedup->ratio, mark + to_string(*experiment.speedup),

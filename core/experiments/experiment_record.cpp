@@ -262,6 +262,7 @@ Json to_json(const ExperimentRecord& record) {
   json["asked_iterations"] = record.setting.iterations_per_run.value_or(0);
   json["libtorch_version"] = record.setting.libtorch;
   if (record.experiments != 0) json["experiments"] = record.experiments;
+  for (const auto& [name, value] : record.fingerprint.entries) json["fingerprint"][name] = value;
   return json;
 }
 
@@ -269,7 +270,11 @@ bool has_failed(const ExperimentRecord& record) {
   return record.state == ExperimentState::kFailed || Verification{record.code, ""}.is_wrong();
 }
 
-bool is_final(const ExperimentRecord& record) { return record.failure != FailureKind::kWorkerLost; }
+bool is_final(const ExperimentRecord& record) {
+  return record.failure != FailureKind::kWorkerLost &&
+         record.failure != FailureKind::kCompileError &&
+         record.fingerprint.get(kUnknownInputs).empty();
+}
 
 Expected<ExperimentRecord> parse_experiment(std::string_view line) {
   TRY_ASSIGN(const Json json, parse_json(line));
@@ -318,6 +323,12 @@ Expected<ExperimentRecord> parse_experiment(std::string_view line) {
     }
   }
   if (auto others = record.metrics.extract("others")) record.others = others.mapped();
+  if (auto fields = json.find("fingerprint"); fields != json.end() && fields->is_object()) {
+    for (const auto& [name, value] : fields->items()) {
+      if (value.is_string())
+        record.fingerprint.entries.emplace_back(name, value.get<std::string>());
+    }
+  }
   record.compiler = parse_compiler(json);
   record.operators = parse_operators(json);
   return record;

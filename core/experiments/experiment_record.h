@@ -12,6 +12,7 @@
 
 #include "core/definitions/axes.h"
 #include "core/definitions/select.h"
+#include "core/results/fingerprint.h"
 #include "core/results/measurement.h"
 
 namespace instr {
@@ -19,7 +20,7 @@ namespace instr {
 // Adds eager, which the other backends are compared with.
 Selection with_eager(Selection selection);
 
-// The settings of a line: a run does not resume a file that was measured with others.
+// The settings of a line: a run measures again what was measured with others.
 struct ExperimentSetting {
   int repetitions = 0;                    // timed runs
   std::optional<int> iterations_per_run;  // absent: as many as fill a run's minimum time
@@ -53,8 +54,9 @@ struct ExperimentRecord {
   std::vector<OperatorTime> operators;     // with --profile: those with the highest self times
   VerificationCode code = VerificationCode::kVerifierSkipped;
   std::string code_reason;
+  Fingerprint fingerprint;      // of what the result depends on (experiment_identity.h)
   std::string timestamp;        // UTC; empty for a new record
-  std::size_t experiments = 0;  // in the complete file; 0: unknown
+  std::size_t experiments = 0;  // lines of the complete file; 0: unknown
 };
 
 ExperimentRecord record_of(const Measurement& measurement, const ExperimentSetting& setting);
@@ -70,7 +72,13 @@ nlohmann::ordered_json to_json(const ExperimentRecord& record);
 // Returns true if it could not be measured, or its result is wrong.
 bool has_failed(const ExperimentRecord& record);
 
-// Returns false if the worker was lost: measuring again may give a result.
+// The field of a fingerprint that says that the other fields are not all that the result depends
+// on.
+inline constexpr const char* kUnknownInputs = "unknown_inputs";
+
+// Returns false if measuring again may give another result although nothing seems to have changed:
+// the worker was lost, or it is not known which files were read (kUnknownInputs), also by a
+// compiler that failed.
 bool is_final(const ExperimentRecord& record);
 
 // Parses a line that to_json made. Errors have no place.

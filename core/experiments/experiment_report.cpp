@@ -160,7 +160,7 @@ ReportExperiments report_experiments(const std::vector<std::vector<ExperimentRec
                            .model = name.full,
                            .backend = name.column,
                            .row = is_skipped ? std::nullopt : std::optional(row->second),
-                           .speedup = compared.speedup,
+                           .speedup = is_candidate(variant) ? compared.speedup : std::nullopt,
                            .facts = find_facts(record, compared),
                            .lists = find_lists(record)});
   }

@@ -8,19 +8,23 @@
 #include <optional>
 #include <string>
 
+#include "core/base/environment.h"
 #include "core/base/file_name.h"
 #include "core/base/format.h"
 #include "core/base/near_match.h"
 #include "core/base/output.h"
 #include "core/base/output_file.h"
+#include "core/base/read_file.h"
 #include "core/base/replace_file.h"
 #include "core/experiments/experiment_file.h"
+#include "core/experiments/experiment_identity.h"
 #include "core/experiments/experiment_summary.h"
 #include "core/report/formats.h"
 #include "core/report/plot.h"
 #include "core/results/results_file.h"
 #include "core/run/make_fingerprint.h"
 #include "core/run/pipeline.h"
+#include "core/run/tools.h"
 
 namespace instr {
 
@@ -28,15 +32,33 @@ namespace {
 
 constexpr const char* kPartEnding = ".jsonl";
 
-Expected<ExperimentSetting> make_setting(const MeasureConfig& config, Session& session,
-                                         std::stop_token stop) {
-  TRY_ASSIGN(const auto fingerprint, session.fingerprint(stop));
-  ExperimentSetting setting{config.repetitions, config.iterations, session.libtorch().version, ""};
-  for (const auto& [name, value] : fingerprint.machine) {
-    if (name == "cpu_model") setting.device_model = value;
+// Describes a session for these variants.
+Expected<RunIdentity> make_identity(const MeasureConfig& config, Session& session,
+                                    const std::vector<Variant>& variants, std::stop_token stop) {
+  RunIdentity identity{.config = config, .environment = own_environment()};
+  TRY_ASSIGN(identity.code, session.identify(variants, stop));
+  TRY_ASSIGN(identity.session, session.fingerprint(stop));
+  identity.setting = {config.repetitions, config.iterations, session.libtorch().version, ""};
+  for (const auto& [name, value] : identity.session.machine) {
+    if (name == "cpu_model") identity.setting.device_model = value;
   }
-  setting.gpu_model = gpu_models();
-  return setting;
+  identity.setting.gpu_model = gpu_models();
+  return identity;
+}
+
+// Leaves out what is only known of this machine, for experiments that were measured elsewhere.
+RunIdentity without_session(RunIdentity identity) {
+  identity.session = {};
+  identity.environment = {};
+  return identity;
+}
+
+using VariantsByKey = std::map<std::string, const Variant*>;
+
+VariantsByKey variants_by_key(const std::vector<Variant>& variants) {
+  VariantsByKey by_key;
+  for (const Variant& variant : variants) by_key.emplace(variant.key, &variant);
+  return by_key;
 }
 
 // Returns the folder for results of experiments that are run one by one.
@@ -84,21 +106,48 @@ Expected<Task> make_task(const ExperimentRun& run, const RunnableVariants& exper
 
 // Opens the file, and takes in experiments that were run one by one.
 Expected<ExperimentLog> open_log(const ExperimentRun& run, const Task& task,
-                                 const std::vector<Variant>& left_out,
-                                 const ExperimentSetting& setting, Progress& progress) {
+                                 const std::vector<Variant>& left_out, const RunIdentity& identity,
+                                 Progress& progress) {
   std::vector<Variant> known = task.variants;
   known.insert(known.end(), left_out.begin(), left_out.end());
-  auto log = ExperimentLog::open(task.file, known, setting);
+  InputHashes files;
+  const auto find_here = [&, here = variants_by_key(task.variants),
+                          elsewhere = variants_by_key(left_out),
+                          apart = without_session(identity)](const ExperimentRecord& record) {
+    const auto variant = here.find(record.variant.key);
+    return variant != here.end()
+               ? find_change(record, *variant->second, identity, files)
+               : find_change(record, *elsewhere.at(record.variant.key), apart, files);
+  };
+  auto log = ExperimentLog::open(task.file, known, find_here);
   if (!log || run.only) return log;
   const std::size_t before = log->records().size();
   for (const fs::path& part : list_parts(parts_folder(run.results))) {
-    TRY(log->take_in(part, known, setting));
+    TRY(log->take_in(part, known, find_here));
   }
   if (const std::size_t taken = log->records().size() - before; taken != 0) {
     progress.note(fmt::format("{} taken from {}", format_plural(taken, "result"),
                               parts_folder(run.results).string()));
   }
   return log;
+}
+
+// Says which results are used, and why others are not.
+void report_resumed(const ExperimentLog& log, const std::vector<Variant>& rest, std::size_t asked,
+                    Progress& progress) {
+  if (rest.size() != asked) {
+    progress.note(fmt::format("{} of {} are already there", asked - rest.size(), asked));
+  }
+  std::vector<std::string> changes;
+  for (const Variant& variant : rest) {
+    const auto change = log.changes().find(variant.key);
+    if (change != log.changes().end()) changes.push_back(change->second);
+  }
+  if (!changes.empty()) progress.note(describe_changes(changes, asked));
+  if (const std::size_t others = log.changes().size() - changes.size(); others != 0) {
+    progress.note(fmt::format("{} not shown: it has changed since, and cannot run here",
+                              format_plural(others, "result")));
+  }
 }
 
 void add(ExperimentRecord record, ExperimentLog& log, Progress& progress) {
@@ -117,12 +166,14 @@ Expected<ExperimentRunResult> measure_experiments(const ExperimentRun& run,
   auto begin = std::chrono::steady_clock::now();
   Progress progress(run.progress);
   std::optional<ExperimentLog> log;
-  std::optional<ExperimentSetting> setting;
+  std::optional<RunIdentity> identity;
+  std::size_t lines = experiments.runnable.size();
   SessionEvents events = progress_events(progress);
   events.on_done = [&](const Measurement& measurement) {
-    ExperimentRecord record = record_of(measurement, *setting);
+    ExperimentRecord record = record_of(measurement, identity->setting);
+    record.fingerprint = with_files(identify(measurement.variant, *identity), measurement);
     if (record.compiler && !run.collects_counters) record.compiler->counters.clear();
-    record.experiments = experiments.runnable.size();
+    record.experiments = lines;
     add(std::move(record), *log, progress);
     progress.finished(measurement);
   };
@@ -130,19 +181,49 @@ Expected<ExperimentRunResult> measure_experiments(const ExperimentRun& run,
   TRY(ExperimentLog::check(task.file));
   TRY(make_folders(run.measure));
   TRY_ASSIGN(auto session, Session::open(run.measure, events, stop));
-  TRY_ASSIGN(setting, make_setting(run.measure, *session, stop));
-  TRY_ASSIGN(log, open_log(run, task, experiments.left_out, *setting, progress));
+  std::vector<Variant> known = task.variants;
+  known.insert(known.end(), experiments.left_out.begin(), experiments.left_out.end());
+  TRY_ASSIGN(identity, make_identity(run.measure, *session, known, stop));
+  TRY_ASSIGN(log, open_log(run, task, experiments.left_out, *identity, progress));
   const std::size_t were_there = log->records().size();
   auto rest = log->missing(task.variants);
-  if (const std::size_t asked = task.variants.size(); rest.size() != asked) {
-    progress.note(fmt::format("{} of {} are already there", asked - rest.size(), asked));
-  }
+  report_resumed(*log, rest, task.variants.size(), progress);
+  if (!run.only) lines = log->lines() + rest.size();
   progress.expect(rest.size());
   auto finished = session->experiment(session->admit(rest), stop);
-  const std::size_t unwritten = log->finish() ? 0 : log->unwritten();
+  auto kept = log->finish();
   if (!finished && !stop.stop_requested()) return fail(finished.error());
   std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
-  return ExperimentRunResult{log->records(), were_there, took.count(), unwritten};
+  return ExperimentRunResult{log->records(), were_there, took.count(), log->unwritten(),
+                             std::move(kept)};
+}
+
+Expected<std::set<std::string>> find_measured(const fs::path& results, const MeasureConfig& config,
+                                              const std::vector<Variant>& variants,
+                                              std::stop_token stop) {
+  std::error_code ignored;
+  if (!fs::exists(results, ignored)) return std::set<std::string>{};
+  TRY_ASSIGN(const auto text, read_file(results, kMaxResultsBytes));
+  TRY_ASSIGN(const auto records, parse_experiments(text, results.string()));
+  TRY_ASSIGN(const auto tools, Tools::find(config, stop));
+  RunIdentity identity{.config = config, .environment = own_environment()};
+  identity.setting = {config.repetitions, config.iterations, tools->libtorch().version, ""};
+  std::vector<Variant> identified = variants;
+  std::erase_if(identified, [](const Variant& variant) {  // this would compile them
+    return variant.build && !variant.build->sources.empty();
+  });
+  TRY_ASSIGN(identity.code, tools->identify(identified, stop));
+  InputHashes files;
+  const VariantsByKey known = variants_by_key(variants);
+  std::set<std::string> measured;
+  for (const ExperimentRecord& record : records) {
+    const auto variant = known.find(record.variant.key);
+    if (variant == known.end() || !is_final(record)) continue;
+    if (find_change(record, *variant->second, identity, files).empty()) {
+      measured.insert(record.variant.key);
+    }
+  }
+  return measured;
 }
 
 std::string explain_missing_pictures() {

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <filesystem>
 #include <optional>
+#include <set>
 #include <stop_token>
 #include <string>
 #include <vector>
@@ -22,6 +23,7 @@ struct ExperimentRunResult {
   std::size_t were_there = 0;  // the first records
   double seconds = 0;          // that the other records took, with compiling
   std::size_t unwritten = 0;   // records that are not in the file
+  Expected<void> kept;         // an error if the file is not as it was written
 };
 
 struct ExperimentRun {
@@ -39,6 +41,12 @@ struct ExperimentRun {
 Expected<ExperimentRunResult> measure_experiments(const ExperimentRun& run,
                                                   const RunnableVariants& experiments,
                                                   std::stop_token stop);
+
+// Returns the keys of the experiments that measure_experiments() would not run, as far as that is
+// known without a worker.
+Expected<std::set<std::string>> find_measured(const fs::path& results, const MeasureConfig& config,
+                                              const std::vector<Variant>& variants,
+                                              std::stop_token stop);
 
 // Returns a line for standard error if gnuplot, which draws the pictures of the folder, is missing.
 std::string explain_missing_pictures();

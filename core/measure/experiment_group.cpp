@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <map>
 #include <optional>
+#include <sstream>
 #include <string>
 #include <utility>
 
@@ -25,6 +26,7 @@ struct Experiment {
   wire::Message started = {};           // `started`: with an empty cache of its compiler
   wire::Message warm = {};              // with the cache that this left
   std::optional<Verification> verification = {};
+  std::optional<std::string> files = {};  // imported by now, a line each
 };
 
 using Experiments = std::vector<Experiment*>;
@@ -64,6 +66,24 @@ bool is_own_fault(const wire::Message& reply) {
   return reply.get("snippet") == "1" && !was_full;
 }
 
+void note_files(const wire::Message& reply, Experiment& experiment) {
+  if (reply.fields.contains("files")) experiment.files = reply.get("files");
+}
+
+// Returns the files without their hashes. In Python they are not known before the setup has ended.
+std::optional<std::map<std::string, std::string>> list_imports(const Experiment& experiment) {
+  std::map<std::string, std::string> inputs;
+  if (experiment.variant->language == Language::kPython && !experiment.files) return std::nullopt;
+  std::istringstream lines(experiment.files.value_or(""));
+  for (std::string line; std::getline(lines, line);) inputs.emplace(line, "");
+  return inputs;
+}
+
+bool has_timed_out(const Experiment& experiment) {
+  const auto* failure = experiment.outcome ? std::get_if<Failure>(&*experiment.outcome) : nullptr;
+  return failure != nullptr && failure->kind == FailureKind::kTimedOut;
+}
+
 std::vector<wire::Message> split_replies(const wire::Message& all, std::size_t count) {
   std::vector<wire::Message> replies;
   for (std::size_t i = 0; i < count; ++i) {
@@ -84,11 +104,12 @@ void add_start(std::map<std::string, double>& metrics, const wire::Message& star
 class GroupExperiment {
  public:
   GroupExperiment(const std::vector<Variant>& variants, const ExperimentCode& code,
-                  NativeWorker& worker, TimerOptions options)
-      : code_(code), worker_(worker), options_(std::move(options)) {
+                  NativeWorker& worker, TimerOptions options, const OnStep& on_step)
+      : code_(code), worker_(worker), options_(std::move(options)), report_step_(on_step) {
     for (const Variant& variant : variants) experiments_.push_back(find_code(variant));
     eager_ = find_code(make_eager(variants.front())).code;
     is_cold_ = is_compiled(variants.front().backend);
+    options_.wants_files = true;
   }
 
   std::vector<Measurement> run() {
@@ -96,6 +117,7 @@ class GroupExperiment {
     for (Experiment& experiment : experiments_) {
       if (!is_cold_ && !experiment.outcome) start(experiment);
       if (!experiment.outcome) working.push_back(&experiment);
+      if (is_eager(experiment) && has_timed_out(experiment)) eager_ = nullptr;
     }
     if (!working.empty()) time(working, eager_ != nullptr);
     std::erase_if(working, [](const Experiment* experiment) { return !find_times(*experiment); });
@@ -126,7 +148,9 @@ class GroupExperiment {
 
   // Times the start in a fresh process, with nothing else in it.
   void start(Experiment& experiment) {
+    report_step_("starting");
     auto reply = ask_worker("start", worker_, {*experiment.code}, options_);
+    if (reply) note_files(*reply, experiment);
     if (!reply) {
       experiment.outcome = worker_lost(reply.error());
     } else if (reply->verb == "started") {
@@ -139,10 +163,12 @@ class GroupExperiment {
   // Times these alternately, with eager if `has_eager`. Eager alone is timed beside itself, which
   // shows what chance does to a speed-up.
   void time(const Experiments& working, bool has_eager) {
+    has_eager = has_eager && eager_ != nullptr;
     TimedGroup group;
     const bool adds_eager = has_eager && (working.size() == 1 || !is_eager(*working.front()));
     if (adds_eager) group.push_back(*eager_);
     for (const Experiment* experiment : working) group.push_back(*experiment->code);
+    report_step_(is_cold_ && !was_started() ? "compiling and timing" : "timing");
     const auto reply = ask(group);
     const auto so_far = reply ? wire::decode_line(reply->get("so_far")) : std::nullopt;
     if (!reply) {
@@ -153,12 +179,36 @@ class GroupExperiment {
       take_all(so_far ? *so_far : *reply, working, group.size(), has_eager);
       const auto verified = so_far ? *reply : wire::decode_line(reply->get("verification"));
       if (verified) working.front()->verification = judge(*verified, *working.front()->variant);
+    } else if (const auto stopped = find_timed_out(*reply)) {
+      take_timeout(*reply, working, group.size() - working.size(), *stopped);
     } else if (working.size() > 1) {
       for (Experiment* experiment : working) time({experiment}, has_eager);
     } else if (adds_eager && !is_own_fault(*reply)) {
       time(working, /*has_eager=*/false);
     } else {
+      note_files(*reply, *working.front());
       take_outcome(parse(*reply, *working.front()), *working.front());
+    }
+  }
+
+  // Fails the experiment that reached its limit: that is never repeated. If it was the eager beside
+  // a single experiment, fails this one; else times the others without it. `first`: the number of
+  // the first of these in the process.
+  void take_timeout(const wire::Message& reply, const Experiments& working, std::size_t first,
+                    std::size_t stopped) {
+    stopped = std::min(stopped, first + working.size() - 1);  // a snippet can write what it likes
+    const bool is_beside = stopped < first;
+    if (is_beside || is_eager(*working[stopped - first])) eager_ = nullptr;
+    for (std::size_t i = 0; i < working.size(); ++i) {
+      if (working.size() > 1 && first + i != stopped) {
+        time({working[i]}, /*has_eager=*/true);
+        continue;
+      }
+      wire::Message failure = reply;
+      std::string& message = failure.fields["message"];
+      if (is_beside) message = "eager, which is timed beside it, was " + message;
+      note_files(reply, *working[i]);
+      take_outcome(parse(failure, *working[i]), *working[i]);
     }
   }
 
@@ -199,6 +249,7 @@ class GroupExperiment {
   }
 
   void take(const wire::Message& timed, Experiment& experiment) const {
+    note_files(timed, experiment);
     if (is_cold_ && timed.fields.contains(kReadyTime)) {
       wire::Message& start = experiment.started.verb.empty() ? experiment.started : experiment.warm;
       start = {"started", timed.fields};
@@ -209,13 +260,14 @@ class GroupExperiment {
   void time_warm_start(Experiment& experiment) {
     if (!find_times(experiment) || !options_.wants_warm_compile) return;
     if (!experiment.warm.verb.empty()) return;  // the times were measured once more
+    report_step_("compiling again");
     auto reply = ask_worker("start", worker_, {*experiment.code}, options_);
     if (reply && reply->verb == "started") experiment.warm = *std::move(reply);
   }
 
   Measurement complete(Experiment& experiment) const {
     Measurement result{*experiment.variant, *std::move(experiment.outcome), 0,
-                       std::move(experiment.verification)};
+                       std::move(experiment.verification), list_imports(experiment)};
     if (auto* timed = std::get_if<Counted>(&result.outcome)) {
       add_start(timed->metrics, experiment.started, "");
       // A repeated measurement, too, compiled with a filled cache.
@@ -227,6 +279,12 @@ class GroupExperiment {
 
   void verify_apart(Measurement& result) const {
     if (std::holds_alternative<Skipped>(result.outcome)) return;
+    const auto* failure = std::get_if<Failure>(&result.outcome);
+    if (failure != nullptr && failure->kind == FailureKind::kTimedOut) {
+      result.verification = Verification{VerificationCode::kVerifierDidntRun, failure->message};
+      return;
+    }
+    report_step_("verifying");
     TimerOptions options = options_;
     options.compiler = {};
     auto verification = verify(result.variant, code_.to_verify, worker_, options);
@@ -239,6 +297,7 @@ class GroupExperiment {
   const ExperimentCode& code_;
   NativeWorker& worker_;
   TimerOptions options_;
+  const OnStep& report_step_;
   std::vector<Experiment> experiments_;
   const CompiledVariant* eager_ = nullptr;  // null: it does not compile
   bool is_cold_ = false;                    // its compilation is timed in the process of the times
@@ -249,8 +308,8 @@ class GroupExperiment {
 
 std::vector<Measurement> measure_group(const std::vector<Variant>& variants,
                                        const ExperimentCode& code, NativeWorker& worker,
-                                       const TimerOptions& options) {
-  return GroupExperiment(variants, code, worker, options).run();
+                                       const TimerOptions& options, const OnStep& on_step) {
+  return GroupExperiment(variants, code, worker, options, on_step).run();
 }
 
 }  // namespace instr

@@ -1,6 +1,8 @@
 // Experiments that share a process with eager.
 #pragma once
 
+#include <functional>
+#include <string>
 #include <vector>
 
 #include "core/compile/compiled_variant.h"
@@ -17,9 +19,11 @@ struct ExperimentCode {
 
 // Measures variants of one benchmark, of which a compiler of whole functions is alone. If their
 // process fails, each is measured in another; if that fails without being the variant's own fault,
-// without eager beside it.
+// without eager beside it. A variant that reaches its time limit fails at once. `on_step` is called
+// with what is done next: "compiling and timing".
+using OnStep = std::function<void(const std::string& what)>;
 std::vector<Measurement> measure_group(const std::vector<Variant>& variants,
                                        const ExperimentCode& code, NativeWorker& worker,
-                                       const TimerOptions& options);
+                                       const TimerOptions& options, const OnStep& on_step);
 
 }  // namespace instr

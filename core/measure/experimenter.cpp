@@ -8,6 +8,7 @@
 
 #include "core/base/stopwatch.h"
 #include "core/measure/experiment_group.h"
+#include "core/measure/input_hashes.h"
 #include "core/measure/verifier.h"
 #include "core/results/verification.h"
 
@@ -44,6 +45,24 @@ std::vector<Variant> with_eager(const std::vector<Variant>& variants) {
   return all;
 }
 
+// Adds what the compiler read, and the hashes of what was imported.
+void complete_files(Measurement& measurement, const CompiledVariants& compiled,
+                    const NativeLanguage& language, InputHashes& hashes) {
+  if (!measurement.inputs) return;
+  for (auto& [file, hash] : *measurement.inputs) {
+    hash = hashes.of_unchanged(file, language.worker.started());
+  }
+  const auto& package = measurement.variant.package;
+  if (package && measurement.variant.backend == Backend::kAoti) {
+    (*measurement.inputs)[package->code] =
+        hashes.of_unchanged(package->code, language.worker.started());
+  }
+  const auto unit = compiled.units.find(measurement.variant.key);
+  if (unit != compiled.units.end()) {
+    measurement.inputs->merge(language.support.list_includes(unit->second));
+  }
+}
+
 }  // namespace
 
 Expected<bool> run_experiments(const std::vector<Variant>& variants, const NativeLanguage& language,
@@ -57,15 +76,18 @@ Expected<bool> run_experiments(const std::vector<Variant>& variants, const Nativ
   auto to_time = language.support.compile_all(with_eager(variants), Purpose::kMeasure, stop);
   if (stop.stop_requested()) return false;
   TRY(to_time);
+  InputHashes hashes;
   const ExperimentCode code{*std::move(to_verify), *std::move(to_time)};
   std::stop_callback end(stop, [&language] { language.worker.kill(); });
   for (const std::vector<Variant>& group : make_groups(variants)) {
     if (stop.stop_requested()) return false;
     for (const Variant& variant : group) events.on_start(variant.key);
     const Stopwatch watch;
-    std::vector<Measurement> measured = measure_group(group, code, language.worker, options);
+    std::vector<Measurement> measured =
+        measure_group(group, code, language.worker, options, events.on_step);
     if (stop.stop_requested()) return false;
     for (Measurement& measurement : measured) {
+      complete_files(measurement, code.to_time, language, hashes);
       measurement.seconds = watch.seconds() / static_cast<double>(group.size());
       events.on_done(std::move(measurement));
     }

@@ -130,6 +130,20 @@ std::string format_suspects(const std::vector<Suspect>& suspects) {
   return to_string(suspects.front().where) + ": " + words + others + ": ";
 }
 
+// Returns "bench.toml:9:8: while inductor compiled or first ran the statement: ".
+std::string format_preparation(const Variant& variant) {
+  const Text* code = variant.torchscript ? &*variant.torchscript
+                     : variant.module    ? &*variant.module
+                     : variant.stmt      ? &*variant.stmt
+                                         : nullptr;
+  const SourceLocation where = code == nullptr ? variant.where : find_first_place(*code);
+  const char* what = variant.torchscript ? "the TorchScript text"
+                     : variant.module    ? "the module"
+                                         : "the statement";
+  return (where.file.empty() ? "" : to_string(where) + ": ") +
+         fmt::format("while {} compiled or first ran {}: ", to_string(variant.backend), what);
+}
+
 }  // namespace
 
 std::optional<SourceLocation> script_place(const std::string& message, const Variant& variant) {
@@ -183,6 +197,7 @@ std::string failure_text(const std::string& message, const std::string& part,
   if (auto place = script_place(message, variant)) {
     return to_string(*place) + ": " + with_toml_lines(without_serialized_code(message), variant);
   }
+  if (part == "preparing") return format_preparation(variant) + message;
   if (!part.empty()) return format_suspects(list_suspects(part, variant)) + message;
   return message;
 }

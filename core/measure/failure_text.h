@@ -9,9 +9,9 @@
 namespace instr {
 
 // Returns `message` after the place of the failure; unchanged if that is not known. `part`: which
-// of the variant's texts ran ("setup", "statement"), as reported by the worker, or "". Places in
-// the TorchScript text become those in the TOML file. `line`: of a snippet in Python
-// (core/compile/python/generate_python.h), or 0.
+// of the variant's texts ran ("setup", "statement"), or "preparing" by its compiler, as reported by
+// the worker, or "". Places in the TorchScript text become those in the TOML file. `line`: of a
+// snippet in Python (core/compile/python/generate_python.h), or 0.
 std::string failure_text(const std::string& message, const std::string& part,
                          const Variant& variant, int line = 0);
 

@@ -26,6 +26,8 @@ class NativeWorker {
   static Expected<std::unique_ptr<NativeWorker>> start(WorkerProgram program);
 
   const wire::Message& hello() const { return hello_; }
+  // When the first root was started: it has read no file before.
+  std::filesystem::file_time_type started() const { return started_; }
 
   // Forks a process that loads these units, and returns its reply to the request. The error says
   // how the worker was lost, independently of the units; the next request starts another. `limit`
@@ -47,6 +49,7 @@ class NativeWorker {
 
   const WorkerOptions options_;
   const PrivateFolder folder_;
+  const std::filesystem::file_time_type started_ = std::filesystem::file_time_type::clock::now();
   wire::Message hello_;
   std::mutex mutex_;  // guards the next two
   std::shared_ptr<Root> root_;

@@ -80,15 +80,22 @@ class GroupTimer {
   // Positions in the group, of the variants timed in one process.
   using Part = std::vector<std::size_t>;
 
-  // If the process of several variants ended, each runs on its own from then on; so does one that
-  // may have failed because of the others.
+  // If the process of several variants ended, each runs on its own from then on, except for the one
+  // that reached its time limit; so does one that may have failed because of the others.
   void repeat_part(const Part& part, const TimerOptions& options, bool drops_first) {
     TimedGroup requested;
     for (std::size_t place : part) requested.push_back(group_[place]);
     auto reply = ask_worker("time", side_->worker, requested, options);
     bool is_whole = reply && reply->verb == "all";
     if (!is_whole && part.size() > 1) {
-      for (std::size_t place : part) repeat_part({place}, options, drops_first);
+      const auto timed_out = reply ? find_timed_out(*reply) : std::nullopt;
+      for (std::size_t i = 0; i < part.size(); ++i) {
+        if (i == timed_out) {
+          take(part[i], *reply, drops_first);
+        } else {
+          repeat_part({part[i]}, options, drops_first);
+        }
+      }
       return;
     }
     Part left;

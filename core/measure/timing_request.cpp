@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "core/base/environment.h"
 #include "core/definitions/axes.h"
@@ -40,6 +41,19 @@ std::chrono::milliseconds sum_timeouts(const TimedGroup& group, const TimerOptio
   return timeout_of(sum);
 }
 
+namespace {
+
+std::string list_timeouts(const TimedGroup& group, const TimerOptions& options) {
+  std::string list;
+  for (const auto& compiled : group) {
+    const auto limit = timeout_of(compiled.variant.timeout.value_or(options.timeout_s));
+    list += fmt::format("{}{}", list.empty() ? "" : " ", limit.count());
+  }
+  return list;
+}
+
+}  // namespace
+
 std::set<std::filesystem::path> units_of(const TimedGroup& group) {
   std::set<std::filesystem::path> units;
   for (const CompiledVariant& compiled : group) units.insert(compiled.unit);
@@ -63,11 +77,20 @@ wire::Message make_timing_request(const char* verb, const TimedGroup& group,
                          {"cores", cores_for(variant.threads)},
                          {"memory_limit", std::to_string(options.memory_limit)},
                          {"wants_events", options.wants_operators ? "1" : "0"},
+                         {"timeouts_ms", list_timeouts(group, options)},
+                         {"wants_files", options.wants_files ? "1" : "0"},
                          {"timeout_ms", std::to_string(sum_timeouts(group, options).count())}}};
   for (const auto& [candidate, unit, symbol] : group) {
     if (is_compiled(candidate.backend)) add_to(request, options.compiler, candidate);
   }
   return request;
+}
+
+std::optional<std::size_t> find_timed_out(const wire::Message& reply) {
+  const bool is_timeout =
+      reply.verb == "failed" && failure_kind_from(reply.get("kind")) == FailureKind::kTimedOut;
+  if (!is_timeout || !reply.fields.contains("snippet")) return std::nullopt;
+  return std::strtoul(reply.get("snippet").c_str(), nullptr, 10);
 }
 
 tl::expected<wire::Message, std::string> ask_worker(const char* verb, NativeWorker& worker,

@@ -34,6 +34,7 @@ struct TimerOptions {
   // For a repetition; absent: the variant's own number, or as many as fill min_time_s.
   std::optional<int> iterations = {};
   CompilerOptions compiler = {};
+  bool wants_files = false;        // that Python has imported
   bool wants_operators = false;    // an experiment's time by operator
   bool wants_warm_compile = true;  // an experiment's compile time with a filled cache
 };
@@ -44,12 +45,17 @@ using TimedGroup = std::vector<CompiledVariant>;
 // Returns the iterations of a repetition; 0 if the worker chooses them.
 int fixed_iterations(const TimedGroup& group, const TimerOptions& options);
 
+// Returns the limit of a process for all of these, each of which has its own besides.
 std::chrono::milliseconds sum_timeouts(const TimedGroup& group, const TimerOptions& options);
 std::set<std::filesystem::path> units_of(const TimedGroup& group);
 
 // Makes a request to run these in one process (worker/wire.h).
 wire::Message make_timing_request(const char* verb, const TimedGroup& group,
                                   const TimerOptions& options);
+
+// Returns the number of the snippet that ran when a process reached a time limit; nothing if it did
+// not, or ran none.
+std::optional<std::size_t> find_timed_out(const wire::Message& reply);
 
 // Returns the native worker's reply to that request, or how the worker was lost.
 tl::expected<wire::Message, std::string> ask_worker(const char* verb, NativeWorker& worker,

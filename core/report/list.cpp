@@ -26,7 +26,8 @@ struct StepFacts {
 constexpr StepFacts kSteps[] = {{"measure", Tone::kDim},
                                 {"cached", Tone::kGood},
                                 {"compile", Tone::kWarning},
-                                {"skip", Tone::kDim}};
+                                {"skip", Tone::kDim},
+                                {"measured", Tone::kGood}};
 
 std::string number(std::size_t count) { return format_count(static_cast<double>(count)); }
 
@@ -115,11 +116,13 @@ std::string dry_run_text(const std::vector<PlannedVariant>& variants, bool color
   }
   auto count = [&counts](PlannedStep step) { return counts[static_cast<std::size_t>(step)]; };
   std::string text = *table_text(table, 0, color);
-  text += "\n" + number(variants.size() - count(PlannedStep::kSkip)) + " would be measured";
+  const std::size_t done = count(PlannedStep::kMeasured);
+  text += "\n" + number(variants.size() - count(PlannedStep::kSkip) - done) + " would be measured";
   if (count(PlannedStep::kCached) > 0)
     text += ", " + number(count(PlannedStep::kCached)) + " of them cached";
   if (count(PlannedStep::kCompile) > 0)
     text += ", " + number(count(PlannedStep::kCompile)) + " to compile";
+  if (done > 0) text += "; " + number(done) + " measured already";
   if (count(PlannedStep::kSkip) > 0) text += "; " + number(count(PlannedStep::kSkip)) + " skipped";
   return text + "\n";
 }

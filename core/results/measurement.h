@@ -152,6 +152,9 @@ struct Measurement {
   double seconds = 0;  // wall time that measuring took
   // If the variant was verified. If it was only verified, the outcome has no metrics.
   std::optional<Verification> verification = {};
+  // The files that the code of an experiment includes or imports, with their hashes; nothing if
+  // they are not known.
+  std::optional<std::map<std::string, std::string>> inputs = {};
 };
 
 std::vector<Variant> variants_of(const std::vector<Measurement>& measurements);

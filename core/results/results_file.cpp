@@ -282,9 +282,10 @@ Expected<void> ResultsWriter::finish(bool is_complete, const std::vector<std::st
   for (auto* side : {&state_->functions, &state_->call_trees, &state_->lines}) {
     if (!*side) continue;
     TRY(is_complete ? (*side)->append((*side)->lines.end()) : (*side)->file.append(""));
+    TRY((*side)->file.check());
   }
-  if (!is_complete) return {};
-  return state_->results.append(end_line(state_->measurements, strangers) + "\n");
+  if (is_complete) TRY(state_->results.append(end_line(state_->measurements, strangers) + "\n"));
+  return state_->results.check();
 }
 
 }  // namespace instr

@@ -88,7 +88,7 @@ class ResultsWriter {
 
   // Writes the kept lines and, if the results are complete, the end line; to be called last.
   // `strangers`: as in the header. The error has the number of measurements that are not in the
-  // file.
+  // file, or says that another program has changed a file since it was created.
   Expected<void> finish(bool is_complete, const std::vector<std::string>& strangers = {});
 
  private:

@@ -303,6 +303,8 @@ Expected<ResultsHeader> header_from(JsonReader& reader, std::string_view line,
 
 constexpr const char* kChanged = "this line was changed since it was written: its checksum differs";
 
+constexpr const char* kUnsealed = "this line has no checksum, so it was added or changed";
+
 // Removes the first line of `bytes` and returns it without its newline, which the last may lack.
 std::string_view take_line(std::string_view& bytes) {
   const std::size_t end = std::min(bytes.find('\n'), bytes.size());
@@ -328,6 +330,8 @@ Expected<Results> parse_results(std::string_view bytes, const std::string& name,
   if (!is_as_sealed(results.header_line)) {
     return fail_at({name, 1}, kChanged, kMeasureAgain);
   }
+  // The results that --report=jsonl prints have no checksums.
+  const bool is_checked = is_sealed(results.header_line);
   MeasurementList measurements;
   measurements.reserve(bytes.size() / kMinLineLength);
   std::size_t count = 0;
@@ -349,6 +353,7 @@ Expected<Results> parse_results(std::string_view bytes, const std::string& name,
       return malformed(
           fmt::format("the end line says {} measurements, and there are {}", *counted, count));
     }
+    if (is_checked && !is_sealed(line)) return malformed(kUnsealed);
     auto measurement = measurement_from(*json, fmt::format("{}:{}", name, number));
     if (!measurement) return malformed(measurement.error().what);
     measurements.add(std::move(*measurement));

@@ -9,6 +9,7 @@ namespace {
 
 constexpr std::string_view kMember = ",\"check\":\"";
 constexpr std::size_t kDigits = 8;
+constexpr std::size_t kSealLength = kMember.size() + kDigits + 2;
 
 // The checksum of an object; `open` is its text without the closing brace.
 std::string checksum(std::string_view open) {
@@ -26,12 +27,17 @@ std::string sealed(std::string line) {
   return line.append(kMember).append(check).append("\"}");
 }
 
+bool is_sealed(std::string_view line) {
+  if (line.size() <= kSealLength) return false;
+  const std::string_view seal = line.substr(line.size() - kSealLength);
+  return seal.starts_with(kMember) && seal.ends_with("\"}");
+}
+
 bool is_as_sealed(std::string_view line) {
-  const std::size_t length = kMember.size() + kDigits + 2;
-  if (line.size() <= length) return true;
-  const std::string_view seal = line.substr(line.size() - length);
-  if (!seal.starts_with(kMember) || !seal.ends_with("\"}")) return true;
-  return seal.substr(kMember.size(), kDigits) == checksum(line.substr(0, line.size() - length));
+  if (!is_sealed(line)) return true;
+  const std::string_view seal = line.substr(line.size() - kSealLength);
+  return seal.substr(kMember.size(), kDigits) ==
+         checksum(line.substr(0, line.size() - kSealLength));
 }
 
 }  // namespace instr

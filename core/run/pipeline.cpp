@@ -124,6 +124,7 @@ SessionEvents progress_events(Progress& progress) {
   events.on_measuring = [&](const std::string& what) { progress.measuring(what); };
   events.on_note = [&](const std::string& what) { progress.note(what); };
   events.on_start = [&](const std::string& key) { progress.started(key); };
+  events.on_step = [&](const std::string& what) { progress.step(what); };
   return events;
 }
 

@@ -60,6 +60,7 @@ std::string progress_line(const ProgressView& view, std::size_t width, bool colo
   std::string more =
       view.running.size() > 1 ? fmt::format(" +{}", view.running.size() - 1) : std::string();
   std::string what = printable(view.running.empty() ? view.phase : view.running[0]);
+  if (!view.running.empty() && !view.step.empty()) what = view.step + " " + what;
   std::size_t taken = display_width(head) + 2 + more.size();
   if (what.empty() || taken + std::min(kMinText, display_width(what)) > width) return head;
   return head + "  " + styled(shorten_middle(what, width - taken), Style::kDim, color) + more;
@@ -245,7 +246,13 @@ void Progress::started(const std::string& key) {
   if (!state_->measuring_since) state_->measuring_since = Clock::now();
   state_->enter(state_->work);
   state_->view.phase.clear();
+  state_->view.step.clear();
   state_->view.running.push_back(key);
+}
+
+void Progress::step(std::string what) {
+  std::lock_guard lock(state_->mutex);
+  state_->view.step = std::move(what);
 }
 
 void Progress::finished(const Measurement& measurement) {

@@ -53,6 +53,8 @@ class Progress {
   void weigh(Costs costs, double total);
 
   void started(const std::string& key);
+  // Sets what is done for the variant that has been started last: "verifying".
+  void step(std::string what);
   void finished(const Measurement& measurement);
 
   // Writes a line to standard error, above the live line; not with --quiet.
@@ -77,6 +79,7 @@ struct ProgressView {
   double elapsed = 0;          // seconds since the beginning
   std::optional<double> left;  // seconds, estimated
   std::string phase;
+  std::string step = {};             // of the variant that runs: "verifying"; empty: not known
   std::vector<std::string> running;  // keys, the longest running first
 };
 

@@ -118,6 +118,12 @@ Expected<Fingerprint> Session::fingerprint(std::stop_token stop) {
   return make_fingerprint(libtorch(), tools_->compile.toolchain, valgrind_.version, fields);
 }
 
+Expected<std::map<std::string, std::string>> Session::identify(const std::vector<Variant>& variants,
+                                                               std::stop_token stop) {
+  for (const std::string& caution : tools_->expect(variants)) reporter_.note(caution);
+  return tools_->identify(variants, stop);
+}
+
 // Passes a unit on to the scheduler, and keeps it for the other passes.
 void Session::take(UnitResult unit, const Selected& selected) {
   for (const Measurement& failed : unit.failed) reporter_.done(failed);

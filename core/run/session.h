@@ -3,8 +3,10 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <stop_token>
+#include <string>
 #include <vector>
 
 #include "core/compile/valgrind.h"
@@ -30,6 +32,10 @@ class Session {
 
   // Returns everything that may change a count. Waits for a worker.
   Expected<Fingerprint> fingerprint(std::stop_token stop);
+
+  // Returns, by key, a hash of the code of each variant (LanguageSupport::identify).
+  Expected<std::map<std::string, std::string>> identify(const std::vector<Variant>& variants,
+                                                        std::stop_token stop);
 
   // The next functions take admitted variants. Each variant ends in one call of on_done, except for
   // those that `selected` rejects once compiled. They return false if `stop` was requested first.

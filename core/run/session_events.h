@@ -19,6 +19,7 @@ struct SessionEvents {
   std::function<void(const std::string& what)> on_note;       // worth a separate line
   std::function<void(const std::string& key)> on_start;
   std::function<void(const Measurement& measurement)> on_done;
+  std::function<void(const std::string& what)> on_step = {};  // of an experiment that was started
 };
 
 // Passes events on, one at a time, and remembers how measurements ended.
@@ -44,7 +45,8 @@ class Reporter {
 
   MeasureEvents measure_events() {
     return {[this](const std::string& key) { started(key); },
-            [this](const Measurement& measurement) { done(measurement); }};
+            [this](const Measurement& measurement) { done(measurement); },
+            [this](const std::string& what) { report(events_.on_step, what); }};
   }
 
   Costs costs;  // of earlier runs, and of measurements since then

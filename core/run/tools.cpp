@@ -41,4 +41,15 @@ std::vector<std::string> Tools::expect(const std::vector<Variant>& variants) con
   return cautions;
 }
 
+Expected<std::map<std::string, std::string>> Tools::identify(const std::vector<Variant>& variants,
+                                                             std::stop_token stop) const {
+  std::map<std::string, std::string> all;
+  for (const LanguageFacts& known : kLanguages) {
+    TRY_ASSIGN(auto hashes,
+               language(known.language).identify(in_language(variants, known.language), stop));
+    all.merge(hashes);
+  }
+  return all;
+}
+
 }  // namespace instr

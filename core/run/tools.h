@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <stop_token>
 #include <string>
@@ -36,6 +37,10 @@ struct Tools {
   }
   // Has each language prepare for its variants. Returns cautions about their tools.
   std::vector<std::string> expect(const std::vector<Variant>& variants) const;
+
+  // Returns, by key, a hash of the code of each variant (LanguageSupport::identify).
+  Expected<std::map<std::string, std::string>> identify(const std::vector<Variant>& variants,
+                                                        std::stop_token stop) const;
 
   Cache cache;
   CompileOptions compile;

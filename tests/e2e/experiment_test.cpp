@@ -206,6 +206,52 @@ stmt = "auto x = torch::rand({4});"
   EXPECT_TRUE(stray_processes().empty());
 }
 
+// A result is only used again for what it was measured of.
+TEST_F(Experiment, WhatHasChangedIsMeasuredAgain) {
+  write(file("value.h"), "constexpr int kValue = 1;\n");
+  std::string definitions = R"toml(schema = 1
+[build]
+include_dirs = ["."]
+[[benchmark]]
+label = "a"
+global_setup = "#include \"value.h\""
+setup = "auto x = torch::ones({4});"
+signature = "f(x) -> y"
+stmt = "auto y = x + kValue;"
+torchscript = "y = x + 1"
+[[benchmark]]
+label = "b"
+setup = "auto x = torch::ones({4});"
+signature = "f(x) -> y"
+stmt = "auto y = x * 2;"
+torchscript = "y = x * 2"
+)toml";
+  write(file("d.toml"), definitions);
+  const auto again = [this](int status, std::vector<std::string> more = {},
+                            const std::vector<std::string>& variables = {}) {
+    more.emplace_back("--verbose");
+    const auto ended = run(with(std::move(more)), variables);
+    EXPECT_EQ(ended.exit_code, status) << ended.output << ended.errors;
+    return ended.errors;
+  };
+  again(0);
+  EXPECT_HAS(again(0), "6 of 6 are already there");
+  const auto listed = run(with({"--dry-run"}));
+  EXPECT_HAS(listed.output, "0 would be measured; 6 measured already");
+  write(file("value.h"), "constexpr int kValue = 2;\n");
+  EXPECT_HAS(again(1), "3 of 6 are measured again, since this has changed: the file " +
+                           file("value.h") + " (3)");
+  EXPECT_HAS(again(1, {}, {"MY_BACKEND_FLAG=1"}),
+             "6 of 6 are measured again, since this has changed: the environment variable "
+             "MY_BACKEND_FLAG (6)");
+  write(file("d.toml"), definitions.replace(definitions.find("x * 2"), 5, "x * 3"));
+  EXPECT_HAS(again(1, {}, {"MY_BACKEND_FLAG=1"}),
+             "3 of 6 are measured again, since this has "
+             "changed: the definition (3)");
+  EXPECT_HAS(again(1, {"--filter=^b", "--repetitions=4"}, {"MY_BACKEND_FLAG=1"}),
+             "the number of runs or iterations (3)");
+}
+
 TEST_F(Experiment, TakesAFileAndListsWithoutMeasuring) {
   write(file("e.toml"), "filter = \"relu\"\nbackend = \"frozen\"\ntest = \"eval\"\n");
   auto listed = run({"experiment", file("e.toml"), "--dry-run", "--definitions=" + file("d.toml")});

@@ -124,5 +124,31 @@ TEST_F(PythonTiming, IsTimedAndVerifiedAsCppIs) {
   EXPECT_TRUE(stray_processes().empty());
 }
 
+TEST_F(PythonTiming, FailuresSayWhatIsWrong) {
+  write("failing.toml", R"toml(schema = 1
+[[benchmark]]
+label = "surrogate"
+py_stmt = "raise ValueError('\\ud800 is odd')"
+[[benchmark]]
+label = "guarded"
+py_setup = "torch.set_grad_enabled(False); w = torch.ones(3, requires_grad=True)"
+py_stmt = "y = w * 2"
+signature = "f(w) -> y"
+autograd = true
+reduce = "sum"
+)toml");
+  const std::string file = (folder_.path() / "failing.toml").string();
+  const std::string output = (folder_.path() / "failing.jsonl").string();
+  const auto result = run({"--definitions=" + file, "--output=" + output, "--quiet",
+                           "--metrics=instructions,wall", "--repetitions=2", "--min-time=0.001"});
+  EXPECT_EQ(result.exit_code, 1) << result.errors;
+  const Records records = read_results(output);
+  const auto message = [&](const std::string& key) {
+    return records.at(key).at("failure").at("message").get<std::string>();
+  };
+  EXPECT_HAS(message("surrogate/py/eager/forward/t1/cpu"), ":4:12: ValueError: \\ud800 is odd");
+  EXPECT_HAS(message("guarded/py/eager/forward_backward/t1/cpu"), "gradients are switched off");
+}
+
 }  // namespace
 }  // namespace instr::e2e::python_timing_test

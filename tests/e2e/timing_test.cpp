@@ -282,6 +282,40 @@ iterations = 2
   }
 }
 
+TEST_F(Timing, AStatementThatLeavesItsLoopHasNoTime) {
+  write(file("left.toml"), R"toml(schema = 1
+[[benchmark]]
+label = "jumps"
+global_setup = "#include <csetjmp>\nstatic jmp_buf place;\nstatic int jumps = 0;"
+setup = "setjmp(place);"
+stmt = "if (++jumps == 3) longjmp(place, 1);"
+[[benchmark]]
+label = "exits"
+global_setup = "static int runs = 0;"
+stmt = "if (++runs == 3) exit(0);"
+[[benchmark]]
+label = "guarded"
+setup = "torch::NoGradGuard guard; auto x = torch::ones({4}, torch::requires_grad());"
+signature = "f(x) -> y"
+stmt = "auto y = x * 2;"
+autograd = true
+reduce = "sum"
+)toml");
+  auto result = run({"--definitions=" + file("left.toml"), "--metrics=wall", "--repetitions=2",
+                     "--min-time=0.001", "--output=" + file("r.jsonl")});
+  EXPECT_EQ(result.exit_code, 1) << result.errors;
+  const auto records = read_results(file("r.jsonl"));
+  const auto message = [&](const std::string& key) {
+    const auto& record = records.at(key);
+    if (!record.contains("failure")) return record.dump();
+    return record.at("failure").at("message").get<std::string>();
+  };
+  EXPECT_HAS(message("jumps/eager/forward/t1/cpu"),
+             "leaves its loop before its iterations are over");
+  EXPECT_HAS(message("exits/eager/forward/t1/cpu"), "ended the process with exit status 0");
+  EXPECT_HAS(message("guarded/eager/forward_backward/t1/cpu"), "gradients are switched off");
+}
+
 // The failures are those of counting, and affect no other snippet.
 TEST_F(Timing, FailuresOfHostileSnippetsAreDistinguished) {
   auto result = run({"--definitions=" + fixture("hostile.toml").string(), "--metrics=wall",

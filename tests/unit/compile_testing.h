@@ -83,7 +83,7 @@ inline void run(const CompiledVariant& compiled, const std::string& symbol) {
   blocks_left = 2;
   instr_context context{INSTR_ABI_VERSION, 1,
                         [](instr_context*) -> uint64_t { return blocks_left-- > 0 ? 3 : 0; },
-                        nullptr, nullptr};
+                        [](instr_context*, instr_mark) {}, nullptr};
   snippet(&context);
   EXPECT_EQ(blocks_left, -1);
 }

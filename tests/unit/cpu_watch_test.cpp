@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "tests/testing.h"
+#include "worker/native/snippet_times.h"
 
 namespace instr::cpu_watch_test {
 namespace {
@@ -111,6 +112,37 @@ TEST(CpuWatch, LooksOftenEnoughForItsLimit) {
   EXPECT_EQ(CpuWatch({500, 500}, 0).interval_ms(), 50);
   EXPECT_EQ(CpuWatch({1, 1}, 0).interval_ms(), 10);
   EXPECT_EQ(CpuWatch(CpuLimits{}, 0).interval_ms(), 1000);
+}
+
+// Two snippets that are run alternately.
+TEST(SnippetTimes, EachSnippetHasItsOwnTime) {
+  SnippetTimes limits({1000, 1000});
+  EXPECT_TRUE(limits.look(0, 0, {0, true}));
+  EXPECT_TRUE(limits.look(0, 900, {900, true}));
+  EXPECT_TRUE(limits.look(1, 1000, {1000, true}));
+  EXPECT_TRUE(limits.look(1, 1900, {1900, true}));
+  EXPECT_TRUE(limits.look(std::nullopt, 5000, {5000, true}));  // a verification
+  EXPECT_TRUE(limits.look(7, 6000, {6000, true}));             // there is no such snippet
+  EXPECT_TRUE(limits.look(1, 7000, {7000, true}));
+  EXPECT_FALSE(limits.look(1, 7200, {7200, true}));
+  EXPECT_EQ(limits.verdict(), CpuVerdict::kUsedUp);
+  EXPECT_EQ(limits.limit_ms(), 1000);
+}
+
+TEST(SnippetTimes, ASleepingSnippetIsStoppedAfterItsOwnTime) {
+  SnippetTimes limits({1000, 1000});
+  limits.look(1, 0, {});
+  std::int64_t now = 0;
+  while (now < 5000 && limits.look(1, now += 100, {})) {
+  }
+  EXPECT_EQ(now, 1000);
+  EXPECT_EQ(limits.verdict(), CpuVerdict::kIdle);
+}
+
+TEST(SnippetTimes, WithoutLimitsNothingIsStopped) {
+  SnippetTimes limits({});
+  EXPECT_TRUE(limits.look(0, 0, {}));
+  EXPECT_TRUE(limits.look(0, 1'000'000, {1'000'000, true}));
 }
 
 TEST(StoppedText, NamesTheReasonAndTheTime) {

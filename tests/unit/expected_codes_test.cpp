@@ -88,6 +88,43 @@ TEST(ExpectedCodes, AreWorseUnlessEqualOrPass) {
   EXPECT_TRUE(compare_codes(expected, records, [](const auto&) { return false; }).missing.empty());
 }
 
+// After a verification that has passed.
+TEST(ExpectedCodes, FailuresInTheTimedRunsCanBeExpected) {
+  ExperimentRecord late = record("late", Code::kPass, ExperimentState::kFailed);
+  late.reason = "exception: too many";
+  ExperimentRecord eager = record("late", Code::kVerifierSkipped, ExperimentState::kFailed);
+  eager.variant = make_eager(eager.variant);
+  const std::vector<ExperimentRecord> records{late, eager, record("fine", Code::kPass)};
+  const std::string before = "key,code\n" + key_of("fine") + ",PASS\n" + key_of("late") + ",PASS\n";
+  const auto old = value_of(parse_expected_codes(csv(before)));
+  const CodeComparison worse = compare_codes(old, records, all);
+  ASSERT_EQ(worse.worse.size(), 1u);
+  EXPECT_EQ(worse.worse[0].reason, "exception: too many");
+  EXPECT_EQ(worse.fresh, 1u);
+  const auto update = value_of(update_expected_codes(csv(before), records, all));
+  EXPECT_EQ(update.text, "key,code\n" + key_of("fine") + ",PASS\n" + eager.variant.key +
+                             ",EAGER_FAILED\n" + key_of("late") + ",EXCEPTION_RAISED\n");
+  const auto expected = value_of(parse_expected_codes(csv(update.text)));
+  const CodeComparison same = compare_codes(expected, records, all);
+  EXPECT_EQ(same.same, 3u);
+  EXPECT_EQ(same.fresh, 0u);
+  EXPECT_EQ(same.failing, (std::vector<std::string>{eager.variant.key, late.variant.key}));
+  // Once eager works again.
+  ExperimentRecord works = eager;
+  works.state = ExperimentState::kMeasured;
+  const CodeComparison better = compare_codes(expected, std::vector{late, works, records[2]}, all);
+  ASSERT_EQ(better.better.size(), 1u);
+  EXPECT_EQ(better.better[0].key, eager.variant.key);
+}
+
+TEST(ExpectedCodes, EagerHasNoLineIfThoseOfTheOthersSayThatItFailed) {
+  ExperimentRecord eager = record("a", Code::kVerifierSkipped, ExperimentState::kFailed);
+  eager.variant = make_eager(eager.variant);
+  const std::vector<ExperimentRecord> records{record("a", Code::kEagerFailed), eager};
+  const auto update = value_of(update_expected_codes(csv("key,code\n"), records, all));
+  EXPECT_EQ(update.text, "key,code\n" + key_of("a") + ",EAGER_FAILED\n");
+}
+
 TEST(ExpectedCodes, AreSortedByAnUpdateWithTheirComments) {
   const std::string before = "# ours\r\nkey,code\r\n\"" + key_of("b") + "\",PASS\r\n# gone\r\n" +
                              key_of("gone") + ",PASS\r\n# known\r\n" + key_of("a") +

@@ -16,10 +16,12 @@ namespace {
 
 using namespace testing;
 
+const ExperimentLog::FindChange kNoChange = [](const ExperimentRecord&) { return ""; };
+
 class ExperimentLogTest : public ::testing::Test {
  protected:
-  Expected<ExperimentLog> open(const ExperimentSetting& setting = kSetting) {
-    return ExperimentLog::open(file_, variants_, setting);
+  Expected<ExperimentLog> open(const ExperimentLog::FindChange& find_change = kNoChange) {
+    return ExperimentLog::open(file_, variants_, find_change);
   }
   std::string text() const { return text_of(file_); }
 
@@ -45,44 +47,90 @@ TEST_F(ExperimentLogTest, ResumesAfterTheLastWholeLine) {
   EXPECT_EQ(again->records().size(), 1u);
 }
 
-TEST_F(ExperimentLogTest, AnotherMatrixIsRefusedAndItsFileStays) {
+TEST_F(ExperimentLogTest, ResultsOfOtherExperimentsStayBesideTheNewOnes) {
   {
     auto log = open();
     ASSERT_TRUE(log->append(record(measured("b/eager/forward/t1/cpu", {1, 2, 3}, 0))));
   }
-  std::ofstream(file_, std::ios::app) << "truncated";
   const std::string before = text();
   variants_.pop_back();
   auto other = open();
-  ASSERT_FALSE(other);
-  EXPECT_HAS(other.error().what, ":1: ");
-  EXPECT_HAS(other.error().what, "`b/eager/forward/t1/cpu`");
-  variants_ = {parse_key("b/eager/forward/t1/cpu")};
-  for (ExperimentSetting setting :
-       {ExperimentSetting{4, {}, "2.13.0", "a CPU"}, ExperimentSetting{3, 10, "2.13.0", "a CPU"},
-        ExperimentSetting{3, {}, "1.13.0", "a CPU"}, ExperimentSetting{3, {}, "2.13.0", "other"}}) {
-    EXPECT_FALSE(open(setting));
-  }
-  EXPECT_EQ(text(), before);
+  ASSERT_TRUE(other) << other.error().what;
+  EXPECT_TRUE(other->records().empty());
+  EXPECT_EQ(other->missing(variants_).size(), 1u);
+  EXPECT_EQ(other->lines(), 1u);
+  ASSERT_TRUE(other->append(record(measured("a/eager/forward/t1/cpu", {1, 2, 3}, 0))));
+  EXPECT_EQ(other->records().size(), 1u);
+  EXPECT_TRUE(text().starts_with(before));
+  EXPECT_EQ(parse_experiments(text(), "log")->size(), 2u);
 }
 
-TEST_F(ExperimentLogTest, RecordsOnCudaNameTheGpuAndAreResumedOnThatModelAlone) {
-  variants_.push_back(parse_key("a/eager/forward/t1/cuda"));
-  const auto on = [](const std::string& gpu) {
-    return ExperimentSetting{3, {}, "2.13.0", "a CPU", gpu};
+TEST_F(ExperimentLogTest, WhatHasChangedIsMeasuredAgainAndTheNewResultCounts) {
+  {
+    auto log = open();
+    for (const Variant& variant : variants_) {
+      ASSERT_TRUE(log->append(record(measured(variant.key, {1, 2, 3}, 0))));
+    }
+  }
+  const std::string before = text();
+  const auto change = [](const ExperimentRecord& each) {
+    return each.variant.label == "a" ? "the definition" : "";
   };
   {
-    auto log = open(on("NVIDIA H200"));
-    for (const Variant& variant : {variants_[0], variants_[2]}) {
-      ASSERT_TRUE(log->append(record_of(measured(variant.key, {1, 2, 3}, 0), on("NVIDIA H200"))));
-    }
-    EXPECT_EQ(log->records()[0].setting.device_model, "a CPU");
-    EXPECT_EQ(log->records()[1].setting.device_model, "NVIDIA H200");
+    auto log = open(change);
+    ASSERT_TRUE(log) << log.error().what;
+    ASSERT_EQ(log->missing(variants_).size(), 1u);
+    EXPECT_EQ(log->missing(variants_)[0].key, variants_[0].key);
+    EXPECT_EQ(log->changes().at(variants_[0].key), "the definition");
+    EXPECT_EQ(text(), before);  // until the new result is there
+    EXPECT_EQ(log->records().size(), 1u);
+    ASSERT_TRUE(log->append(record(measured(variants_[0].key, {5, 5, 5}, 0))));
+    EXPECT_TRUE(log->changes().empty());
   }
-  EXPECT_EQ(open(on("NVIDIA H200")).value().missing(variants_).size(), 1u);
-  auto other = open(on("NVIDIA L4"));
-  ASSERT_FALSE(other);
-  EXPECT_HAS(other.error().what, "this was measured on another machine (NVIDIA H200)");
+  EXPECT_TRUE(text().starts_with(before));
+  const auto latest = parse_experiments(text(), "log");
+  ASSERT_EQ(latest->size(), 2u);
+  EXPECT_EQ(latest->back().per_iter_times.front(), 5e-9);
+  auto log = open();
+  EXPECT_TRUE(log->missing(variants_).empty());
+  EXPECT_EQ(log->lines(), 3u);
+}
+
+// Otherwise the results would seem to be complete.
+TEST_F(ExperimentLogTest, ResultsThatWereReplacedDoNotReplaceMissingOnes) {
+  auto log = open();
+  ExperimentRecord first = record(measured(variants_[0].key, {1, 2, 3}, 0));
+  first.experiments = 1;
+  ASSERT_TRUE(log->append(first));
+  first.experiments = 3;  // with another one
+  ASSERT_TRUE(log->append(first));
+  EXPECT_FALSE(whole_experiments(text(), "log", Incomplete::kRefused));
+  EXPECT_EQ(whole_experiments(text(), "log", Incomplete::kAllowed)->size(), 1u);
+}
+
+TEST_F(ExperimentLogTest, SaysThatAnotherProgramChangedTheFile) {
+  const auto damage = [this](const std::function<void()>& change) {
+    std::filesystem::remove(file_);
+    auto log = open();
+    EXPECT_TRUE(log->append(record(measured(variants_[0].key, {1, 2, 3}, 0))));
+    EXPECT_TRUE(log->finish());
+    change();
+    const auto finished = log->finish();
+    return finished ? std::string() : finished.error().what;
+  };
+  EXPECT_EQ(damage([] {}), "");
+  EXPECT_HAS(damage([&] { std::filesystem::resize_file(file_, 100); }), "has 100 bytes instead of");
+  EXPECT_HAS(damage([&] { std::ofstream(file_, std::ios::app) << "more"; }), "bytes instead of");
+  EXPECT_HAS(damage([&] { std::filesystem::remove(file_); }), "was removed or replaced");
+}
+
+TEST_F(ExperimentLogTest, RecordsOnCudaNameTheGpu) {
+  const ExperimentSetting setting{3, {}, "2.13.0", "a CPU", "NVIDIA H200"};
+  const auto device_of = [&](const char* key) {
+    return record_of(measured(key, {1, 2, 3}, 0), setting).setting.device_model;
+  };
+  EXPECT_EQ(device_of("a/eager/forward/t1/cpu"), "a CPU");
+  EXPECT_EQ(device_of("a/eager/forward/t1/cuda"), "NVIDIA H200");
 }
 
 // A lost worker is not a result of the snippet, a crash is.
@@ -123,16 +171,17 @@ TEST_F(ExperimentLogTest, TakesInWhatItLacks) {
   auto log = open();
   ASSERT_TRUE(log) << log.error().what;
   std::ofstream(part) << known << lost << "{\"mod";
-  EXPECT_TRUE(log->take_in(part, variants_, kSetting));
+  EXPECT_TRUE(log->take_in(part, variants_, [](const auto&) { return "the definition"; }));
+  EXPECT_EQ(text(), "");
+  EXPECT_TRUE(log->take_in(part, variants_, kNoChange));
   std::ofstream(part) << other;
-  EXPECT_FALSE(log->take_in(part, variants_, {4, std::nullopt, "2.13.0", "a CPU"}));
-  EXPECT_TRUE(log->take_in(part, variants_, kSetting));
+  EXPECT_TRUE(log->take_in(part, variants_, kNoChange));
   EXPECT_EQ(text(), known);
   ASSERT_EQ(log->missing(variants_).size(), 1u);
   EXPECT_EQ(log->missing(variants_)[0].key, variants_[1].key);
   std::ofstream(part) << line(measured("c/eager/forward/t1/cpu", {1, 2, 3}, 0));
-  EXPECT_FALSE(log->take_in(part, variants_, kSetting));
-  EXPECT_FALSE(log->take_in(part / "none", variants_, kSetting));
+  EXPECT_TRUE(log->take_in(part, variants_, kNoChange));
+  EXPECT_FALSE(log->take_in(part / "none", variants_, kNoChange));
   EXPECT_EQ(text(), known);
 }
 

@@ -54,6 +54,17 @@ Traceback of TorchScript, original code (most recent call last):
 RuntimeError: mat1 and mat2 shapes cannot be multiplied (4x4 and 7x7)
 )";
 
+TEST(FailureText, ACompilerThatHangsIsNotTheSetup) {
+  EXPECT_EQ(
+      failure_text("stopped after 15 s of CPU time", "preparing", variant(Backend::kTorchScript)),
+      "bench.toml:21:3: while torchscript compiled or first ran the TorchScript text: stopped "
+      "after 15 s of CPU time");
+  Variant compiled = variant(Backend::kInductor);
+  compiled.torchscript.reset();
+  EXPECT_EQ(failure_text("SIGSEGV", "preparing", compiled),
+            "bench.toml:12:9: while inductor compiled or first ran the statement: SIGSEGV");
+}
+
 TEST(FailureText, TorchScriptsErrorsAreAtTheirPlaceInTheToml) {
   EXPECT_GOLDEN("failures/torchscript_error_at_its_toml_line.txt",
                 failure_text(kRaised, "statement", variant(Backend::kTorchScript)));

@@ -27,10 +27,11 @@ TEST(DryRun, SaysWhatWouldHappen) {
   std::vector<PlannedVariant> planned{{variant("a", "/eager"), PlannedStep::kCached, ""},
                                       {variant("b\x1b", ""), PlannedStep::kCompile, ""},
                                       {variant("c", ""), PlannedStep::kUnknown, ""},
-                                      {variant("d", ""), PlannedStep::kSkip, "no CUDA"}};
+                                      {variant("d", ""), PlannedStep::kSkip, "no CUDA"},
+                                      {variant("e", ""), PlannedStep::kMeasured, ""}};
   EXPECT_GOLDEN("list/dry_run.txt", dry_run_text(planned, false));
   EXPECT_EQ(dry_run_text({}, false), "\n0 would be measured\n");
-  EXPECT_TRUE(dry_run_text(planned, true).starts_with("\x1b[32mcached\x1b[0m   a/eager\n"));
+  EXPECT_TRUE(dry_run_text(planned, true).starts_with("\x1b[32mcached\x1b[0m    a/eager\n"));
 }
 
 }  // namespace

@@ -50,6 +50,9 @@ TEST(ProgressLine, ContainsTheKnownParts) {
   shown.phase = "";
   text += progress_line(shown, 80, false) + "\n";
   shown = view();
+  shown.step = "verifying";
+  text += progress_line(shown, 80, false) + "\n";
+  shown = view();
   shown.running = {"control\x1b[2J\ncharacters"};
   text += progress_line(shown, 80, false) + "\n";
   for (const std::size_t width : {40U, 36U}) {  // seven columns of a key are too few

@@ -70,6 +70,10 @@ TEST(ResultsReader, RefusesAnEditedLine) {
   EXPECT_HAS(to_string(changed.error()), "r:2: this line was changed since it was written");
   EXPECT_FALSE(parse_results(replaced(whole, "\"version\":\"", "\"version\":\"9"), "r",
                              Incomplete::kAllowed));
+  const std::string added = to_line(to_json(counted("b", 1))) + "\n";
+  const auto with_added = parse_results(whole + added, "r", Incomplete::kAllowed);
+  ASSERT_FALSE(with_added);
+  EXPECT_HAS(to_string(with_added.error()), "r:3: this line has no checksum");
   // Some editors end lines with CR and LF.
   EXPECT_TRUE(parse_results(replaced(whole, "}\n{", "}\r\n{"), "r", Incomplete::kAllowed));
 }

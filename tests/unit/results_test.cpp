@@ -94,6 +94,29 @@ class SizeLimit {
   rlimit before_{};
 };
 
+TEST(ResultsWriter, SaysThatAnotherProgramChangedTheFile) {
+  TemporaryFolder folder;
+  const fs::path file = folder.path() / "r.jsonl";
+  const auto after = [&](const std::function<void()>& change) {
+    fs::remove(file);
+    auto writer = created(file);
+    EXPECT_TRUE(writer && writer->append(counted("a", 1)));
+    change();
+    const auto finished = writer->finish(/*is_complete=*/true);
+    return finished ? std::string() : finished.error().what;
+  };
+  EXPECT_EQ(after([] {}), "");
+  EXPECT_HAS(after([&] { fs::resize_file(file, 10); }), "instead of");
+  EXPECT_HAS(after([&] { std::ofstream(file, std::ios::app) << "{}\n"; }), "instead of");
+  EXPECT_HAS(after([&] { fs::remove(file); }), "was removed or replaced");
+  EXPECT_HAS(after([&] {
+               fs::remove(file);
+               std::ofstream(file) << "another";
+             }),
+             "was removed or replaced");
+  EXPECT_HAS(after([&] { fs::resize_file(functions_path(file), 10); }), "functions");
+}
+
 TEST(ResultsLine, HasTheDocumentedNames) {
   auto json = to_json(counted("k", 1234));
   EXPECT_EQ(

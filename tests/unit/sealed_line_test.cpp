@@ -20,6 +20,8 @@ TEST(SealedLine, DetectsEachChangedCharacter) {
 TEST(SealedLine, AcceptsALineWithoutAChecksum) {
   EXPECT_TRUE(is_as_sealed(R"({"key":"a"})"));
   EXPECT_TRUE(is_as_sealed(""));
+  EXPECT_FALSE(is_sealed(R"({"key":"a"})"));
+  EXPECT_TRUE(is_sealed(sealed(R"({"key":"a"})")));
 }
 
 }  // namespace

@@ -108,7 +108,18 @@ class SuspendedSnippet : public SuspendedCode, instr_context {
   }
 
   static void mark(instr_context* context, instr_mark reached) {
-    static_cast<SuspendedSnippet*>(context)->listener_.on_mark(reached);
+    auto& self = *static_cast<SuspendedSnippet*>(context);
+    if (reached != INSTR_AT_LOOP) return self.listener_.on_mark(reached);
+    if (std::exchange(self.is_at_loop_, true)) self.end(kLeftEarly);
+  }
+
+  // Ends the snippet with this failure, in the middle of its code.
+  [[noreturn]] void end(const char* failure) {
+    caught_.any = true;
+    caught_.is_definition_error = true;
+    caught_.text = failure;
+    is_over_ = true;
+    for (;;) swapcontext(&inside_, &outside_);
   }
 
   static void take_module(instr_context* context, const void* module) {
@@ -138,6 +149,7 @@ class SuspendedSnippet : public SuspendedCode, instr_context {
   std::uint64_t iterations_ = 0;  // of the next block
   Clock::time_point begin_;
   Clock::time_point end_;
+  bool is_at_loop_ = false;
   bool is_over_ = false;
 };
 
@@ -152,6 +164,7 @@ std::unique_ptr<SuspendedCode> SuspendedCode::make(const void* code, int threads
 void watch_compiler(const CompilerWatch&) {}
 std::map<std::string, std::string> compiler_report() { return {}; }
 std::string compiler_log(const std::string&) { return ""; }
+std::optional<std::string> imported_files() { return std::nullopt; }
 
 void call_verifier(const void* code, instr_verification* verification) {
   reinterpret_cast<instr_verifier>(const_cast<void*>(code))(verification);

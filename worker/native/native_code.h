@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "worker/abi.h"
@@ -26,6 +27,11 @@ class SuspendedCode {
     std::function<void(const void* module)> on_module;
     std::function<void()> on_block_end;  // just after the last iteration
   };
+  // The failure of a statement that leaves the measured loop.
+  static constexpr const char* kLeftEarly =
+      "the statement leaves its loop before its iterations are over, as by longjmp(): it must end "
+      "as it began";
+
   static std::unique_ptr<SuspendedCode> make(const void* code, int threads, Listener listener);
   virtual ~SuspendedCode() = default;
 
@@ -55,6 +61,11 @@ std::map<std::string, std::string> compiler_report();
 
 // Returns the messages of a log of CompilerWatch.
 std::string compiler_log(const std::string& log);
+
+// Returns the files that modules were imported from, a line each: outside the standard library,
+// torch and the worker; of an installed package, its folder. Nothing in a language whose compiler
+// knows them.
+std::optional<std::string> imported_files();
 
 void call_verifier(const void* code, instr_verification* verification);
 

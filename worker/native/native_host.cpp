@@ -19,6 +19,7 @@
 #include "worker/native/device.h"
 #include "worker/native/native_code.h"
 #include "worker/native/run_experiment.h"
+#include "worker/native/snippet_times.h"
 #include "worker/native/verify.h"
 #include "worker/snippet_folder.h"
 #include "worker/snippet_limits.h"
@@ -107,6 +108,33 @@ wire::Message time_all(const TimingRequest& request) { return join(time_alternat
 
 constexpr const char* kProgress = "progress";  // a child's message before its reply
 
+// Returns the snippet that a child runs according to its last message.
+std::optional<std::size_t> find_running(const SharedText& answer) {
+  const auto said = wire::decode_line(answer.get());
+  if (!said || said->verb != kProgress || !said->fields.contains("snippet")) return std::nullopt;
+  return strtoul(said->get("snippet").c_str(), nullptr, 10);
+}
+
+// Runs a child, whose progress is in `answer`, within the limits of the request and of each
+// snippet.
+Ended run_within_limits(const wire::Message& request, const SharedText& answer, ChildOutput& output,
+                        const std::function<void()>& body, const std::function<bool()>& abandoned) {
+  const SnippetLimits limits = limits_for(request);
+  SnippetTimes times(split_words<std::int64_t>(request.get("timeouts_ms")));
+  const auto find = [&](const ProcessTree& tree) {
+    const bool is_in_time = times.look(find_running(answer), now_ms(), tree.use());
+    return is_in_time ? find_excess(tree, limits) : Excess::kTime;
+  };
+  const auto timeout_ms = static_cast<std::int64_t>(number(request, "timeout_ms", "9e15"));
+  Ended ended = run_in_child(
+      body, output, {timeout_ms, timeout_ms}, [] { return false; }, abandoned, find);
+  if (ended.excess != Excess::kTime) return ended;
+  ended.excess = Excess::kNone;
+  ended.stopped = times.verdict();
+  ended.limit_ms = times.limit_ms();
+  return ended;
+}
+
 // Requests that run snippets.
 const std::map<std::string, wire::Message (*)(const TimingRequest&)> kTimed{
     {"time", time_all},
@@ -183,6 +211,7 @@ wire::Message NativeHost::time(const wire::Message& request) {
   timing.warm_up_s = number(request, "warm_up", "0.02");
   timing.iterations = static_cast<std::uint64_t>(number(request, "iterations", "0"));
   timing.wants_events = request.get("wants_events") == "1";
+  timing.wants_files = request.get("wants_files") == "1";
   timing.logs = split_words<std::string>(request.get("compiler_logs"));
   timing.is_cold = request.get("cold") == "1";
   if (request.fields.contains("candidate")) {
@@ -215,12 +244,11 @@ wire::Message NativeHost::in_child(const wire::Message& request, const Work& wor
   auto on_progress = [&answer](const wire::Fields& fields) {
     answer.set(wire::encode({kProgress, fields}));
   };
-  const SnippetLimits limits = limits_for(request);
-  const auto timeout_ms = static_cast<std::int64_t>(number(request, "timeout_ms", "9e15"));
+  const std::uint64_t memory_limit = limits_for(request).bytes;
   auto body = [&] {
     close(channel_.fd());
     pin_to(split_words<int>(request.get("cores")));
-    limit_memory(limits.bytes);
+    limit_memory(memory_limit);
     // Checked only in the child, since a device cannot be shared with a fork.
     auto reason = unusable_reason(device);
     if (!set_default_type(request.get("dtype", "float32"))) {
@@ -235,13 +263,11 @@ wire::Message NativeHost::in_child(const wire::Message& request, const Work& wor
       answer.set(wire::encode(failed("worker_lost", "its answer is longer than 15 MiB")));
     }
   };
-  Ended ended = run_in_child(
-      body, output, {timeout_ms, timeout_ms}, [] { return false; },
-      [this] { return channel_.hung_up(); },
-      [&limits](const ProcessTree& tree) { return find_excess(tree, limits); });
+  const Ended ended =
+      run_within_limits(request, answer, output, body, [this] { return channel_.hung_up(); });
   auto said = wire::decode_line(answer.get());
   if (ended.pid < 0) return failed("worker_lost", std::string("fork: ") + strerror(errno));
-  const auto cause = find_cause(ended, limits.bytes);
+  const auto cause = find_cause(ended, memory_limit);
   const bool is_answer = said && said->verb != kProgress && !cause;
   wire::Message reply =
       is_answer ? *said : cause.value_or(ended_early(ended.status, output.text()));

@@ -205,6 +205,7 @@ wire::Message time_start(TimedSnippet& snippet) {
                          {"ready", number(start->ready * 1e9)},
                          {"ready_cpu", number(start->ready_cpu * 1e9)}}};
   message.fields.merge(compiler_report());
+  snippet.add_files(message);
   return message;
 }
 

@@ -86,6 +86,7 @@ wire::Message complete(wire::Message timed, TimedSnippet& snippet, const TimingR
   if (!snippet.failure().empty()) return snippet.failure_message();
   reply.fields["operators_cpu"] = std::to_string(sum_durations(events, false));
   reply.fields["operators_device"] = std::to_string(sum_durations(events, true));
+  snippet.add_files(reply);
   if (request.wants_events) reply.fields["events"] = format_events(events);
   add_state(reply, state_of(snippet));
   return reply;

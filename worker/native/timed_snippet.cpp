@@ -27,6 +27,7 @@ TimedSnippet::TimedSnippet(const TimingRequest& request, std::size_t number)
       device_(request.device),
       number_(number),
       on_progress_(request.on_progress),
+      wants_files_(request.wants_files),
       code_(SuspendedCode::make(
           request.snippets[number], request.threads,
           {[this](instr_mark reached) { mark(reached); },
@@ -36,6 +37,7 @@ bool TimedSnippet::set_up() {
   torch_side::prepare(threads_);
   report("setup");
   is_at_loop_ = resume(0);
+  note_files();
   if (is_at_loop_) {
     report("statement");
     return true;
@@ -53,7 +55,7 @@ std::optional<double> TimedSnippet::run(std::uint64_t iterations) {
   report("statement");
   if (resume(iterations)) return code_->seconds();
   note_end();
-  if (failure_.empty()) failure_ = "the snippet left its loop before its iterations were over";
+  if (failure_.empty()) failure_ = SuspendedCode::kLeftEarly;
   return std::nullopt;
 }
 
@@ -88,7 +90,17 @@ wire::Message TimedSnippet::failure_message() const {
   const bool is_set_up = is_at_loop_ || marks_.contains(INSTR_PREPARING);
   if (!is_definition_error_) reply.fields["part"] = is_set_up ? "statement" : "setup";
   if (line_ != 0) reply.fields["line"] = std::to_string(line_);
+  if (files_) reply.fields["files"] = *files_;
   return reply;
+}
+
+void TimedSnippet::add_files(wire::Message& reply) {
+  note_files();
+  if (files_) reply.fields["files"] = *files_;
+}
+
+void TimedSnippet::note_files() {
+  if (wants_files_) files_ = imported_files();
 }
 
 bool TimedSnippet::resume(std::uint64_t iterations) {
@@ -99,14 +111,20 @@ bool TimedSnippet::resume(std::uint64_t iterations) {
 }
 
 void TimedSnippet::report(const char* part) const {
-  on_progress_({{"part", part}, {"snippet", std::to_string(number_)}});
+  wire::Fields fields{{"part", part}, {"snippet", std::to_string(number_)}};
+  if (files_) fields["files"] = *files_;
+  on_progress_(fields);
 }
 
 // Reads the CPU time, which takes a while, outside the time between the marks.
 void TimedSnippet::mark(instr_mark reached) {
   wait_for(device_);
   Moment& moment = marks_[reached];
-  if (reached == INSTR_PREPARING) moment.cpu_s = cpu_seconds_of_tree();
+  if (reached == INSTR_PREPARING) {
+    note_files();  // a compiler may end the process
+    report("preparing");
+    moment.cpu_s = cpu_seconds_of_tree();
+  }
   moment.time = Clock::now();
   if (reached == INSTR_READY) moment.cpu_s = cpu_seconds_of_tree();
 }

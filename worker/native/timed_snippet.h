@@ -51,11 +51,15 @@ class TimedSnippet {
   const std::string& failure() const { return failure_; }
   wire::Message failure_message() const;
 
+  // Adds imported_files() to a reply, if the request wants them.
+  void add_files(wire::Message& reply);
+
  private:
   using Clock = std::chrono::steady_clock;
 
   // A snippet may switch gradients off for itself: it finds them as it left them.
   bool resume(std::uint64_t iterations);
+  void note_files();
   void report(const char* part) const;
   void mark(instr_mark reached);
   void take_module(const void* module);
@@ -65,6 +69,8 @@ class TimedSnippet {
   std::string device_;
   std::size_t number_;
   OnProgress on_progress_;
+  bool wants_files_;
+  std::optional<std::string> files_;  // imported by now
   const void* module_ = nullptr;
   bool has_gradients_ = true;
   struct Moment {

@@ -30,6 +30,7 @@ long PyLong_AsLong(PyObject* object);
 PyObject* PyUnicode_FromString(const char* text);
 void PyUnicode_InternInPlace(PyObject** text);
 const char* PyUnicode_AsUTF8AndSize(PyObject* object, ssize_t* size);
+PyObject* PyUnicode_AsEncodedString(PyObject* text, const char* encoding, const char* errors);
 PyObject* PyBytes_FromStringAndSize(const char* bytes, ssize_t size);
 char* PyBytes_AsString(PyObject* bytes);
 ssize_t PySequence_Size(PyObject* sequence);

@@ -309,6 +309,8 @@ def _text_of(error):
         text = str(error)
     except BaseException:
         text = "an exception whose text raises another one"
+    if "does not require grad" in text and not torch.is_grad_enabled():
+        text = "gradients are switched off, as by torch.set_grad_enabled(False) in the setup"
     return f"{name}: {text}" if text else name
 
 

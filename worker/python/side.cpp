@@ -11,6 +11,16 @@ torch_side::Caught caught;
   abort();
 }
 
+// Returns a text that UTF-8 cannot encode, as it has a lone surrogate. Releases the object.
+std::string text_with_escapes(PyObject* object) {
+  PyErr_Clear();
+  PyObject* bytes = checked(PyUnicode_AsEncodedString(object, "utf-8", "backslashreplace"));
+  Py_DecRef(object);
+  std::string copy = PyBytes_AsString(bytes);
+  Py_DecRef(bytes);
+  return copy;
+}
+
 }  // namespace
 
 void set_side(PyObject* module) { side = module; }
@@ -25,7 +35,7 @@ PyObject* side_attribute(const char* name) { return attribute(side, name); }
 std::string text_of(PyObject* object) {
   ssize_t size = 0;
   const char* text = PyUnicode_AsUTF8AndSize(object, &size);
-  if (text == nullptr) give_up();
+  if (text == nullptr) return text_with_escapes(object);
   std::string copy(text, static_cast<std::size_t>(size));
   Py_DecRef(object);
   return copy;

@@ -5,12 +5,15 @@
 #include <mutex>
 #include <set>
 
+#include "core/base/content_hash.h"
 #include "core/base/format.h"
 #include "core/base/trim.h"
 #include "core/compile/cpp/compile_plan.h"
 #include "core/compile/cpp/compile_unit.h"
 #include "core/compile/cpp/diagnostics.h"
+#include "core/compile/cpp/generate_cpp.h"
 #include "core/compile/cpp/parallel.h"
+#include "core/compile/language_support.h"
 
 namespace instr {
 
@@ -285,6 +288,26 @@ Expected<std::set<std::string>> find_compiled(const std::vector<Variant>& varian
     }
   }
   return keys;
+}
+
+Expected<std::map<std::string, std::string>> identify(const std::vector<Variant>& variants,
+                                                      const CompileOptions& options, Cache& cache,
+                                                      std::stop_token stop) {
+  TRY_ASSIGN(auto compiler, UnitCompiler::make(options, cache, stop));
+  std::map<std::string, std::string> hashes;
+  for (const auto& [build, same_build] : group_by_build(variants)) {
+    const auto context = compiler.prepare(same_build.front().build);
+    if (stop.stop_requested()) return fail("interrupted");
+    const std::string built =
+        context ? context->hash + context->failure.value_or("") : to_string(context.error());
+    for (const Variant& variant : same_build) {
+      hashes[variant.key] =
+          content_hash(built + "\n" + list_symbols(variant, [](const auto& each, Purpose purpose) {
+                         return make_snippet_symbol(each, purpose);
+                       }));
+    }
+  }
+  return hashes;
 }
 
 Expected<void> compile(const std::vector<Variant>& variants, const CompileOptions& options,

@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <set>
 #include <stop_token>
 #include <string>
@@ -25,6 +26,12 @@ Expected<void> compile(const std::vector<Variant>& variants, const CompileOption
 // [build].sources are not among them.
 Expected<std::set<std::string>> find_compiled(const std::vector<Variant>& variants,
                                               const CompileOptions& options, Cache& cache);
+
+// Returns, by key, a hash of each variant's code, except for the headers that it includes
+// (LanguageSupport::identify).
+Expected<std::map<std::string, std::string>> identify(const std::vector<Variant>& variants,
+                                                      const CompileOptions& options, Cache& cache,
+                                                      std::stop_token stop);
 
 // Returns the worker program for this LibTorch and compiler, built on first use and cached.
 // `sources`: the folder that holds worker/.

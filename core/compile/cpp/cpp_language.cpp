@@ -2,6 +2,7 @@
 
 #include "core/base/environment.h"
 #include "core/compile/cpp/compile_cpp.h"
+#include "core/compile/cpp/tracked_artefacts.h"
 #include "core/compile/language_support.h"
 #include "core/compile/pinned_environment.h"
 
@@ -25,6 +26,18 @@ class CppLanguage : public LanguageSupport {
 
   Expected<std::set<std::string>> find_compiled(const std::vector<Variant>& variants) override {
     return instr::find_compiled(variants, options_, cache_);
+  }
+
+  Expected<std::map<std::string, std::string>> identify(const std::vector<Variant>& variants,
+                                                        std::stop_token stop) override {
+    if (variants.empty() || !check_compiler(options_.toolchain)) {
+      return std::map<std::string, std::string>{};
+    }
+    return instr::identify(variants, options_, cache_, stop);
+  }
+
+  std::map<std::string, std::string> list_includes(const CompiledVariant& compiled) const override {
+    return TrackedArtefacts(cache_, {}).list_files(compiled.unit.filename().string());
   }
 
   Expected<WorkerProgram> counting_worker(std::stop_token stop) override {

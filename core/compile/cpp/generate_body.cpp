@@ -266,6 +266,7 @@ void write_body(Writer& out, const Variant& variant) {
     write_preparation(out, variant);
   }
   write_trial(out, variant);
+  out.glue("instr_context_->mark(instr_context_, INSTR_AT_LOOP);");
   out.glue("INSTR_BLOCKS_BEGIN(instr_context_) {");
   write_statement(out, variant);
   write_backward(out, variant);

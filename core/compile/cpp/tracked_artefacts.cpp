@@ -100,6 +100,14 @@ Expected<fs::path> TrackedArtefacts::get(const ArtefactInputs& inputs, const Mak
   return fail("included files change during compilation", "try again");
 }
 
+std::map<std::string, std::string> TrackedArtefacts::list_files(const std::string& artefact) const {
+  std::map<std::string, std::string> files;
+  for (const File& file : read_files(artefact).value_or(std::vector<File>{})) {
+    files.emplace(file.path.string(), file.hash);
+  }
+  return files;
+}
+
 std::optional<std::string> TrackedArtefacts::read_artefact_name(const std::string& hint) const {
   const auto text = cache_->read_hint(hint);
   return text ? std::optional(std::string(trim_end(*text, "\n"))) : std::nullopt;

@@ -43,6 +43,9 @@ class TrackedArtefacts {
                                             const std::filesystem::path& list)>;
   Expected<std::filesystem::path> get(const ArtefactInputs& inputs, const Make& make) const;
 
+  // Returns the files that an artefact was made of, with their hashes.
+  std::map<std::string, std::string> list_files(const std::string& artefact) const;
+
  private:
   struct File {
     std::filesystem::path path;

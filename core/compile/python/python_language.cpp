@@ -5,6 +5,7 @@
 #include "core/base/content_hash.h"
 #include "core/compile/language_support.h"
 #include "core/compile/python/compile_python.h"
+#include "core/compile/python/generate_python.h"
 #include "core/compile/python/python.h"
 #include "core/definitions/requirement.h"
 
@@ -63,6 +64,18 @@ class PythonLanguage : public LanguageSupport {
     if (!unit && purpose == Purpose::kVerify) return fail(unit.error());
     on_unit(unit ? *std::move(unit) : fail_all(variants, unit.error()));
     return {};
+  }
+
+  Expected<std::map<std::string, std::string>> identify(const std::vector<Variant>& variants,
+                                                        std::stop_token) override {
+    std::map<std::string, std::string> hashes;
+    for (const Variant& variant : variants) {
+      hashes[variant.key] =
+          content_hash(list_symbols(variant, [](const Variant& each, Purpose purpose) {
+            return make_python_symbol(make_python_snippet(each, purpose));
+          }));
+    }
+    return hashes;
   }
 
   Expected<WorkerProgram> counting_worker(std::stop_token stop) override {

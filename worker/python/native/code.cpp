@@ -132,6 +132,10 @@ std::string compiler_log(const std::string& log) {
                      : "";
 }
 
+std::optional<std::string> imported_files() {
+  return text_of(call(module_attribute("instr_native_code", "imported_files")));
+}
+
 void call_verifier(const void* code, instr_verification* verification) {
   static PyMethodDef begin_method{"begin", begin, METH_O, nullptr};
   static PyMethodDef take_method{"take", take, METH_O, nullptr};

@@ -1,6 +1,8 @@
 """Runs snippets natively: timed ones, which are suspended between blocks, and verifiers."""
 
 import marshal
+import os
+import sys
 import types
 
 import __main__ as serve
@@ -46,6 +48,43 @@ class Suspended:
             return serve.END
         except BaseException as error:
             return serve.ended(error)
+
+
+_PACKAGES = "site-packages", "dist-packages"
+
+
+def _real_file(file):
+    """Returns a module's file by its own name, not by the links in the worker's folder."""
+    links = f"{serve.folder}/path/"
+    if not file.startswith(links):
+        return file
+    number, _, rest = file[len(links) :].partition("/")
+    return f"{os.readlink(links + number)}/{rest}"
+
+
+def _find_input(file):
+    """Returns the file, or the folder of the installed package that it is in."""
+    folder = os.path.dirname(file)
+    while os.path.basename(folder) not in (*_PACKAGES, ""):
+        file_or_package, folder = folder, os.path.dirname(folder)
+        if os.path.basename(folder) in _PACKAGES:
+            return file_or_package
+    return file
+
+
+def imported_files():
+    """Returns a line for each file or installed package that modules were imported from, outside the
+    standard library, torch and the worker."""
+    homes = [os.path.dirname(os.__file__), f"{serve.folder}/platform_home", os.path.dirname(torch.__file__)]
+    homes += [f"{os.path.dirname(torch.__file__)}gen", os.path.join(os.path.dirname(homes[-1]), "functorch")]
+    files = set()
+    for name, module in list(sys.modules.items()):
+        file = getattr(module, "__dict__", {}).get("__file__")
+        is_ours = name.startswith("instr_") and isinstance(file, str) and os.path.dirname(file) == serve.folder
+        if not isinstance(file, str) or is_ours or file.startswith(tuple(f"{home}/" for home in homes)):
+            continue
+        files.add(_find_input(os.path.abspath(_real_file(file))))
+    return "\n".join(sorted(files)).encode("utf-8", "replace").decode()
 
 
 def _changed(value, change):
