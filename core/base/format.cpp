@@ -7,6 +7,7 @@
 #include <cmath>
 #include <span>
 
+#include "core/base/terminal.h"
 #include "core/base/trim.h"
 
 namespace instr {
@@ -197,6 +198,30 @@ std::string printable(std::string_view text, bool lines) {
       out += bytes;
       column += column_width(character);
     }
+  }
+  return out;
+}
+
+std::string with_visible_controls(std::string_view text, bool keeps_styles) {
+  std::string out;
+  out.reserve(text.size());
+  while (!text.empty()) {
+    const std::string_view before = text;
+    const std::size_t style = keeps_styles ? style_length(text) : 0;
+    const Character character = take_character(text);
+    std::string_view bytes = before.substr(0, character.bytes);
+    if (style > 0) {
+      bytes = before.substr(0, style);
+      text = before.substr(style);
+    } else if (bytes == "\r" && text.starts_with('\n')) {
+      continue;
+    } else if (bytes != "\n" && bytes != "\t" && is_unsafe(character)) {
+      for (const char byte : bytes) {
+        out += fmt::format("\\x{:02x}", static_cast<unsigned char>(byte));
+      }
+      continue;
+    }
+    out += bytes;
   }
   return out;
 }

@@ -34,6 +34,11 @@ std::size_t display_width(std::string_view text);
 // become U+FFFD; a tab becomes spaces; a newline stays if `lines` is true, else becomes a space.
 std::string printable(std::string_view text, bool lines = false);
 
+// Text for a terminal, line by line: characters that printable() replaces, but for newlines and
+// tabs, become their codes ("\x1b"), so that a name in it cannot move the cursor or change colours.
+// `keeps_styles`: the escape sequences of styled() stay.
+std::string with_visible_controls(std::string_view text, bool keeps_styles);
+
 // Printable text without characters that XML 1.0 forbids; not escaped.
 std::string printable_xml(std::string_view text, bool lines = false);
 

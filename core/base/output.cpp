@@ -9,6 +9,7 @@
 #include <mutex>
 #include <string>
 
+#include "core/base/format.h"
 #include "core/base/replace_file.h"
 
 namespace instr {
@@ -16,7 +17,8 @@ namespace instr {
 namespace {
 
 std::mutex output_mutex;
-int output_error = 0;  // of the first write that failed
+int output_error = 0;             // of the first write that failed
+bool is_output_terminal = false;  // from open_standard_streams() on
 
 }  // namespace
 
@@ -27,6 +29,7 @@ void open_standard_streams() {
     const bool is_closed = ::fcntl(fd, F_GETFD) < 0 && errno == EBADF;
     if (is_closed) ::open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
   }
+  is_output_terminal = ::isatty(STDOUT_FILENO) == 1;
   // write() then reports the error.
   ::signal(SIGPIPE, SIG_IGN);
   ::signal(SIGXFSZ, SIG_IGN);
@@ -34,11 +37,17 @@ void open_standard_streams() {
 
 bool print_output(std::string_view text) {
   std::lock_guard lock(output_mutex);
-  if (output_error == 0) output_error = write_all(STDOUT_FILENO, text).error;
+  if (output_error != 0) return false;
+  // Formats for other programs stay as they are in a file or pipe.
+  output_error = is_output_terminal
+                     ? write_all(STDOUT_FILENO, with_visible_controls(text, true)).error
+                     : write_all(STDOUT_FILENO, text).error;
   return output_error == 0;
 }
 
-void print_message(std::string_view text) { write_all(STDERR_FILENO, text); }
+void print_message(std::string_view text) {
+  write_all(STDERR_FILENO, with_visible_controls(text, false));
+}
 
 ExitStatus refuse(const Errors& errors) {
   for (const Error& error : errors) print_message("error: " + to_string(error) + "\n");

@@ -1,6 +1,9 @@
 // The one place that writes standard output, for a command's results, and standard error, for
 // messages (only the progress line is written elsewhere, in core/run/progress).
 //
+// Text of others cannot move the cursor or change colours: in messages, and on a terminal, control
+// characters are shown as their codes.
+//
 // The first error of standard output is kept, nothing is written after it, and finish_output()
 // makes it the program's status.
 #pragma once

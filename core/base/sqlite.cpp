@@ -66,9 +66,10 @@ void SqlDatabase::fail(int code) const {
   throw SqlError{{{file().string()}, detail, ""}};
 }
 
-void SqlDatabase::fail_as_damaged(std::string_view why) const {
-  throw SqlError{
-      {{file().string()}, std::string(kDamaged) + " (" + printable(why) + ")", kRestore}};
+void SqlDatabase::fail_as_damaged(std::string_view why, std::string_view advice) const {
+  throw SqlError{{{file().string()},
+                  std::string(kDamaged) + " (" + printable(why) + ")",
+                  std::string(advice.empty() ? kRestore : advice)}};
 }
 
 void SqlDatabase::Close::operator()(sqlite3* database) const { sqlite3_close_v2(database); }
@@ -98,6 +99,14 @@ std::int64_t SqlDatabase::integer(std::string_view sql) const {
 }
 
 std::int64_t SqlDatabase::last_id() const { return sqlite3_last_insert_rowid(database_.get()); }
+
+std::string SqlDatabase::read_pages() const {
+  sqlite3_int64 size = 0;
+  const std::unique_ptr<unsigned char, decltype(&sqlite3_free)> pages(
+      sqlite3_serialize(database_.get(), "main", &size, 0), sqlite3_free);
+  if (!pages) fail(SQLITE_NOMEM);
+  return {reinterpret_cast<const char*>(pages.get()), static_cast<std::size_t>(size)};
+}
 
 void SqlStatement::Finalize::operator()(sqlite3_stmt* statement) const {
   sqlite3_finalize(statement);

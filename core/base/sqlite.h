@@ -123,11 +123,12 @@ class SqlDatabase {
   void run(const char* sql) const;                   // one or more statements
   std::int64_t integer(std::string_view sql) const;  // the only column of the only row
   std::int64_t last_id() const;                      // of the row inserted last
+  std::string read_pages() const;                    // all, with what this transaction wrote
 
   const fs::path& file() const { return waiting_->file; }
   [[noreturn]] void fail(int code) const;  // throws the error that the code stands for
-  // Throws an error for impossible content of the file.
-  [[noreturn]] void fail_as_damaged(std::string_view why) const;
+  // Throws an error for impossible content of the file. `advice`: empty for the usual one.
+  [[noreturn]] void fail_as_damaged(std::string_view why, std::string_view advice = {}) const;
 
  private:
   // The argument of the busy handler; its address must not change.

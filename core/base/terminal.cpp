@@ -21,6 +21,8 @@ bool is_dumb(const EnvironmentLookup& environment) {
   return !term || term->empty() || *term == "dumb";
 }
 
+constexpr std::string_view kPlain = "\x1b[0m";
+
 const char* escape_sequence(Style style) {
   switch (style) {
     case Style::kHeading: return "\x1b[1m";
@@ -59,9 +61,20 @@ Terminal inspect_terminal(int fd, ColorMode mode, const EnvironmentLookup& envir
   return terminal;
 }
 
+std::size_t style_length(std::string_view text) {
+  if (!text.starts_with('\x1b')) return 0;
+  if (text.starts_with(kPlain)) return kPlain.size();
+  for (const Style style :
+       {Style::kHeading, Style::kDim, Style::kGood, Style::kBad, Style::kWarning}) {
+    const std::string_view sequence = escape_sequence(style);
+    if (text.starts_with(sequence)) return sequence.size();
+  }
+  return 0;
+}
+
 std::string styled(std::string_view text, Style style, bool color) {
   if (!color || text.empty()) return std::string(text);
-  return escape_sequence(style) + std::string(text) + "\x1b[0m";
+  return escape_sequence(style) + std::string(text) + std::string(kPlain);
 }
 
 }  // namespace instr

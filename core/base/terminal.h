@@ -37,6 +37,9 @@ Terminal inspect_terminal(int fd, ColorMode mode,
 // Colours by meaning.
 enum class Style { kHeading, kDim, kGood, kBad, kWarning };
 
+// Returns the length of an escape sequence of styled() at the beginning of `text`; 0 without one.
+std::size_t style_length(std::string_view text);
+
 // Puts `text` between the escape sequences of `style`, unless it is empty or `color` is false.
 std::string styled(std::string_view text, Style style, bool color);
 

@@ -50,12 +50,19 @@ class Night {
     TRY_ASSIGN(const int reported, write_report());
     if (reported != kGood) return reported;
     TRY(replace_file(follow_links(last_file()), head_ + "\n"));
+    if (is_first_) print_message(first_message());
     return compared == kGood ? measured : compared;
   }
 
  private:
   fs::path last_file() const { return options_.history.string() + ".last"; }
   fs::path issue_file() const { return options_.output / "issue.md"; }
+  std::string first_message() const {
+    return fmt::format(
+        "the first night: commit {} is recorded in {}, and {} shows it; comparisons begin with the "
+        "next night that has another commit\n",
+        short_hash(head_), options_.history.string(), (options_.output / "index.html").string());
+  }
   bool has_new_commits() const { return last_ && *last_ != head_; }
 
   Expected<int> run_program(std::vector<std::string> words, int output = STDERR_FILENO) const {
@@ -86,7 +93,8 @@ class Night {
   // Finds the commit of the last time, if it is before HEAD.
   Expected<void> find_last() {
     const auto text = read_file(last_file(), kMaxTextBytes);
-    if (!text || text->empty()) return {};
+    is_first_ = !text || text->empty();
+    if (is_first_) return {};
     const std::string last(trim_end(*text, "\n"));
     const Repository repository;
     // A rewritten commit may be in no clone any more.
@@ -169,6 +177,7 @@ class Night {
   const std::stop_token stop_;
   std::string head_;
   std::optional<std::string> last_;  // the commit that was measured the last time
+  bool is_first_ = false;
 };
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include "core/base/git.h"
 #include "core/base/output.h"
 #include "core/base/output_file.h"
+#include "core/base/shell.h"
 #include "core/commands/commands.h"
 #include "core/experiments/experiment_file.h"
 #include "core/experiments/experiment_report.h"
@@ -92,6 +93,7 @@ Expected<ReportData> read_history_data(const ReportArguments& options,
   auto data = report_of_history(database, choice, accepted);
   if (!data) return data;
   TRY_ASSIGN(data->since, find_since(options, *data));
+  if (options.history) data->history = " " + shell_word("--history=" + options.history->string());
   return data;
 }
 

@@ -40,10 +40,26 @@ bool needs_attribution(const MetricChange& metric) {
          (metric.metric == kInstructions || metric.verdict != Verdict::kPasses);
 }
 
+Expected<std::vector<FunctionCost>> find_functions(const ResultSet& set, const std::string& key) {
+  return set.functions ? set.functions(key) : std::vector<FunctionCost>();
+}
+
+// The number of rows whose instructions changed, and whose functions one of the sides lacks.
+struct WithoutFunctions {
+  std::size_t before = 0;
+  std::size_t after = 0;
+
+  void add(const ComparedRow& row, bool lacks_before, bool lacks_after) {
+    if (row.ir_change() == 0 || lacks_before == lacks_after) return;
+    ++(lacks_before ? before : after);
+  }
+};
+
 Expected<void> attribute(ComparedRow& row, const ResultSet& before, const ResultSet& after,
-                         Attributor& attributor) {
-  TRY_ASSIGN(const auto functions_before, before.functions(row.key));
-  TRY_ASSIGN(const auto functions_after, after.functions(row.key));
+                         Attributor& attributor, WithoutFunctions& without) {
+  TRY_ASSIGN(const auto functions_before, find_functions(before, row.key));
+  TRY_ASSIGN(const auto functions_after, find_functions(after, row.key));
+  without.add(row, functions_before.empty(), functions_after.empty());
   if (functions_before.empty() || functions_after.empty()) return {};
   const MetricChange* max = nullptr;  // the most important metric
   for (const MetricChange& metric : row.metrics) {
@@ -57,10 +73,19 @@ Expected<void> attribute(ComparedRow& row, const ResultSet& before, const Result
   return {};
 }
 
-Expected<void> attribute_rows(Comparison& comparison, const ResultSet& before,
-                              const ResultSet& after, const CompareOptions& options) {
-  if (!before.functions || !after.functions) return {};
+// Says why changes are not explained.
+void add_without_functions(Comparison& comparison, const ResultSet& set, std::size_t rows) {
+  if (rows == 0) return;
+  comparison.problems.push_back(fmt::format(
+      "{}: has no functions of {} that changed, so the other side's explain nothing: keep the file "
+      "*.functions.jsonl.gz beside its results, or measure again",
+      set.name, format_plural(rows, "benchmark")));
+}
+
+Expected<WithoutFunctions> attribute_rows(Comparison& comparison, const ResultSet& before,
+                                          const ResultSet& after, const CompareOptions& options) {
   Attributor attributor(options.attribution);
+  WithoutFunctions without;
   std::size_t attributed = 0;
   for (ComparedRow& row : comparison.rows) {
     if (std::none_of(row.metrics.begin(), row.metrics.end(), needs_attribution)) continue;
@@ -68,10 +93,10 @@ Expected<void> attribute_rows(Comparison& comparison, const ResultSet& before,
       ++comparison.not_attributed;
       continue;
     }
-    TRY(attribute(row, before, after, attributor));
+    TRY(attribute(row, before, after, attributor, without));
     if (row.attribution) ++attributed;
   }
-  return {};
+  return without;
 }
 
 Expected<void> compare_lines_of_rows(Comparison& comparison, const ResultSet& before,
@@ -245,10 +270,14 @@ Expected<Comparison> compare(const ResultSet& before, const ResultSet& after,
     comparison.rows.push_back(std::move(row));
   }
   sort_rows(comparison.rows);
-  TRY(attribute_rows(comparison, before, after, options));
+  TRY_ASSIGN(const auto without, attribute_rows(comparison, before, after, options));
   TRY(compare_lines_of_rows(comparison, before, after, options));
   comparison.summary = summarize(comparison.rows);
   add_problems(comparison, before, after, options);
+  if (options.base_has_limits) {  // expected counts have no functions
+    add_without_functions(comparison, before, without.before);
+    add_without_functions(comparison, after, without.after);
+  }
   return comparison;
 }
 

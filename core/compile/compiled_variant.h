@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "core/base/phase.h"
 #include "core/compile/toolchain.h"
 #include "core/results/measurement.h"
 
@@ -37,7 +38,7 @@ struct CompileOptions {
   std::filesystem::path sources;
   // The folder that contains valgrind/callgrind.h; empty: the system's.
   std::filesystem::path valgrind_headers = {};
-  std::function<void(const std::string& what)> on_phase = {};  // "compiling 95 snippets"
+  BeginPhase on_phase = {};  // "compiling 95 snippets"
   // Compiles a unit per snippet, so that its code has the same addresses whatever else is compiled:
   // instruction counts do not depend on addresses, but simulated caches and branches do.
   bool each_alone = false;

@@ -7,6 +7,7 @@
 
 #include "core/history/profiles.h"
 #include "core/history/read_runs.h"
+#include "core/history/seal.h"
 #include "core/history/timeline.h"
 #include "core/results/result_set.h"
 
@@ -85,7 +86,7 @@ bool is_left_behind(const std::string& branch) { return branch.ends_with(kLeftBe
 Expected<std::size_t> move_left_behind(const SqlDatabase& database, const std::string& branch,
                                        const Commit& last, const std::set<std::string>& line) {
   return sql_stage([&]() -> Expected<std::size_t> {
-    SqlTransaction transaction(database);
+    HistoryTransaction transaction(database);
     const auto number = find_branch(database, branch);
     if (!number) return std::size_t{0};
     const auto left = read_left_commits(database, *number, last, line);

@@ -9,6 +9,7 @@
 #include "core/base/content_hash.h"
 #include "core/base/format.h"
 #include "core/history/recording.h"
+#include "core/results/definition_options.h"
 #include "core/results/fingerprint_check.h"
 #include "core/results/result_set.h"
 
@@ -114,7 +115,9 @@ Expected<HistoryRun> make_run(const ResultSet& results, const Commit& commit,
                  .version = header.version,
                  .digest = make_digest(results.results),
                  .functions = results.functions,
-                 .call_trees = results.call_trees};
+                 .call_trees = results.call_trees,
+                 .definitions = select_definition_options(
+                     header.command, Repository().top().value_or(std::filesystem::path()))};
   ClassFinder classes(header.fingerprint, vary, run);
   for (const Measurement& measurement : results.results.measurements) {
     TRY(add_values(run, measurement, classes));

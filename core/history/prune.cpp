@@ -2,6 +2,7 @@
 
 #include "core/history/profiles.h"
 #include "core/history/read.h"
+#include "core/history/seal.h"
 #include "core/history/timeline.h"
 
 namespace instr {
@@ -43,7 +44,7 @@ Expected<Pruned> prune(const SqlDatabase& database, const Place& first,
                        const std::optional<std::string>& branch) {
   return sql_stage([&] {
     Pruned pruned;
-    SqlTransaction transaction(database);
+    HistoryTransaction transaction(database);
     const auto series = database.integer("SELECT count(*) FROM series");
     for (const auto& [number, name] : read_branches(database)) {
       if (!branch || name == *branch) prune_branch(database, number, first, pruned);
@@ -58,7 +59,12 @@ Expected<Pruned> prune(const SqlDatabase& database, const Place& first,
 }
 
 Expected<void> compact(const SqlDatabase& database) {
-  return sql_stage([&] { database.run("VACUUM"); });
+  return sql_stage([&] {
+    unseal(database);
+    const auto compacted = sql_stage([&] { database.run("VACUUM"); });
+    HistoryTransaction(database).commit();
+    return compacted;
+  });
 }
 
 }  // namespace instr

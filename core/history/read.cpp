@@ -100,8 +100,28 @@ void add_change_points(const SampledSeries& sampled, std::vector<RecordedStep>& 
     const std::size_t first = points[i].first;
     const std::size_t begin = i == 0 ? 0 : points[i - 1].first;
     const std::size_t end = i + 1 < points.size() ? points[i + 1].first : sampled.values.size();
-    steps.push_back({sampled.series, sampled.commits[first], level(begin, first), level(first, end),
-                     0, 0, points[i].p});
+    steps.push_back({.series = sampled.series,
+                     .commit = sampled.commits[first],
+                     .before = level(begin, first),
+                     .after = level(first, end),
+                     .measured_before = sampled.commits[first - 1],
+                     .p = points[i].p});
+  }
+}
+
+// Sets the measured commit before each exact step.
+void add_measured_before(const SqlDatabase& database, std::vector<RecordedStep>& steps) {
+  if (steps.empty()) return;
+  const auto commits = read_commits(database);
+  std::map<std::string, Timeline> timelines;  // by branch
+  for (const Branch& branch : read_branches(database)) {
+    timelines.emplace(branch.name, Timeline(database, branch.id));
+  }
+  for (RecordedStep& step : steps) {
+    if (!step.series.is_exact || !step.before) continue;
+    const Timeline& timeline = find_row(database, timelines, step.series.branch);
+    const auto place = timeline.previous(step.commit.place(), step.series.id);
+    if (place) step.measured_before = find_row(database, commits, timeline.commit_at(*place));
   }
 }
 
@@ -145,7 +165,9 @@ Fingerprint read_fingerprint(const SqlDatabase& database, std::int64_t class_id)
 }  // namespace
 
 HistorySeries read_series_row(const SqlStatement& row) {
-  return {row.integer(0), row.text(1),    row.text(2),
+  std::string metric = row.text(2);
+  if (metric == "ir") metric = kInstructions;  // as schema 1 names it
+  return {row.integer(0), row.text(1),    std::move(metric),
           row.text(3),    row.integer(4), row.integer(5) != 0};
 }
 
@@ -210,6 +232,12 @@ std::map<std::int64_t, Commit> read_commits(const SqlDatabase& database) {
   return commits;
 }
 
+std::int64_t RecordedStep::count_other_candidates() const {
+  return measured_before
+             ? std::max<std::int64_t>(commit.position - measured_before->position - 1, 0)
+             : 0;
+}
+
 bool SeriesChoice::has(const HistorySeries& series) const {
   const bool is_metric =
       metrics.empty() || std::ranges::find(metrics, series.metric) != metrics.end();
@@ -245,6 +273,7 @@ Expected<std::vector<RecordedStep>> read_steps(const SqlDatabase& database,
     std::ranges::sort(steps, {}, [](const RecordedStep& step) {
       return std::tuple(step.commit.place(), sort_key(step.series));
     });
+    add_measured_before(database, steps);
     return steps;
   });
 }
@@ -279,22 +308,14 @@ Expected<std::vector<OpenStep>> read_open_steps(const SqlDatabase& database,
                                                 const std::string& branch) {
   TRY_ASSIGN(const auto steps,
              read_steps(database, {{}, {}, branch}, std::nullopt, /*with_first=*/false));
-  return sql_stage([&] {
-    const auto commits = read_commits(database);
-    const auto number = find_branch(database, branch);
-    std::vector<OpenStep> open;
-    if (!number) return open;
-    const Timeline timeline(database, *number);
-    std::set<OpenStep> known;
-    for (const RecordedStep& step : steps) {
-      const auto before = timeline.previous(step.commit.place(), step.series.id);
-      if (!before || before->position + 1 >= step.commit.position) continue;
-      const Commit& last = find_row(database, commits, timeline.commit_at(*before));
-      const OpenStep open_step{last.hash, step.commit.hash};
-      if (known.insert(open_step).second) open.push_back(open_step);
-    }
-    return open;
-  });
+  std::vector<OpenStep> open;
+  std::set<OpenStep> known;
+  for (const RecordedStep& step : steps) {
+    if (!step.series.is_exact || step.count_other_candidates() == 0) continue;
+    const OpenStep open_step{step.measured_before->hash, step.commit.hash};
+    if (known.insert(open_step).second) open.push_back(open_step);
+  }
+  return open;
 }
 
 Expected<std::vector<std::string>> read_keys(const SqlDatabase& database) {

@@ -72,9 +72,15 @@ struct RecordedStep {
   double after = 0;
   std::int64_t commit_id = 0;
   std::int64_t before_id = 0;  // the commit with the previous step
+  // The measured commit before `commit`, except for first values.
+  std::optional<Commit> measured_before = {};
   // Set for a sampled series: the probability of this change point by chance. `before` and `after`
   // are the medians on both sides of it.
   std::optional<double> p = {};
+
+  // Returns the number of commits before `commit` that were not measured and may have made the
+  // step.
+  std::int64_t count_other_candidates() const;
 };
 
 // Returns the steps after `since`, if given, in the order of their commits. `with_first`: with the

@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "core/base/json_line.h"
+#include "core/history/definitions_of_runs.h"
 #include "core/history/profiles.h"
 #include "core/history/timeline.h"
 
@@ -61,6 +62,8 @@ class RunReader : public std::enable_shared_from_this<RunReader> {
                    .started = runs_.text(4),
                    .version = runs_.text(5),
                    .digest = runs_.text(6)};
+    const auto options = definitions_.find(runs_.integer(0));
+    if (options != definitions_.end()) run.definitions = options->second;
     ClassIndices classes;
     add_exact(run, parse_members(database_, runs_.text(3)), classes);
     for (const auto& sample : samples_.start(runs_.integer(0))) {
@@ -113,6 +116,7 @@ class RunReader : public std::enable_shared_from_this<RunReader> {
   std::map<std::int64_t, Commit> commits_ = read_commits(database_);
   std::map<Place, std::int64_t> numbers_;  // of commits
   std::map<std::int64_t, std::string> classes_;
+  std::map<std::int64_t, DefinitionOptions> definitions_ = read_definitions(database_);
   AllSeries series_ = read_all_series(database_, commits_);
   Profiles profiles_{database_};
   SqlStatement runs_ = database_.prepare(

@@ -13,6 +13,7 @@
 #include "core/base/format.h"
 #include "core/history/dictionary.h"
 #include "core/history/profiles.h"
+#include "core/history/seal.h"
 #include "core/history/timeline.h"
 #include "core/results/results_file.h"
 
@@ -69,8 +70,8 @@ class RunWriter {
   SqlStatement find_run_ =
       database_.prepare("SELECT 1 FROM runs WHERE branch_id = ? AND commit_id = ? AND digest = ?");
   SqlStatement add_run_ = database_.prepare(
-      "INSERT INTO runs (branch_id, commit_id, set_id, started, version, digest)"
-      " VALUES (?, ?, ?, ?, ?, ?)");
+      "INSERT INTO runs (branch_id, commit_id, set_id, started, version, digest, definitions)"
+      " VALUES (?, ?, ?, ?, ?, ?, ?)");
   SqlStatement find_series_ = database_.prepare(
       "SELECT id FROM series WHERE branch_id = ? AND class_id = ? AND key_id = ? AND metric = ?"
       " AND is_exact = ?");
@@ -112,8 +113,10 @@ Expected<void> RunWriter::add(const HistoryRun& run) {
     if (run.values[i].is_exact) exact.push_back(series[i]);
   }
   const auto measured = std::make_shared<const SeriesSet>(std::move(exact));
+  std::optional<std::string> definitions;
+  if (!run.definitions.empty()) definitions = to_line(nlohmann::ordered_json(run.definitions));
   add_run_.run(branch, target.commit, sets_.find_or_add(measured->text()), run.started, run.version,
-               run.digest);
+               run.digest, definitions);
   const auto run_id = database_.last_id();
   TRY(add_values(run, target, series, run_id));
   for (const RunOutcome& outcome : run.outcomes) {
@@ -247,7 +250,7 @@ Expected<std::vector<std::string>> resolve_vary(const SqlDatabase& database,
 Expected<Recorded> record(const SqlDatabase& database, const NextRun& next,
                           OnContradiction on_contradiction, const std::vector<std::string>& vary) {
   return sql_stage([&]() -> Expected<Recorded> {
-    SqlTransaction transaction(database);
+    HistoryTransaction transaction(database);
     TRY(settle_vary(database, fmt::format("{}", fmt::join(vary, ","))));
     RunWriter writer(database, on_contradiction);
     for (;;) {

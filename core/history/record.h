@@ -47,6 +47,8 @@ struct HistoryRun {
   FunctionsOf functions = {};             // may be empty
   CallTreesOf call_trees = {};            // may be empty
   std::vector<RunOutcome> outcomes = {};  // at most one for each key
+  // The options of its command that name the definitions: {"--definitions=bench.toml"}.
+  std::vector<std::string> definitions = {};
 };
 
 // How to handle a commit that is recorded with another value of an exact metric and the same class:

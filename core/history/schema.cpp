@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "core/history/seal.h"
 #include "core/results/baselines.h"
 
 namespace instr {
@@ -43,6 +44,7 @@ CREATE TABLE runs (
   started TEXT NOT NULL,
   version TEXT NOT NULL,
   digest TEXT NOT NULL,
+  definitions TEXT,
   UNIQUE (branch_id, commit_id, digest)) STRICT;
 CREATE TABLE steps (
   series_id INTEGER NOT NULL REFERENCES series,
@@ -92,9 +94,10 @@ CREATE VIEW all_samples AS
 
 // Creates the tables, unless another process has done so since this one opened the file.
 void create_tables(const SqlDatabase& database) {
-  SqlTransaction transaction(database);
+  HistoryTransaction transaction(database);
   if (database.integer("PRAGMA application_id") == kHistoryId) return;
   database.run(kTables);
+  database.run(kSealTable);
   database.run(fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {}", kHistoryId,
                            kHistorySchema)
                    .c_str());
@@ -110,16 +113,24 @@ void check_last_page(const SqlDatabase& database) {
   if (!error && size % page != 0) database.fail_as_damaged("a part of its last page is missing");
 }
 
-// A writer reads few pages, so it would not notice most damage, and what it adds to a damaged file
-// may be lost.
+std::int64_t read_schema(const SqlDatabase& database) {
+  return database.integer("PRAGMA user_version");
+}
+
 void check_all_pages(const SqlDatabase& database) {
-  database.run("BEGIN");
   for (const auto& row : database.rows("PRAGMA quick_check(1)")) {
     const std::string text = row.text(0);
     if (text != "ok") database.fail_as_damaged(text.substr(text.find('\n') + 1));  // no headline
   }
+}
+
+// Checks the content of a history in a transaction. `is_writer`: a writer reads few pages, so it
+// would not notice most damage of a history without a checksum, and what it adds may be lost.
+void check_content(const SqlDatabase& database, bool is_writer) {
+  if (!check_seal(database, read_schema(database) == kHistorySchema) && is_writer) {
+    check_all_pages(database);
+  }
   check_last_page(database);
-  database.run("COMMIT");
 }
 
 Expected<void> check_kind(const SqlDatabase& database) {
@@ -131,29 +142,25 @@ Expected<void> check_kind(const SqlDatabase& database) {
   if (database.integer("PRAGMA application_id") != kHistoryId) {
     return fail_at({file}, "this database is not a history of instr_bench", "name another file");
   }
-  const auto schema = database.integer("PRAGMA user_version");
-  if (schema == kHistorySchema) return {};
+  const auto schema = read_schema(database);
+  if (schema > 0 && schema <= kHistorySchema) return {};
   return fail_at(
       {file},
       fmt::format("a history of schema {}; this instr_bench knows {}", schema, kHistorySchema),
       "use the instr_bench that wrote it, or a newer one");
 }
 
-// Renames what earlier schemas named otherwise.
-void upgrade(const fs::path& file) {
-  SqlDatabase database(file, SqlAccess::kWrite);
-  SqlTransaction transaction(database);
-  database.run("UPDATE series SET metric = 'instructions' WHERE metric = 'ir'");
+// Does what later schemas did: 2 renamed a metric, 3 added the checksum and the definitions.
+void upgrade(const SqlDatabase& database) {
+  if (read_schema(database) == kHistorySchema) return;
+  HistoryTransaction transaction(database);
+  const auto schema = read_schema(database);
+  if (schema == kHistorySchema) return;  // another process has upgraded it
+  if (schema < 2) database.run("UPDATE series SET metric = 'instructions' WHERE metric = 'ir'");
+  database.run(kSealTable);
+  database.run("ALTER TABLE runs ADD COLUMN definitions TEXT");
   database.run(fmt::format("PRAGMA user_version = {}", kHistorySchema).c_str());
   transaction.commit();
-}
-
-bool is_outdated(const fs::path& file) {
-  std::error_code error;
-  if (!fs::exists(file, error)) return false;
-  const SqlDatabase database(file, SqlAccess::kRead);
-  return database.integer("PRAGMA application_id") == kHistoryId &&
-         database.integer("PRAGMA user_version") == kHistorySchema - 1;
 }
 
 Expected<void> find_or_make_folder(const fs::path& file, SqlAccess access) {
@@ -184,15 +191,17 @@ Expected<void> check_can_make_history(const fs::path& file) {
 Expected<SqlDatabase> open_history(const fs::path& file, SqlAccess access) {
   TRY(find_or_make_folder(file, access));
   return sql_stage([&]() -> Expected<SqlDatabase> {
-    if (is_outdated(file)) upgrade(file);
     SqlDatabase database(file, access);
     const bool is_empty = database.integer("SELECT count(*) FROM sqlite_schema") == 0;
     if (is_empty && access == SqlAccess::kCreate) create_tables(database);
     TRY(check_kind(database));
     if (access == SqlAccess::kRead) {
-      check_last_page(database);
+      check_content(database, /*is_writer=*/false);  // in the reader's transaction
     } else {
-      check_all_pages(database);
+      database.run("BEGIN");
+      check_content(database, /*is_writer=*/true);
+      database.run("COMMIT");
+      upgrade(database);
     }
     return database;
   });

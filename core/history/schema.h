@@ -9,13 +9,14 @@ namespace instr {
 
 // "inst": tells a history from other SQLite databases.
 inline constexpr int kHistoryId = 0x696e7374;
-inline constexpr int kHistorySchema = 2;
+inline constexpr int kHistorySchema = 3;
 
 // `.instr_bench/history.db` of the project.
 std::filesystem::path default_history_file();
 
-// Opens the file, and creates it with its folder if `access` permits. Errors: there is no history,
-// another database, a newer schema.
+// Opens the file. A writer creates it with its folder, if `access` permits, or upgrades an earlier
+// schema; a reader changes nothing. Errors: there is no history, another database, a newer schema,
+// damage.
 Expected<SqlDatabase> open_history(const std::filesystem::path& file, SqlAccess access);
 
 // An error if open_history() could not create the file. Makes its folder.

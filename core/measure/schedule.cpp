@@ -15,6 +15,29 @@ namespace {
 
 constexpr std::chrono::seconds kCleanUpTime{2};
 
+// Reports what another source does.
+class ReportingSource : public ZygoteSource {
+ public:
+  ReportingSource(std::shared_ptr<ZygoteSource> source, BeginPhase on_phase)
+      : source_(std::move(source)), on_phase_(std::move(on_phase)) {}
+
+  Expected<wire::Message> hello() override {
+    const Phase phase = begin_phase(on_phase_, "starting LibTorch under Valgrind");
+    return source_->hello();
+  }
+
+  Expected<std::shared_ptr<WorkerProcess>> zygote(WarmUp which) override {
+    const Phase phase = begin_phase(on_phase_, "warming LibTorch up");
+    return source_->zygote(which);
+  }
+
+  void kill() override { source_->kill(); }
+
+ private:
+  const std::shared_ptr<ZygoteSource> source_;
+  const BeginPhase on_phase_;
+};
+
 }  // namespace
 
 WorkerOptions Scheduler::worker_options() const {
@@ -27,8 +50,18 @@ WorkerOptions Scheduler::worker_options() const {
 }
 
 StartSource Scheduler::zygote_source() const {
-  if (options_.is_warm) return warm_workers(worker_options(), options_.find_worker, options_.note);
-  return own_roots(worker_options(), options_.find_worker);
+  auto start = options_.is_warm
+                   ? warm_workers(worker_options(), options_.find_worker, options_.note)
+                   : own_roots(worker_options(), options_.find_worker);
+  return [start = std::move(start), on_phase = options_.on_phase](
+             Language language) -> Expected<std::shared_ptr<ZygoteSource>> {
+    TRY_ASSIGN(auto source, start(language));
+    return std::make_shared<ReportingSource>(std::move(source), on_phase);
+  };
+}
+
+void Scheduler::note(const std::string& what) const {
+  if (options_.note) options_.note(what);
 }
 
 Scheduler::Scheduler(ScheduleOptions options, PrivateFolder folder, MeasureEvents events)
@@ -191,6 +224,7 @@ void Scheduler::finish(Task task, Attempt attempt) {
   auto* failure = std::get_if<Failure>(&attempt.outcome);
   bool retry = attempt.again ||
                (failure != nullptr && should_retry(failure->kind, task.attempts, options_.retries));
+  const std::string key = task.compiled.variant.key;
   {
     std::lock_guard lock(mutex_);
     // Ignores failures caused by our own kill().
@@ -200,6 +234,7 @@ void Scheduler::finish(Task task, Attempt attempt) {
       enqueue(std::move(task));
     }
   }
+  if (retry && !attempt.again) note(key + ": its worker was lost, so it is measured again");
   if (!retry) {
     std::lock_guard turn(callbacks_);
     // Moved above only for a retry. NOLINTNEXTLINE(bugprone-use-after-move)

@@ -74,7 +74,9 @@ std::optional<Attempt> Scheduler::make_host(const Task& task, const UnitKey& key
   auto log_begin = (*zygote)->log_size();
   auto forked = WorkerProcess::fork(*zygote);
   if (!forked) {
-    zygotes_.lost(key.zygote, *zygote);
+    if (zygotes_.lost(key.zygote, *zygote)) {
+      note("LibTorch under Valgrind was lost (killed, or out of memory?) and starts again");
+    }
     return lost_before("the worker was lost before this was measured");
   }
   zygotes_.worked(key.zygote);

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "core/base/phase.h"
 #include "core/definitions/variant.h"
 #include "core/measure/zygote_pool.h"
 #include "core/results/simulation.h"
@@ -25,8 +26,9 @@ struct ScheduleOptions {
   int retries = 2;                                      // per variant, after a lost worker
   bool fresh_process = false;                           // a Valgrind for each variant
   bool is_warm = false;  // zygotes come from warm workers (core/measure/warm_client.h)
-  // Called with the reason if warm workers cannot be used, from another thread.
+  // Called from other threads, as when warm workers cannot be used, or a worker was lost.
   std::function<void(const std::string&)> note = {};
+  BeginPhase on_phase = {};  // "starting LibTorch under Valgrind"
   bool want_functions = true;
   bool follow_calls = false;                           // of an interpreter
   std::optional<std::filesystem::path> keep_profiles;  // folder; made if it is missing

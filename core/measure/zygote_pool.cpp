@@ -202,17 +202,21 @@ Expected<std::shared_ptr<WorkerProcess>> ZygotePool::get(WarmUp which) const {
   return fail(from.error.value_or(Error{{}, "the worker is not ready", ""}));
 }
 
-void ZygotePool::lost(WarmUp which, const std::shared_ptr<WorkerProcess>& zygote) {
+bool ZygotePool::lost(WarmUp which, const std::shared_ptr<WorkerProcess>& zygote) {
   std::shared_ptr<WorkerProcess> old;  // ends after the mutex is released
   std::lock_guard lock(mutex_);
   Slot& target = slot(which);
-  if (target.zygote != zygote || target.state != State::kReady) return;
+  if (target.zygote != zygote || target.state != State::kReady) return false;
   old = std::exchange(target.zygote, nullptr);
-  if (++target.losses < kMaxLosses) return start(which);
+  if (++target.losses < kMaxLosses) {
+    start(which);
+    return target.state == State::kStarting;
+  }
   std::string what = "the worker was lost several times in a row";
   if (auto log = old->log_since(0); !log.empty()) what += "\n" + log;
   target.state = State::kFailed;
   target.error = Error{{}, std::move(what), "is the machine out of memory?"};
+  return false;
 }
 
 void ZygotePool::worked(WarmUp which) {

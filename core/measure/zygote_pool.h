@@ -79,8 +79,8 @@ class ZygotePool {
   Expected<std::shared_ptr<WorkerProcess>> get(WarmUp which) const;
 
   // Replaces a zygote that no longer answers, unless that was done already, or several in a row
-  // were lost before they forked a host.
-  void lost(WarmUp which, const std::shared_ptr<WorkerProcess>& zygote);
+  // were lost before they forked a host. Returns true if another one starts.
+  bool lost(WarmUp which, const std::shared_ptr<WorkerProcess>& zygote);
 
   // Notes that the zygote has forked a host.
   void worked(WarmUp which);

@@ -6,11 +6,14 @@
 #include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "core/base/format.h"
 #include "core/base/json_line.h"
 #include "core/base/shell.h"
 #include "core/compare/compare.h"
+#include "core/definitions/variant.h"
+#include "core/history/definitions_of_runs.h"
 #include "core/history/profiles.h"
 #include "core/history/read.h"
 #include "core/report/comparison_report.h"
@@ -32,6 +35,17 @@ DocumentCell value_cell(const std::string& metric, const std::optional<double>& 
 
 DocumentCell commit_cell(const Commit& commit) {
   return text_cell(commit.hash, printable(short_hash(commit.hash)));
+}
+
+// "220df7068917", or "220df7068917 or 3 before" if those were not measured.
+std::string commit_text(const RecordedStep& step) {
+  const auto others = step.count_other_candidates();
+  const std::string hash = printable(short_hash(step.commit.hash));
+  return others == 0 ? hash : fmt::format("{} or {} before", hash, others);
+}
+
+DocumentCell measured_before_cell(const RecordedStep& step) {
+  return text_cell(step.measured_before ? step.measured_before->hash : "");
 }
 
 DocumentCell date_cell(const Commit& commit) { return text_cell(format_date(commit.authored)); }
@@ -82,8 +96,9 @@ DocumentRow make_row(const RecordedStep& step) {
   return {.cells = {text_cell(series.key), text_cell(series.metric),
                     value_cell(series.metric, step.before), value_cell(series.metric, step.after),
                     change_cell(step), percent_cell(step), chance_cell(step),
-                    commit_cell(step.commit), date_cell(step.commit), text_cell(series.branch),
-                    subject_cell(step.commit), id_cell(series.class_id)}};
+                    text_cell(step.commit.hash, commit_text(step)), date_cell(step.commit),
+                    text_cell(series.branch), subject_cell(step.commit), id_cell(series.class_id),
+                    measured_before_cell(step)}};
 }
 
 }  // namespace
@@ -116,7 +131,7 @@ Expected<DocumentTable> steps_table(const SqlDatabase& database,
                     right("after", "after"), right("change", "change"), right("percent", ""),
                     is_any_sampled ? right("p", "p") : hidden("p"), left("commit", "commit"),
                     spare("date", "of"), spare("branch", "branch"), spare("subject", "subject"),
-                    hidden("class")}};
+                    hidden("class"), hidden("measured_before")}};
     StepFunctions functions(database);
     std::size_t shown = 0;
     for (const RecordedStep& step : steps) {
@@ -196,6 +211,25 @@ std::vector<std::string> collect_keys(const RecordedSteps& steps) {
   return keys;
 }
 
+// The steps with the same candidates: a commit and, if some before it were not measured, those.
+std::vector<RecordedSteps> group_by_commit(const RecordedSteps& steps) {
+  std::vector<RecordedSteps> groups;
+  const auto candidates = [](const RecordedStep& step) {
+    return std::pair(step.commit.hash, step.count_other_candidates());
+  };
+  for (const RecordedStep& step : steps) {
+    const auto group = std::ranges::find_if(groups, [&](const RecordedSteps& known) {
+      return candidates(known.front()) == candidates(step);
+    });
+    if (group == groups.end()) {
+      groups.push_back({step});
+    } else {
+      group->push_back(step);
+    }
+  }
+  return groups;
+}
+
 std::string format_title(const RecordedSteps& steps, const std::vector<RecordedSteps>& by_commit) {
   const auto weight = [](const RecordedStep& step) {
     return std::pair(step.series.metric == kInstructions, step.after / *step.before);
@@ -206,11 +240,16 @@ std::string format_title(const RecordedSteps& steps, const std::vector<RecordedS
                                     });
   const std::size_t others = collect_keys(steps).size() - 1;
   const std::string more = others == 0 ? "" : fmt::format(" and {} more", others);
-  const Commit& commit = by_commit.front().front().commit;
-  const std::string rest = by_commit.size() == 1
-                               ? " (" + printable(commit.subject) + ")"
-                               : " and " + format_plural(by_commit.size() - 1, "other commit");
-  return change_text(*max) + more + ", since " + short_hash(commit.hash) + rest;
+  const RecordedStep& first = by_commit.front().front();
+  std::set<std::string> commits;
+  for (const RecordedStep& step : steps) commits.insert(step.commit.hash);
+  std::string rest;
+  if (commits.size() > 1) {
+    rest = " and " + format_plural(commits.size() - 1, "other commit");
+  } else if (first.count_other_candidates() == 0) {
+    rest = " (" + printable(first.commit.subject) + ")";
+  }
+  return change_text(*max) + more + ", since " + commit_text(first) + rest;
 }
 
 std::string table_markdown(const SqlDatabase& database, const RecordedSteps& steps) {
@@ -238,41 +277,67 @@ std::string format_functions(const SqlDatabase& database, const RecordedSteps& s
   return text;
 }
 
+// Returns the options that select what the steps were measured with: their definitions, and the
+// backends that a run does not measure otherwise.
+std::vector<std::string> find_options(const SqlDatabase& database, const RecordedSteps& steps) {
+  std::vector<std::string> options;
+  const auto add = [&options](std::string option) {
+    if (std::ranges::find(options, option) == options.end()) options.push_back(std::move(option));
+  };
+  DefinitionsOfSeries definitions(database);
+  for (const RecordedStep& step : steps) {
+    for (std::string& option : definitions.find(step.series, step.commit_id)) {
+      add(std::move(option));
+    }
+    const Backend backend = parse_key(step.series.key).backend;
+    if (std::ranges::find(kUsualBackends, backend) == kUsualBackends.end()) {
+      add(std::string("--backend=") + facts_of(backend).name);
+    }
+  }
+  return options;
+}
+
 // The commands as indented code, which no text inside can end.
-std::string format_commands(const RecordedSteps& steps, const std::vector<std::string>& options) {
+std::string format_commands(const SqlDatabase& database, const RecordedSteps& steps,
+                            const std::vector<std::string>& options) {
   const std::vector<std::string> keys = collect_keys(steps);
   std::string words;
-  for (const std::string& option : options) words += " " + shell_word(printable(option));
+  for (const std::string& option : options.empty() ? find_options(database, steps) : options) {
+    words += " " + shell_word(printable(option));
+  }
   std::string names;
   for (std::size_t i = 0; i < std::min(keys.size(), kMaxNamed); ++i) {
     words += " --filter=" + shell_word(printable(keys[i]));
     names += " " + shell_word(printable(keys[i]));
   }
-  const std::string hash = short_hash(steps.front().commit.hash);
+  const RecordedStep& first = steps.front();
+  const std::string hash = short_hash(first.commit.hash);
   return fmt::format(
       "\nTo see it:\n\n"
-      "    git switch --detach {0}^ && instr_bench{1} --save=before\n"
+      "    git switch --detach {3} && instr_bench{1} --save=before\n"
       "    git switch --detach {0} && instr_bench{1} --save=after\n"
       "    instr_bench compare before after\n"
       "\nIf it is worth it, on the branch itself, with the reason, and commit the file that it "
       "writes:\n\n"
       "    instr_bench accept{2} --base=before --results=after --reason='...'\n",
-      hash, words, names);
+      hash, words, names,
+      first.count_other_candidates() == 0 ? hash + "^" : short_hash(first.measured_before->hash));
 }
 
 std::string format_section(const SqlDatabase& database, const RecordedSteps& steps,
-                           const std::vector<std::string>& options, const std::string& before) {
-  const Commit& commit = steps.front().commit;
+                           const std::vector<std::string>& options) {
+  const RecordedStep& first = steps.front();
+  const Commit& commit = first.commit;
   std::string text =
       fmt::format("\n## {} ({}): {}\n\n", short_hash(commit.hash), format_date(commit.authored),
                   markdown_code(printable(commit.subject), kMaxSubjectColumns));
-  if (!before.empty()) {
+  if (first.count_other_candidates() > 0) {
     text += fmt::format(
         "This commit or one before it, back to {}: those between were not measured.\n\n",
-        short_hash(before));
+        short_hash(first.measured_before->hash));
   }
   return text + table_markdown(database, steps) + format_functions(database, steps) +
-         format_commands(steps, options);
+         format_commands(database, steps, options);
 }
 
 }  // namespace
@@ -297,26 +362,11 @@ Expected<RecordedSteps> unaccepted_growth(const SqlDatabase& database, const Ser
 
 Expected<std::string> growth_issue(const SqlDatabase& database, const RecordedSteps& steps,
                                    const std::vector<std::string>& options) {
-  std::vector<RecordedSteps> by_commit;
-  for (const RecordedStep& step : steps) {
-    const bool is_next =
-        by_commit.empty() || by_commit.back().front().commit.hash != step.commit.hash;
-    if (is_next) by_commit.emplace_back();
-    by_commit.back().push_back(step);
-  }
-  return sql_stage([&]() -> Expected<std::string> {
+  return sql_stage([&] {
+    const auto by_commit = group_by_commit(steps);
     std::string text = format_title(steps, by_commit) + "\n";
-    std::map<std::string, std::vector<OpenStep>> open_on;  // by branch
     for (const RecordedSteps& at_commit : by_commit) {
-      const std::string& branch = at_commit.front().series.branch;
-      if (!open_on.contains(branch)) {
-        TRY_ASSIGN(open_on[branch], read_open_steps(database, branch));
-      }
-      const std::vector<OpenStep>& open = open_on[branch];
-      const auto gap = std::find_if(open.begin(), open.end(), [&at_commit](const OpenStep& step) {
-        return step.after == at_commit.front().commit.hash;
-      });
-      text += format_section(database, at_commit, options, gap == open.end() ? "" : gap->before);
+      text += format_section(database, at_commit, options);
     }
     return text;
   });

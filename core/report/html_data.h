@@ -47,12 +47,15 @@ struct ReportChange {
   std::optional<Attribution> attribution;
   std::optional<Acceptance> accepted;
   std::shared_ptr<const AlignedTrees> trees = {};  // if the call paths of both are known
+  std::int64_t other_candidates = 0;               // commits before it that were not measured
 };
 
 struct ReportSeries : HistorySeries {
   // Exact series: the first value and each that differs; others: one for each measurement.
   std::vector<ReportValue> values;
   std::vector<ReportChange> changes;
+  // The options that name the definitions of the last measurement.
+  std::vector<std::string> definitions = {};
 };
 
 // Series that are measured differently from a column on.
@@ -93,6 +96,7 @@ struct ReportExperiments {
 
 struct ReportData {
   std::string title;
+  std::string history = {};           // the option that names it, unless it is the project's
   std::vector<ReportColumn> columns;  // by branch, the oldest first
   std::vector<ReportSeries> series;
   std::vector<ReportBreak> breaks;

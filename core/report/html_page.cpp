@@ -6,6 +6,7 @@
 
 #include "core/base/format.h"
 #include "core/base/numbered.h"
+#include "core/base/shell.h"
 #include "core/base/version.h"
 #include "core/definitions/axes.h"
 #include "core/definitions/metrics.h"
@@ -52,6 +53,13 @@ Json printable_json(const Texts& texts) {
   return list;
 }
 
+// " --definitions=bench.toml": options, each with a blank before it.
+std::string shell_words(const std::vector<std::string>& options) {
+  std::string words;
+  for (const std::string& option : options) words += " " + shell_word(printable(option));
+  return words;
+}
+
 class Writer {
  public:
   explicit Writer(const ReportData& data) : data_(data) {}
@@ -77,6 +85,8 @@ class Writer {
                      {"ready", kReadyTime},
                      {"memory", kPeakBytes}};
     json["branches"] = printable_json(branches_);
+    json["definitions"] = printable_json(definitions_);
+    json["history"] = printable(data_.history);
     json["sets"] = std::move(sets_);
     if (data_.experiments) json["experiments"] = experiments();
     json["keys"] = keys();
@@ -135,12 +145,14 @@ class Writer {
       for (const ReportChange& change : series.changes) changes.push_back(change_json(change));
       list.push_back({series.id, keys_.number_of(series.key), metrics_.number_of(series.metric),
                       branches_.number_of(series.branch), series.class_id, series.is_exact ? 1 : 0,
-                      std::move(values), std::move(changes)});
+                      std::move(values), std::move(changes),
+                      definitions_.number_of(shell_words(series.definitions))});
     }
     return list;
   }
 
-  // The column, before, after, p, and the numbers of functions, acceptance and flame graph.
+  // The column, before, after, p, the numbers of functions, acceptance and flame graph, and how
+  // many commits before may have made it, too.
   Json change_json(const ReportChange& change) {
     Json json{change.column, json_number(change.before), json_number(change.after)};
     json.push_back(change.p ? Json(*change.p) : Json());
@@ -148,6 +160,7 @@ class Writer {
     json.push_back(change.accepted ? Json(accepted_number(*change.accepted)) : Json());
     const auto flame = flame_numbers_.find(&change);
     json.push_back(flame == flame_numbers_.end() ? Json() : Json(flame->second));
+    json.push_back(change.other_candidates);
     return json;
   }
 
@@ -249,6 +262,7 @@ class Writer {
 
   const ReportData& data_;
   Texts branches_;
+  Texts definitions_;  // options, as in a shell
   Texts keys_;
   Texts metrics_;
   Json moves_ = Json::array();

@@ -39,6 +39,7 @@ class FilesReportBuilder {
     std::vector<std::int64_t> measured;
     for (const RunValue& value : run.values) {
       ReportSeries& series = find_series(value, run.classes[value.class_index]);
+      series.definitions = run.definitions;
       if (series.is_exact) measured.push_back(series.id);
       TRY(add_value(series, value));
     }
@@ -59,6 +60,7 @@ class FilesReportBuilder {
     if (is_new) {
       data_.series.push_back({{static_cast<std::int64_t>(place->second), value.key, value.metric,
                                "", class_entry->second, value.is_exact},
+                              {},
                               {},
                               {}});
     }

@@ -4,6 +4,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "core/history/definitions_of_runs.h"
 #include "core/history/profiles.h"
 #include "core/history/timeline.h"
 #include "core/report/history_tables.h"
@@ -63,7 +64,8 @@ class HistoryReportBuilder {
       const auto trees = trees_.find({step.series.id, step.commit_id});
       series.changes.push_back({column, *step.before, step.after, step.p, functions.attribute(step),
                                 find_acceptance(step),
-                                trees == trees_.end() ? nullptr : trees->second});
+                                trees == trees_.end() ? nullptr : trees->second,
+                                step.count_other_candidates()});
     }
     return {};
   }
@@ -96,7 +98,7 @@ class HistoryReportBuilder {
 
   ReportSeries& find_series(const HistorySeries& series) {
     auto [place, is_new] = series_.try_emplace(series.id, data_.series.size());
-    if (is_new) data_.series.push_back({series, {}, {}});
+    if (is_new) data_.series.push_back({series, {}, {}, definitions_.find(series)});
     return data_.series[place->second];
   }
 
@@ -113,6 +115,7 @@ class HistoryReportBuilder {
   const SqlDatabase& database_;
   const SeriesChoice& choice_;
   const Acceptances& accepted_;
+  DefinitionsOfSeries definitions_{database_};
   ReportData data_;
   std::map<std::pair<std::string, std::string>, std::size_t> columns_;  // branch, hash
   std::unordered_map<std::int64_t, std::size_t> series_;

@@ -14,6 +14,7 @@ Expected<NativeLanguage> NativePasses::start(Language language, std::stop_token 
   auto& worker = workers_[static_cast<std::size_t>(language)];
   if (!worker) {
     TRY_ASSIGN(auto program, support.native_worker(stop));
+    const Phase phase = reporter_.phase("starting LibTorch");
     TRY_ASSIGN(worker, NativeWorker::start(std::move(program)));
   }
   return NativeLanguage{support, *worker};

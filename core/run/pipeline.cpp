@@ -120,7 +120,7 @@ tl::expected<std::vector<Variant>, Errors> plan(const PlanConfig& config) {
 
 SessionEvents progress_events(Progress& progress) {
   SessionEvents events;
-  events.on_phase = [&](const std::string& what) { progress.phase(what); };
+  events.on_phase = [&](const std::string& what) { return progress.begin(what); };
   events.on_measuring = [&](const std::string& what) { progress.measuring(what); };
   events.on_note = [&](const std::string& what) { progress.note(what); };
   events.on_start = [&](const std::string& key) { progress.started(key); };

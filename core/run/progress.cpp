@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <condition_variable>
+#include <list>
 #include <mutex>
 #include <thread>
 #include <utility>
@@ -107,6 +108,8 @@ struct Progress::State {
   Costs costs;
   double cost_of_all = 0;  // 0: unknown
   double cost_of_done = 0;
+  std::string phase;              // while nothing is measured, and no other phase goes on
+  std::list<std::string> phases;  // that go on
   std::string work = "counting";  // the stage while something is measured
   std::string stage;              // what the time is spent on; empty: unknown
   Clock::time_point stage_since = begun;
@@ -187,10 +190,20 @@ struct Progress::State {
     stage_since = now;
   }
 
+  // To be called after a change of the phases.
+  void show_phase() {
+    std::vector<std::string_view> all;
+    for (const std::string& each : phases) {
+      if (std::ranges::find(all, each) == all.end()) all.push_back(each);
+    }
+    view.phase = all.empty() ? phase : fmt::format("{}", fmt::join(all, ", "));
+    enter(view.running.empty() ? view.phase : work);
+  }
+
   void note(std::string_view text) {
     if (options.verbosity == Verbosity::kQuiet) return;
     erase();
-    std::string line(text);
+    std::string line = with_visible_controls(text, false);
     if (!line.ends_with('\n')) line += '\n';
     write_all(options.fd, line);
   }
@@ -215,15 +228,27 @@ Progress::~Progress() { finish(); }
 
 void Progress::phase(std::string what) {
   std::lock_guard lock(state_->mutex);
-  state_->enter(what);
-  state_->view.phase = std::move(what);
+  state_->phase = std::move(what);
+  state_->show_phase();
+}
+
+Phase Progress::begin(std::string what) {
+  State* state = state_.get();
+  std::lock_guard lock(state->mutex);
+  const auto place = state->phases.insert(state->phases.end(), std::move(what));
+  state->show_phase();
+  return {nullptr, [state, place](void*) {
+            std::lock_guard turn(state->mutex);
+            state->phases.erase(place);
+            state->show_phase();
+          }};
 }
 
 void Progress::measuring(std::string what) {
   std::lock_guard lock(state_->mutex);
-  state_->enter(what);
   state_->work = what;
-  state_->view.phase = std::move(what);
+  state_->phase = std::move(what);
+  state_->show_phase();
 }
 
 void Progress::weigh(Costs costs, double total) {
@@ -244,10 +269,10 @@ void Progress::expect(std::size_t total) {
 void Progress::started(const std::string& key) {
   std::lock_guard lock(state_->mutex);
   if (!state_->measuring_since) state_->measuring_since = Clock::now();
-  state_->enter(state_->work);
-  state_->view.phase.clear();
+  state_->phase.clear();
   state_->view.step.clear();
   state_->view.running.push_back(key);
+  state_->show_phase();
 }
 
 void Progress::step(std::string what) {
@@ -282,7 +307,8 @@ void Progress::note(std::string_view text) {
 bool Progress::print(int fd, std::string_view text) {
   std::lock_guard lock(state_->mutex);
   state_->erase();
-  return fd == STDOUT_FILENO ? print_output(text) : write_all(fd, text).error == 0;
+  if (fd == STDOUT_FILENO) return print_output(text);
+  return write_all(fd, with_visible_controls(text, false)).error == 0;
 }
 
 void Progress::finish() {

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/base/phase.h"
 #include "core/base/terminal.h"
 #include "core/results/measurement.h"
 #include "core/run/past_durations.h"
@@ -39,9 +40,13 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  // Sets the phase while nothing is measured ("building the worker"), until the next call or the
-  // next started(); empty: none.
+  // Sets the phase while nothing is measured ("planting a call"), until the next call or the next
+  // started(); empty: none.
   void phase(std::string what);
+
+  // Begins a phase beside others, which are shown together, such as "compiling 95 snippets". It
+  // must end before the Progress.
+  Phase begin(std::string what);
 
   // Sets the kind of measurement from here on ("timing"; initially "counting").
   void measuring(std::string what);

@@ -39,11 +39,10 @@ Expected<void> Session::start(std::stop_token stop) {
     TRY_ASSIGN(valgrind_, find_valgrind(config_.tools.valgrind));
   }
   TRY_ASSIGN(tools_, Tools::find(
-                         config_, stop, [this](const auto& what) { reporter_.phase(what); },
+                         config_, stop, [this](const auto& what) { return reporter_.phase(what); },
                          [this](const auto& what) { reporter_.note(what); }));
   tools_->compile.valgrind_headers = valgrind_.headers;
   reporter_.costs = Costs::read(tools_->cache.folder() / kCostsName);
-  reporter_.phase("preparing the worker for LibTorch " + tools_->libtorch().version);
   native_ = std::make_unique<NativePasses>(config_, *tools_, reporter_);
   if (config_.wants_times || config_.verify || !config_.dump.empty()) {
     TRY(native_->start(Language::kCpp, stop));
@@ -67,6 +66,7 @@ Expected<void> Session::open_scheduler() {
   options.churn = config_.churn;
   options.is_warm = config_.is_warm;
   options.note = [this](const std::string& what) { reporter_.note(what); };
+  options.on_phase = [this](const std::string& what) { return reporter_.phase(what); };
   options.simulation = config_.simulation;
   options.call_paths = config_.call_paths;
   options.want_lines = config_.wants_lines;
@@ -78,9 +78,7 @@ Expected<void> Session::open_scheduler() {
 }
 
 Expected<WorkerProgram> Session::build_counting_worker(Language language) {
-  auto worker = tools_->language(language).counting_worker(building_.get_token());
-  if (worker) reporter_.phase("starting LibTorch under Valgrind");
-  return worker;
+  return tools_->language(language).counting_worker(building_.get_token());
 }
 
 std::vector<Variant> Session::admit(const std::vector<Variant>& variants) {

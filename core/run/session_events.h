@@ -6,6 +6,7 @@
 #include <set>
 #include <string>
 
+#include "core/base/phase.h"
 #include "core/measure/measure_events.h"
 #include "core/results/measurement.h"
 #include "core/run/past_durations.h"
@@ -14,7 +15,7 @@ namespace instr {
 
 // Callbacks, from any thread, one at a time.
 struct SessionEvents {
-  std::function<void(const std::string& what)> on_phase;      // "building the worker"
+  BeginPhase on_phase;                                        // "compiling 95 snippets"
   std::function<void(const std::string& what)> on_measuring;  // "counting", "timing"
   std::function<void(const std::string& what)> on_note;       // worth a separate line
   std::function<void(const std::string& key)> on_start;
@@ -27,7 +28,11 @@ class Reporter {
  public:
   explicit Reporter(SessionEvents events) : events_(std::move(events)) {}
 
-  void phase(const std::string& what) { report(events_.on_phase, what); }
+  // Begins a phase.
+  Phase phase(const std::string& what) {
+    std::lock_guard lock(mutex_);
+    return begin_phase(events_.on_phase, what);
+  }
   void measuring(const std::string& what) { report(events_.on_measuring, what); }
   void note(const std::string& what) { report(events_.on_note, what); }
   void started(const std::string& key) { report(events_.on_start, key); }

@@ -6,7 +6,7 @@
 namespace instr {
 
 Expected<std::unique_ptr<Tools>> Tools::find(const MeasureConfig& config, std::stop_token stop,
-                                             std::function<void(const std::string&)> on_phase,
+                                             BeginPhase on_phase,
                                              std::function<void(const std::string&)> on_note) {
   TRY_ASSIGN(auto libtorch, find_libtorch(config.tools.libtorch));
   TRY_ASSIGN(auto toolchain, find_toolchain(config.tools.compiler, libtorch));

@@ -23,8 +23,7 @@ int jobs_of(const ToolConfig& config);
 struct Tools {
   // `on_phase` and `on_note`: as in SessionEvents.
   static Expected<std::unique_ptr<Tools>> find(
-      const MeasureConfig& config, std::stop_token stop = {},
-      std::function<void(const std::string&)> on_phase = {},
+      const MeasureConfig& config, std::stop_token stop = {}, BeginPhase on_phase = {},
       std::function<void(const std::string&)> on_note = {});
 
   Tools(Toolchain toolchain, LibTorch libtorch, Cache cache, const MeasureConfig& config);

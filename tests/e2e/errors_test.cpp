@@ -49,6 +49,24 @@ TEST(Errors, MistakesOfUsersHaveAPlaceAndStatusTwo) {
   }
 }
 
+TEST(Errors, ControlCharactersInNamesAreShownAsCodes) {
+  TemporaryFolder folder;
+  const std::string name = "red\x1b[31m.toml";
+  folder.write(name,
+               "schema = 1\n[[benchmark]]\nlabel = \"a\"\nstmt = \"1;\"\n"
+               "matrix = { \"n\\u001b[2J\" = [1] }\n");
+  const auto refused = run({"list", "--definitions=" + (folder.path() / name).string()});
+  EXPECT_EQ(refused.exit_code, 2);
+  EXPECT_HAS(refused.errors, "red\\x1b[31m.toml:5:");
+  EXPECT_HAS(refused.errors, "`n\\x1b[2J` is not a valid parameter name");
+  const auto filtered = run({"list", "--filter=\x1b]0;title\x07"});
+  EXPECT_EQ(filtered.exit_code, 2);
+  EXPECT_HAS(filtered.errors, "]0;title");
+  for (const auto& said : {refused, filtered}) {
+    EXPECT_EQ((said.output + said.errors).find_first_of("\x1b\x07"), std::string::npos);
+  }
+}
+
 TEST(Errors, WithoutACompilerCppIsLeftOutInOneLine) {
   const std::string nothing = "PATH=/nonexistent";
   const auto both = run({"--dry-run", "--filter=^matmul/mm/"}, {nothing});

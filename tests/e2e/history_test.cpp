@@ -59,6 +59,9 @@ TEST_F(HistoryOfALibrary, HasOneStepAtTheCommitThatMadeItSlower) {
   EXPECT_EQ(found.at(0).at("metric"), "instructions");
   EXPECT_GT(found.at(0).at("change"), 0);
   EXPECT_EQ(found.at(0).at("attribution").at("difference"), found.at(0).at("change"));
+  const auto issue = run({"history", "issue"});
+  EXPECT_EQ(issue.exit_code, 3) << issue.errors;
+  EXPECT_HAS(issue.output, " && instr_bench --definitions=quick.toml --filter=squares/");
 
   git({"checkout", "--quiet", "main"});
   auto again = run({"history", "add", "last.jsonl"});
@@ -87,6 +90,7 @@ TEST_F(HistoryOfALibrary, IsFilledByBisection) {
   const auto found = steps();
   ASSERT_FALSE(found.empty());
   for (const auto& step : found) EXPECT_EQ(step.at("subject"), "fewer lines");
+  EXPECT_HAS(run({"history", "issue"}).output, "instr_bench --definitions=quick.toml --filter=");
   auto again = run(words);
   EXPECT_EQ(again.exit_code, 0) << again.errors;
   EXPECT_HAS(again.errors, "0 commits measured, 2 there already");

@@ -12,6 +12,7 @@ TEST_F(Nightly, WritesAnIssueThatNamesTheCommit) {
   auto first = night();
   ASSERT_EQ(first.exit_code, 0) << first.errors;
   EXPECT_FALSE(fs::exists(file("nightly/issue.md")));
+  EXPECT_HAS(first.errors, "the first night: commit ");
 
   write(file("quick.h"), std::string(kHeader) + "// one\n");
   commit("a comment");
@@ -22,6 +23,7 @@ TEST_F(Nightly, WritesAnIssueThatNamesTheCommit) {
   EXPECT_EQ(second.exit_code, 3) << second.errors;
   const std::string issue = text_of(file("nightly/issue.md"));
   const std::string title = issue.substr(0, issue.find('\n'));
+  EXPECT_FALSE(has(second.errors, "the first night")) << second.errors;
   EXPECT_HAS(title, "instructions in squares/eager/forward/t1/cpu");
   EXPECT_HAS(title, slower.substr(0, 12) + " (fewer lines)");
   EXPECT_HAS(issue, "<code>quick&#58;&#58;squares(");

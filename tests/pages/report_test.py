@@ -22,16 +22,16 @@ def git(folder, *words):
     return done.stdout.strip()
 
 
-def write_results(file, counts):
+def write_results(file, counts, allocs=2):
     header = {"schema": 3, "program": "instr_bench", "version": "0.1.0", "started": "2037-01-02T03:04:05Z",
-              "command": ["instr_bench"], "fingerprint": {"compiler": "g++ 12", "libtorch_version": "2.13.0"}}
+              "command": ["instr_bench", "--definitions", "our bench.toml"], "fingerprint": {"compiler": "g++ 12", "libtorch_version": "2.13.0"}}
     lines = [header]
     for key, count in zip(KEYS, counts):
         if count is None:
             continue
         lines.append({"key": key, "label": key.rsplit("/", 4)[0], "outcome": "counted", "iterations": 10,
                       "warmup": 1, "steady": True, "blocks": [count, count], "gated": True,
-                      "metrics": {"instructions": count, "allocs": 2}})
+                      "metrics": {"instructions": count, "allocs": allocs}})
     lines.append({"end": {"measurements": len(lines) - 1}})
     file.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
 
@@ -62,11 +62,13 @@ class History(PageTest):
         worse = [step for step in self.steps_since_release() if float(step["change"]) > 0]
         better = [step for step in self.steps_since_release() if float(step["change"]) < 0]
         cards = dict(zip(["worse", "failed", "stale", "better", "accepted"], self.texts(".cards strong")))
+        self.assertIn("regressions not accepted, at 3 commits", self.texts(".cards li")[0])
         # Two metrics of the key that is no longer measured.
         self.assertEqual(cards, {"worse": str(len(worse)), "failed": "0", "stale": "2", "better": str(len(better)),
                                  "accepted": "0"})
-        shown = {(row[0], row[2], row[3]) for row in self.rows("Regressions")}
-        self.assertEqual(shown, {(step["key"], step["before"], step["after"]) for step in worse})
+        shown = {(step["key"], step["before"], step["after"]) for step in worse}
+        self.assertEqual({(row[0], row[2], row[3]) for commit in {step["commit"] for step in worse}
+                          for row in self.rows(commit[:12])}, shown)
         self.assertIn("since v1", self.one("h2").text)
 
     def test_each_number_leads_to_its_details(self):
@@ -150,6 +152,66 @@ class History(PageTest):
                     self.assert_is_accessible()
                     is_scrolled = "return document.documentElement.scrollWidth > document.documentElement.clientWidth"
                     self.assertFalse(self.run_script(is_scrolled))
+
+
+class StepAmongSeveralCommits(PageTest):
+    """Two metrics of two benchmarks change at the last of three commits, of which one was not measured."""
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        git(cls.folder, "init", "--quiet", "--initial-branch=main")
+        for number in range(3):
+            git(cls.folder, "commit", "--quiet", "--allow-empty", "-m", f"change {number}")
+            if number == 1:
+                continue
+            write_results(cls.folder / "results.jsonl", [100 + number, 80 + number], allocs=2 + number)
+            instr_bench("history", "add", "results.jsonl", "--trust-commit", folder=cls.folder)
+        instr_bench("report", "--html=report.html", folder=cls.folder)
+        cls.page = cls.folder / "report.html"
+        cls.last = git(cls.folder, "rev-parse", "HEAD")[:12]
+
+    def test_is_one_row_for_each_benchmark(self):
+        self.open(self.page)
+        self.assertEqual(self.texts(".cards li")[0], "2\nregressions not accepted, at 1 commit")
+        self.assertEqual([row[:4] for row in self.rows(self.last)],
+                         [[KEYS[1], "instructions", "80", "82"], [KEYS[0], "instructions", "100", "102"]])
+        self.assertEqual({one.text for one in self.all("tr.below summary")}, {"also allocs +100.00%"})
+        self.one("tr.below summary").click()
+        self.assertEqual(self.soon(lambda: self.rows("Other metrics"))[0][:4], ["allocs", "2", "4", "+2"])
+
+    def test_names_the_other_candidates(self):
+        self.open(self.page)
+        self.assertTrue(self.texts("caption")[0].startswith(f"{self.last} or 1 before "), self.texts("caption"))
+        self.link(self.last).click()
+        self.assertIn("may have been made by 1 commit before this, not measured", self.one("main").text)
+
+    def test_commands_name_the_definitions(self):
+        self.open(self.page)
+        self.link(KEYS[0]).click()
+        self.assertIn(f"instr_bench explain '--definitions=our bench.toml' '{KEYS[0]}'", self.one("pre").text)
+
+    def test_a_point_marks_the_step(self):
+        key = self.run_script("return encodeURIComponent(arguments[0])", KEYS[0])
+        self.open(self.page, f"#/benchmark/{key}")
+        # The colour of the line at its last change, and to the right of it.
+        found = self.soon(lambda: self.run_script("""
+            const canvas = document.querySelector(".canvas canvas");
+            if (!canvas) return null;
+            const { width, height } = canvas;
+            const pixels = canvas.getContext("2d").getImageData(0, 0, width, height).data;
+            const rows = new Map();
+            for (let y = 0; y < height; ++y) for (let x = 0; x < width; ++x) {
+              const [red, green, blue, alpha] = pixels.slice(4 * (y * width + x), 4 * (y * width + x) + 4);
+              if (alpha > 200 && blue > 180 && red < 40 && green < 130) {
+                if (!rows.has(x)) rows.set(x, 0);
+                rows.set(x, rows.get(x) + 1);
+              }
+            }
+            return [width, ...[...rows].sort((a, b) => a[0] - b[0]).pop(), Math.max(...rows.values())];"""))
+        width, last, _, highest = found
+        self.assertGreater(highest, 20)  # the step is a line upwards
+        self.assertGreater(width - last, 0)
 
 
 class Files(PageTest):

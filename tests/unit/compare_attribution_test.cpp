@@ -24,6 +24,26 @@ TEST(CompareAttribution, OnlyChangedRowsAreAttributed) {
   EXPECT_EQ(comparison->rows[1].attribution->parts.size(), 2U);
 }
 
+TEST(CompareAttribution, FunctionsOfOneSideOnlyAreNamed) {
+  ResultSet first = before({counted("a", 100), counted("b", 100), counted("c", 100)});
+  ResultSet second = after({counted("a", 120), counted("b", 100), counted("c", 130)});
+  const auto functions = functions_from({{"a", {{"f", "x.so", 120}}}, {"b", {{"f", "x.so", 100}}}});
+  const auto problems = [&](const CompareOptions& options = {}) {
+    return value_of(compare(first, second, options)).problems;
+  };
+  EXPECT_EQ(problems(), std::vector<std::string>{});  // neither side has any
+  second.functions = functions;
+  ASSERT_EQ(problems().size(), 1U);
+  EXPECT_HAS(problems()[0], "the baseline: has no functions of 1 benchmark that changed");
+  EXPECT_EQ(value_of(compare(first, second)).verdict, Verdict::kFails);  // as without the remark
+  CompareOptions expected;
+  expected.base_has_limits = false;
+  EXPECT_EQ(problems(expected), std::vector<std::string>{});
+  std::swap(first.functions, second.functions);
+  ASSERT_EQ(problems().size(), 1U);
+  EXPECT_HAS(problems()[0], "the new results: has no functions");
+}
+
 TEST(CompareAttribution, TheMetricThatFailsIsAttributed) {
   const std::string cycles = "estimated_cycles";
   ResultSet first = before({counted("a", {{"instructions", 10000}, {cycles, 900}})});

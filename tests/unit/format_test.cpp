@@ -5,6 +5,8 @@
 #include <cmath>
 #include <limits>
 
+#include "core/base/terminal.h"
+
 namespace instr::format_test {
 namespace {
 
@@ -78,6 +80,26 @@ TEST(Printable, ReplacesControlCharacters) {
   EXPECT_EQ(printable("\xFF"), "\uFFFD");
   EXPECT_EQ(printable("\u202Eabc"), "\uFFFDabc");
   EXPECT_EQ(printable("größe 矩阵"), "größe 矩阵");
+}
+
+TEST(VisibleControls, AreCodes) {
+  const auto message = [](std::string_view text) { return with_visible_controls(text, false); };
+  EXPECT_EQ(message("a\tb\nc\r\n"), "a\tb\nc\n");
+  EXPECT_EQ(message("\x1b[31mred\x07\r"), "\\x1b[31mred\\x07\\x0d");
+  EXPECT_EQ(message("\xC2\x9B"
+                    "1m \x9B \xE2\x80\xAE"),
+            "\\xc2\\x9b1m \\x9b \\xe2\\x80\\xae");
+  EXPECT_EQ(message("\xC2\xB5s \xE2\x94\x80"), "\xC2\xB5s \xE2\x94\x80");
+}
+
+TEST(VisibleControls, OurStylesStayOnRequest) {
+  for (const Style style :
+       {Style::kHeading, Style::kDim, Style::kGood, Style::kBad, Style::kWarning}) {
+    const std::string text = styled("a", style, true);
+    EXPECT_EQ(with_visible_controls(text, true), text);
+    EXPECT_FALSE(with_visible_controls(text, false).starts_with('\x1b'));
+  }
+  EXPECT_EQ(with_visible_controls("\x1b[2J\x1b]0;title\x07", true), "\\x1b[2J\\x1b]0;title\\x07");
 }
 
 TEST(Printable, KeepsLinesOnRequest) {

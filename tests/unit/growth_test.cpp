@@ -62,6 +62,17 @@ TEST_F(Growth, IsOfExactMetricsOnly) {
   EXPECT_EQ(growth(), Found{});
 }
 
+// Each benchmark was measured at other commits; one needs its backend to be requested.
+TEST_F(Growth, NamesTheCandidatesOfEachStep) {
+  const std::string compiled = "b/inductor/forward/t1/cpu";
+  add(make_run(1, {{"a", 1000}, {compiled, 1000}}));
+  add(make_run(3, {{compiled, 1000}}));
+  HistoryRun run = make_run(4, {{"a", 1500}, {compiled, 1500}});
+  run.definitions = {"--definitions=a file.toml"};
+  add(run);
+  EXPECT_GOLDEN("history/issue_with_candidates.md", issue());
+}
+
 TEST_F(Growth, IsReportedWithCommitFunctionsAndCommands) {
   add(make_run(1, {{"a b", 1000}, {"c", 1000}}));
   HistoryRun run = make_run(4, {{"a b", 1500}, {"c", 1100}});

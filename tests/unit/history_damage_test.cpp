@@ -13,7 +13,7 @@ using HistoryDamage = HistoryFaults;
 TEST_F(HistoryDamage, EveryUseReportsADamagedFile) {
   fill();
   const std::string whole = text_of(file());
-  open().run("PRAGMA user_version = 3");
+  open().run("PRAGMA user_version = 4");
   const std::string newer = text_of(file());
   fs::remove(file());
   SqlDatabase(file(), SqlAccess::kCreate).run("CREATE TABLE other (x)");
@@ -22,7 +22,7 @@ TEST_F(HistoryDamage, EveryUseReportsADamagedFile) {
     std::string bytes;
     const char* words;
   };
-  std::vector<Bad> all{{newer, "a history of schema 3"},
+  std::vector<Bad> all{{newer, "a history of schema 4"},
                        {other, "not a history"},
                        {std::string(5000, 'x'), "not an SQLite database"},
                        {"text", "not an SQLite database"}};
@@ -70,6 +70,63 @@ TEST_F(HistoryDamage, OnlyAddingCreatesAHistory) {
   }
 }
 
+// A bit of each 211th byte, in turns. Of most, SQLite's own check notices nothing.
+TEST_F(HistoryDamage, EachFlippedBitIsNoticed) {
+  fill();
+  const std::string whole = text_of(file());
+  const auto content = points();
+  const Use& list = uses().front();
+  const Use& add = uses()[6];
+  std::size_t unnoticed = 0;
+  std::size_t missed_by_sqlite = 0;
+  for (std::size_t place = 0; place < whole.size(); place += 211) {
+    std::string flipped = whole;
+    flipped[place] = static_cast<char>(flipped[place] ^ (1 << (place / 211 % 8)));
+    write(file(), flipped);
+    const bool is_noticed = !list.try_on(file());
+    if (!is_noticed) {
+      ++unnoticed;
+      ASSERT_EQ(points(), content) << "byte " << place;
+      continue;
+    }
+    EXPECT_EQ(text_of(file()), flipped);
+    if (place % (211 * 4) != 0) continue;
+    EXPECT_FALSE(add.try_on(file())) << "byte " << place;
+    const auto checked = sql_stage([this] {
+      auto check = SqlDatabase(file(), SqlAccess::kRead).rows("PRAGMA quick_check(1)");
+      return check.step() && check.text(0) == "ok";
+    });
+    if (checked && *checked) ++missed_by_sqlite;
+  }
+  // Bits of the checksum's own page, and of SQLite's counters.
+  EXPECT_LE(unnoticed, kPage / 211 + 2);
+  EXPECT_GT(missed_by_sqlite, 0u);
+}
+
+TEST_F(HistoryDamage, AChangeOnPurposeIsAcceptedOnRequest) {
+  add(make_run(1, {{"a", 100}}));
+  const auto change = [this](const char* sql) { SqlDatabase(file(), SqlAccess::kWrite).run(sql); };
+  change("UPDATE steps SET value = 101");
+  const auto refused = open_history(file(), SqlAccess::kRead);
+  ASSERT_FALSE(refused);
+  expect_says(refused.error(), file(), "its content does not match its checksum");
+  EXPECT_HAS(refused.error().advice, "UPDATE seal SET digest = NULL");
+  change("UPDATE seal SET digest = NULL");
+  EXPECT_EQ(steps_of("a"), (Points{{1, 101}}));
+  add(make_run(2, {{"a", 101}}));  // seals it again
+  change("UPDATE steps SET value = 102");
+  EXPECT_FALSE(open_history(file(), SqlAccess::kRead));
+}
+
+// Unused pages keep old content, which a rollback does not restore.
+TEST_F(HistoryDamage, UnusedPagesAreNoDamage) {
+  fill();
+  ASSERT_TRUE(prune(open(), commit(4).place(), std::nullopt));
+  ASSERT_GT(open(SqlAccess::kRead).integer("PRAGMA freelist_count"), 4);
+  add(make_run(5, many(5)));
+  EXPECT_EQ(steps_of("key 5").front().first, 4);
+}
+
 // Inconsistent rows in intact pages.
 TEST_F(HistoryDamage, DamagedRowsAreReportedAndKept) {
   fill();
@@ -95,7 +152,8 @@ TEST_F(HistoryDamage, DamagedRowsAreReportedAndKept) {
     SCOPED_TRACE(sql);
     write(file(), whole);
     SqlDatabase(file(), SqlAccess::kWrite)
-        .run(("PRAGMA foreign_keys = OFF;" + std::string(sql)).c_str());
+        .run(("PRAGMA foreign_keys = OFF; UPDATE seal SET digest = NULL;" + std::string(sql))
+                 .c_str());
     const std::string bytes = text_of(file());
     bool is_found = false;
     for (const Use& use : uses()) {

@@ -62,13 +62,31 @@ TEST_F(History, KeepsStepsAndMeasuredCommits) {
   EXPECT_EQ((*series)[0].value, 120);
 }
 
-TEST_F(History, UpgradesAnEarlierSchema) {
-  ASSERT_TRUE(record(open(), {make_run(1, {{"a", 10}})}, OnContradiction::kRefuse));
-  open().run("UPDATE series SET metric = 'ir' WHERE metric = 'instructions'");
-  open().run("PRAGMA user_version = 1");
-  const auto upgraded = open_history(file(), SqlAccess::kRead);
-  ASSERT_TRUE(upgraded);
-  EXPECT_EQ(upgraded->integer("SELECT count(*) FROM series WHERE metric = 'instructions'"), 1);
+TEST_F(History, OnlyWritersUpgradeAnEarlierSchema) {
+  add(make_run(1, {{"a", 10}}));
+  SqlDatabase(file(), SqlAccess::kWrite)
+      .run(
+          "UPDATE series SET metric = 'ir'; DROP TABLE seal;"
+          "ALTER TABLE runs DROP COLUMN definitions; PRAGMA user_version = 1");
+  const std::string bytes = text_of(file());
+  const auto metrics = [this] {
+    std::vector<std::string> all;
+    for (const auto& summary : value_of(read_series(open(SqlAccess::kRead), {}))) {
+      all.push_back(summary.series.metric);
+    }
+    return all;
+  };
+  EXPECT_EQ(metrics(), std::vector<std::string>{kInstructions});
+  {
+    const SqlDatabase database = open(SqlAccess::kRead);
+    EXPECT_EQ(value_of(value_of(read_runs(database))())->definitions, std::vector<std::string>{});
+  }
+  EXPECT_EQ(text_of(file()), bytes);
+  open(SqlAccess::kWrite);
+  EXPECT_EQ(open(SqlAccess::kRead).integer("PRAGMA user_version"), kHistorySchema);
+  EXPECT_EQ(metrics(), std::vector<std::string>{kInstructions});
+  add(make_run(2, {{"a", 11}}));
+  EXPECT_EQ(steps_of("a"), (Points{{1, 10}, {2, 11}}));
 }
 
 TEST_F(History, SkipsARecordedRun) {
@@ -94,6 +112,24 @@ TEST_F(History, ListsOpenSteps) {
             std::optional<std::int64_t>(0));
   EXPECT_EQ(value_of(count_failures(open(), "main", commit(6).hash)), std::nullopt);
   EXPECT_EQ(value_of(count_failures(open(), "other", commit(5).hash)), std::nullopt);
+}
+
+TEST_F(History, StepsSayWhichCommitsMayHaveMadeThem) {
+  add(make_run(1, {{"a", 1}, {"b", 1}}));
+  add(make_run(9, {{"a", 2}, {"b", 1}}));
+  add(make_run(5, {{"b", 1}}));
+  add(make_run(10, {{"a", 3}, {"b", 2}}));
+  std::vector<std::pair<std::string, std::int64_t>> candidates;
+  const auto steps = value_of(read_steps(open(SqlAccess::kRead), {}, std::nullopt, true));
+  for (const RecordedStep& step : steps) {
+    candidates.emplace_back(fmt::format("{} {}", step.series.key, step.commit.position),
+                            step.count_other_candidates());
+  }
+  EXPECT_EQ(candidates,
+            (decltype(candidates){{"a 1", 0}, {"b 1", 0}, {"a 9", 7}, {"a 10", 0}, {"b 10", 0}}));
+  const auto table = value_of(steps_table(open(SqlAccess::kRead), steps, {}));
+  EXPECT_HAS(render(ReportFormat::kTable, {.tables = {table}}),
+             short_hash(commit(9).hash) + " or 7 before");
 }
 
 TEST_F(History, RefusesAnotherCountOfTheSameCommit) {

@@ -193,9 +193,28 @@ TEST(HtmlReportOfFiles, HasAFlameGraphWhereTheCallPathsAreKnown) {
   for (const auto& series : json.at("series")) {
     if (json.at("metrics").at(series.at(2).get<std::size_t>()).at(0) != kInstructions) continue;
     flames[json.at("keys").at("list").at(series.at(1).get<std::size_t>()).at(0)] =
-        series.at(7).at(0).back();
+        series.at(7).at(0).at(6);
   }
   EXPECT_EQ(flames, (std::map<std::string, nlohmann::json>{{"a", 0}, {"b", nullptr}}));
+}
+
+// Options are words of a shell, each once.
+TEST(HtmlReportPage, NamesTheDefinitionsOfSeries) {
+  ReportData data;
+  data.history = " --history=h.db";
+  data.columns.push_back({"", "a.jsonl", "a.jsonl", 0, 0, "", {}});
+  for (const char* key : {"a", "b"}) {
+    data.series.push_back({{0, key, kInstructions, "", 0, true},
+                           {{0, 5}},
+                           {{0, 4, 5, {}, {}, {}, nullptr, 2}},
+                           {"--definitions=our bench.toml", "--param=n=1"}});
+  }
+  const auto json = report_json(data);
+  EXPECT_EQ(json.at("definitions"),
+            nlohmann::json({" '--definitions=our bench.toml' --param=n=1"}));
+  EXPECT_EQ(json.at("history"), " --history=h.db");
+  EXPECT_EQ(json.at("series").at(1).at(8), 0);
+  EXPECT_EQ(json.at("series").at(1).at(7).at(0).at(7), 2);
 }
 
 TEST(HtmlReportPage, NamesWhatKeysAreFilteredBy) {

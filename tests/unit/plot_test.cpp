@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <limits>
+#include <set>
 
 #include "core/report/formats.h"
 #include "core/report/plot_values.h"
@@ -295,6 +296,21 @@ TEST(PlotScript, QuotesWhatItIsGiven) {
   Chart chart = good({timed("it's `date` \"$(x)\" @y\n\\", Backend::kEager, 2),
                       timed("it's `date` \"$(x)\" @y\n\\", Backend::kFused, 1)});
   EXPECT_GOLDEN("plot/quoted_names.gnuplot", plot_script(chart));
+}
+
+TEST(PlotScript, EachBackendHasAColour) {
+  Chart chart;
+  chart.kind = ChartKind::kDistribution;
+  for (std::size_t i = 0; i < kBackends.size(); ++i) {
+    chart.series.push_back({.name = kBackends[i].name, .look = i, .points = {{1, 1}, {2, 2}}});
+  }
+  const std::string script = plot_script(chart);
+  const std::string mark = " dt 1 lc rgb '";  // of lines
+  std::set<std::string> colours;
+  for (auto at = script.find(mark); at != script.npos; at = script.find(mark, at + 1)) {
+    colours.insert(script.substr(at + mark.size(), 7));
+  }
+  EXPECT_EQ(colours.size(), kBackends.size());
 }
 
 }  // namespace

@@ -138,6 +138,19 @@ TEST(Progress, DoesNotCountSkippedVariants) {
   EXPECT_HAS(capture.text(), "[1/1] a ");
 }
 
+TEST(Progress, ShowsAllPhasesThatGoOn) {
+  Capture capture;
+  Progress progress({capture.fd(), {}, Verbosity::kNormal, std::chrono::milliseconds(0)});
+  progress.measuring("measuring");
+  const Phase compiling = progress.begin("compiling");
+  {
+    const Phase starting = progress.begin("starting");
+    const Phase same = progress.begin("starting");
+    capture.wait_for("compiling, starting\n");
+  }
+  capture.wait_for("starting\ncompiling\n");
+}
+
 TEST(Progress, IsQuietInAPipe) {
   Capture capture;
   Progress progress({capture.fd(), {}, Verbosity::kNormal});

@@ -94,7 +94,7 @@ class ZygotePoolTest : public ::testing::Test {
 TEST_F(ZygotePoolTest, AKilledPoolHasNoZygotes) {
   auto zygote = value_of(up(WarmUp::kEager));
   pool_->kill();
-  pool_->lost(WarmUp::kEager, zygote);
+  EXPECT_FALSE(pool_->lost(WarmUp::kEager, zygote));
   auto after = pool_->get(WarmUp::kEager);
   ASSERT_FALSE(after);
   EXPECT_EQ(after.error().what, "interrupted");
@@ -121,8 +121,9 @@ TEST_F(ZygotePoolTest, ARootThatOnlyDescribesItselfHasNoZygote) {
 TEST_F(ZygotePoolTest, ALostZygoteIsReplacedFromTheSameRoot) {
   auto first = value_of(up(WarmUp::kEager));
   const std::string before = starts();
-  pool_->lost(WarmUp::kEager, first);
+  EXPECT_TRUE(pool_->lost(WarmUp::kEager, first));
   auto second = value_of(up(WarmUp::kEager));
+  EXPECT_FALSE(pool_->lost(WarmUp::kEager, first));  // replaced already
   EXPECT_NE(second, first);
   EXPECT_EQ(starts(), before);
 }

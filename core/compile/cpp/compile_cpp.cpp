@@ -146,7 +146,7 @@ class Compilation {
   Expected<void> run(const std::vector<Variant>& variants) {
     std::vector<BuildWork> works;
     for (const auto& [build, group] : group_by_build(variants)) {
-      auto context = compiler_.prepare(group.front().build);
+      auto context = prepare(group.front().build);
       if (stop_.stop_requested()) return {};
       if (!context) {
         fail_all(group, to_string(context.error()));
@@ -208,6 +208,13 @@ class Compilation {
     return missing;
   }
 
+  Expected<BuildContext> prepare(const std::shared_ptr<const BuildOptions>& build) {
+    const bool has_sources = build && !build->sources.empty();
+    const Phase phase =
+        has_sources ? begin_phase(options_.on_phase, "compiling the sources of [build]") : nullptr;
+    return compiler_.prepare(build);
+  }
+
   // Drops the units of functions that are compared with each other but are in different units.
   static void drop_separated(std::vector<std::optional<fs::path>>& units,
                              const std::vector<UnitFunction>& functions) {
@@ -248,15 +255,12 @@ class Compilation {
     return run_jobs(jobs);
   }
 
-  void report_phase(const std::vector<Job>& jobs) {
+  Expected<void> run_jobs(std::vector<Job>& jobs) {
     std::size_t count = 0;
     for (const auto& job : jobs) count += job.functions.size();
-    if (count == 0 || !options_.on_phase) return;
-    options_.on_phase("compiling " + format_plural(count, "snippet"));
-  }
-
-  Expected<void> run_jobs(std::vector<Job>& jobs) {
-    report_phase(jobs);
+    if (count == 0) return {};
+    const Phase phase =
+        begin_phase(options_.on_phase, "compiling " + format_plural(count, "snippet"));
     return run_parallel(jobs.size(), options_.jobs, [&](std::size_t i) -> Expected<void> {
       if (stop_.stop_requested()) return {};
       auto done = UnitJob(compiler_, *jobs[i].context, report_).run(std::move(jobs[i].functions));

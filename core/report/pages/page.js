@@ -9,6 +9,9 @@ const make = (name, properties = {}, ...children) => {
 };
 // Adds a value to the list of a key.
 const addTo = (map, key, value) => { if (map.has(key)) map.get(key).push(value); else map.set(key, [value]); };
+// Returns a text that lines may break after its slashes, and only there.
+const breakable = (text) => make("span", { className: "words" },
+  ...text.split("/").flatMap((part, i) => (i === 0 ? [part] : ["/", make("wbr"), part])));
 const numbers = new Intl.NumberFormat("en-US", { maximumFractionDigits: 2 });
 const signed = (value) => (value > 0 ? "+" : "") + numbers.format(value);
 const percent = (part, whole) => (whole === 0 ? "-" : (100 * part / whole).toFixed(2) + "%");

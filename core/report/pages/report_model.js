@@ -37,15 +37,15 @@ const reportModel = (data) => {
     return { who, why, commit };
   };
 
-  const series = data.series.map(([id, key, metric, branch, , isExact, values, changes]) => {
+  const series = data.series.map(([id, key, metric, branch, , isExact, values, changes, definitions]) => {
     const one = { id, key: keys[key], metric: metrics[metric], branch: data.branches[branch],
-      isExact: isExact === 1, columns: [], values: [], last: -1 };
+      isExact: isExact === 1, columns: [], values: [], last: -1, definitions: data.definitions[definitions] };
     for (let i = 0; i < values.length; i += 2) {
       one.columns.push(values[i]);
       one.values.push(values[i + 1]);
     }
-    one.changes = changes.map(([column, before, after, p, move, accepted, flame]) =>
-      ({ series: one, column: columns[column], before, after, change: after - before,
+    one.changes = changes.map(([column, before, after, p, move, accepted, flame, others]) =>
+      ({ series: one, column: columns[column], others, before, after, change: after - before,
         relative: before === 0 ? NaN : (after - before) / Math.abs(before), p, move, flame,
         accepted: acceptedOf(accepted) }));
     if (!one.isExact) one.last = one.columns[one.columns.length - 1];
@@ -203,6 +203,10 @@ const reportModel = (data) => {
   const groupOf = (key) => varying.map((name) => (name === "threads" ? `t${key.threads}` : key[name])).join(" ");
   const languages = facets.find((facet) => facet.name === "language").values;
   const backendOf = (key) => (languages.length > 1 ? `${key.language} ${key.backend}` : key.backend);
+  // The number of a key's backend in the language, the same in all graphs.
+  const backendNames = [...new Set(keys.map((key) => `${key.language} ${key.backend}`))].sort();
+  const backendNumberOf = (key) => backendNames.indexOf(`${key.language} ${key.backend}`);
+  const valueNumberOf = (name, value) => facets.find((facet) => facet.name === name).values.indexOf(value);
   const modelOf = (key) => key.key.split("/").slice(0, key.language === "py" ? -5 : -4).join("/")
     .replace(/\/(?=[^/]*=)/g, " ");
 
@@ -223,7 +227,7 @@ const reportModel = (data) => {
   function speedupTrends(chosen, branch, from) {
     const trends = new Map();
     for (const key of chosen) {
-      const trend = { group: groupOf(key), backend: backendOf(key), ratios: new Map() };
+      const trend = { group: groupOf(key), backend: backendOf(key), number: backendNumberOf(key), ratios: new Map() };
       const name = `${trend.group}\n${trend.backend}`;
       for (const [at, ratio] of speedupsOf(key, branch)) {
         if (at < from || bad.has(placeOf(columns[at], key))) continue;
@@ -235,9 +239,11 @@ const reportModel = (data) => {
       means: new Map([...ratios].map(([at, its]) => [at, geometricMean(its)])) }));
   }
 
-  // The geometric mean of the values of each group of lines, as a percentage of its first column.
-  function trend(chosen, branch, from, groupOf) {
-    const names = [...new Set(chosen.map((line) => groupOf(line.key)))].sort();
+  // The geometric mean of the values of each group of lines, as a percentage of its first column. `numberOf`: of the
+  // group's appearance.
+  function trend(chosen, branch, from, groupOf, numberOf) {
+    const numbered = new Map(chosen.map((line) => [groupOf(line.key), numberOf(line.key)]));
+    const names = [...numbered.keys()].sort();
     const place = new Map(names.map((name, i) => [name, i]));
     const count = branch.columns.length;
     const sums = names.map(() => new Float64Array(count));
@@ -266,7 +272,7 @@ const reportModel = (data) => {
       });
       if (i + first >= from) rows.push({ column: branch.columns[i], values: row });
     }
-    return { names, rows };
+    return { names, numbers: names.map((name) => numbered.get(name)), rows };
   }
 
   // Lines whose value differs between two columns of a branch, the greatest change first.
@@ -288,5 +294,6 @@ const reportModel = (data) => {
 
   return { data, isOfFiles, facets, keys, byKey, metrics, columns, branches, series, lines, lineOf, now, valueAt,
     eagerOf, isMeasured, moveOf, breaks, outcomes, isBad, attention, summary, trend, compare,
-    groupOf, backendOf, modelOf, speedups, speedupTrends, experiments: parseExperiments(data) };
+    groupOf, backendOf, backendNumberOf, valueNumberOf, modelOf, speedups, speedupTrends,
+    experiments: parseExperiments(data) };
 };

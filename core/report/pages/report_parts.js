@@ -18,6 +18,8 @@ const shownRatio = (ratio) => (ratio === undefined ? "-" : `${ratio.toFixed(2)}x
 const shownDate = (time) => (time === 0 ? "" : new Date(1000 * time).toISOString().slice(0, 10));
 const plural = (count, one, many = one + "s") => `${numbers.format(count)} ${count === 1 ? one : many}`;
 
+const kShownRows = 20; // of a list on the first page
+
 // Returns the rows in the order of a key; rows without one come last when it falls.
 function sortRows(rows, key, isUp) {
   const way = isUp ? 1 : -1;
@@ -40,8 +42,9 @@ function makeRow(columns, row) {
 }
 
 // A table that shows its rows a page at a time. Columns: { title, of(row): a text or a node, text, sort(row) };
-// a column with `sort` can be sorted by it. `after(row)`: an element below the row, if any. `className`: for styles.
-function makeTable({ caption, columns, rows, sorted, page = 100, after, className = "" }) {
+// a column with `sort` can be sorted by it. `after(row)`: the elements below the row. `label`: the caption as
+// a text, if it is an element. `className`: for styles.
+function makeTable({ caption, label = caption, columns, rows, sorted, page = 100, after, className = "" }) {
   const body = make("tbody");
   const more = make("p", { className: "more" });
   let order = sorted || null;
@@ -60,9 +63,9 @@ function makeTable({ caption, columns, rows, sorted, page = 100, after, classNam
   });
 
   function below(row) {
-    const content = after && after(row);
-    return content ? [make("tr", { className: "below" }, make("td", { colSpan: columns.length, className: "text" },
-      content))] : [];
+    const content = after ? after(row) : [];
+    return content.length > 0 ? [make("tr", { className: "below" }, make("td", { colSpan: columns.length,
+      className: "text" }, ...content))] : [];
   }
   function fill() {
     heads.forEach((head, i) => {
@@ -81,7 +84,7 @@ function makeTable({ caption, columns, rows, sorted, page = 100, after, classNam
   fill();
   const table = make("table", { className }, make("caption", {}, caption),
     make("thead", {}, make("tr", {}, ...heads)), body);
-  const scroll = make("div", { className: "scroll", tabIndex: 0, role: "region", "aria-label": caption }, table);
+  const scroll = make("div", { className: "scroll", tabIndex: 0, role: "region", "aria-label": label }, table);
   return make("div", {}, scroll, more);
 }
 
@@ -97,17 +100,35 @@ const escaped = (text) => text.replace(/[&<>]/g, (c) => `&#${c.codePointAt(0)};`
 const kColours = ["#0b62c4", "#c2410c", "#15803d", "#9333ea", "#a16207", "#0e7490", "#be185d", "#4d7c0f"];
 
 const isDark = () => matchMedia("(prefers-color-scheme: dark)").matches;
-const colourOf = (i) => kColours[i % kColours.length];
+// The appearance of a line or mark by its number, which is the same in all graphs for a backend or a suite.
+const colourOf = (number) => kColours[number % kColours.length];
+const kDashes = [null, [7, 3], [2, 2], [9, 3, 2, 3]];
+const dashOf = (number) => Math.floor(number / kColours.length) % kDashes.length;
+// Returns the number with the same colour and another dash.
+const dashed = (number, times) => number + times * kColours.length;
+
+// Draws a point at each change of a line of steps, so that one at the border of the graph is seen, too.
+function drawStep(rows, place) {
+  return (graph, name, context, x, y, colour, radius, at) => {
+    const value = (row) => (row < 0 || row >= rows.length ? null : rows[row].values[place]);
+    let before = at - 1;
+    while (before >= 0 && value(before) === null) --before;
+    const isStep = at < rows.length && value(before) !== null && value(before) !== value(at);
+    if (isStep || rows.length === 1) Dygraph.Circles.DEFAULT(graph, name, context, x, y, colour, 3.5);
+  };
+}
 
 // The appearance of a graph whose x is the distance of commits from the first row.
-function graphOptions(names, rows, format, isSteps) {
+function graphOptions(names, numbers, rows, format, isSteps) {
   const labelAt = (x) => {
     const row = rows.find(({ column }) => column.index - rows[0].column.index === x);
     return row ? shownDate(row.column.time) || row.column.name : "";
   };
   return {
-    labels: ["commit", ...names], colors: names.map((name, i) => colourOf(i)),
-    stepPlot: isSteps, drawPoints: !isSteps || rows.length === 1, pointSize: 3, strokeWidth: 1.5,
+    labels: ["commit", ...names], colors: numbers.map(colourOf),
+    series: Object.fromEntries(names.map((name, i) => [name, { strokePattern: kDashes[dashOf(numbers[i])],
+      ...(isSteps ? { drawPointCallback: drawStep(rows, i) } : {}) }])),
+    stepPlot: isSteps, drawPoints: true, pointSize: 3, strokeWidth: 1.5,
     connectSeparatedPoints: true, legend: "never", highlightCircleSize: 4, gridLineColor: isDark() ? "#444" : "#ddd",
     axisLabelFontSize: 12, axisLineColor: isDark() ? "#777" : "#999", yRangePad: 12, xRangePad: 6,
     showRangeSelector: rows.length > 60, rangeSelectorHeight: 28,
@@ -131,17 +152,17 @@ function drawMarks(context, area, places) {
   context.setLineDash([]);
 }
 
-function makeLegend(names) {
+function makeLegend(names, numbers) {
   return names.length < 2 ? [] : [make("ul", { className: "legend" }, ...names.map((name, i) => {
-    const mark = make("span");
-    mark.style.backgroundColor = colourOf(i);
+    const mark = make("span", { className: `line dash-${dashOf(numbers[i])}` });
+    mark.style.color = colourOf(numbers[i]);
     return make("li", {}, mark, name);
   }))];
 }
 
-// Lines over columns. `rows`: [{ column, values }], a value for each name, or null. Left and Right go from
-// column to column, Enter and a click open one. Behind it is a table of the same values.
-function makeChart({ title, names, rows, format, isSteps, marks = [], open }) {
+// Lines over columns. `numbers`: of their appearances. `rows`: [{ column, values }], a value for each name, or null.
+// Left and Right go from column to column, Enter and a click open one. Behind it is a table of the same values.
+function makeChart({ title, names, numbers = names.map((name, i) => i), rows, format, isSteps, marks = [], open }) {
   const canvas = make("div", { className: "canvas" });
   const status = make("p", { className: "at", role: "status" });
   const box = make("div", { className: "chart", tabIndex: 0, role: "group",
@@ -166,13 +187,20 @@ function makeChart({ title, names, rows, format, isSteps, marks = [], open }) {
     }
   });
   const first = rows[0].column.index;
+  const points = rows.map((row) => [row.column.index - first, ...row.values]);
+  // The last value of a line of steps holds beyond its column.
+  if (isSteps && rows.length > 1) {
+    const [x, ...values] = points[points.length - 1];
+    points.push([x + Math.max(0.5, x / 40), ...values]);
+  }
+  const rowAt = (place) => Math.min(place, rows.length - 1);
   let graph = null;
   // Draws once the element is on the page and has a width.
   const draw = () => {
-    graph = new Dygraph(canvas, rows.map((row) => [row.column.index - first, ...row.values]), {
-      ...graphOptions(names, rows, format, isSteps),
-      highlightCallback: (event, x, points, row) => tell(row),
-      clickCallback: (event, x, points) => open(rows[points[0].idx].column),
+    graph = new Dygraph(canvas, points, {
+      ...graphOptions(names, numbers, rows, format, isSteps),
+      highlightCallback: (event, x, selected, row) => tell(rowAt(row)),
+      clickCallback: (event, x, selected) => open(rows[rowAt(selected[0].idx)].column),
       underlayCallback: (context, area, dygraph) => {
         drawMarks(context, area, marks.map((column) => dygraph.toDomXCoord(column.index - first)));
       },
@@ -186,5 +214,5 @@ function makeChart({ title, names, rows, format, isSteps, marks = [], open }) {
     columns: [{ title: "commit", text: true, of: (row) => nameOf(row.column) },
       ...names.map((name, i) => ({ title: name, of: (row) => (row.values[i] === null ? "" : format(row.values[i])) }))],
     rows: [...rows].reverse() })), { once: true });
-  return make("figure", {}, make("figcaption", {}, title), ...makeLegend(names), box, behind);
+  return make("figure", {}, make("figcaption", {}, title), ...makeLegend(names, numbers), box, behind);
 }

@@ -30,13 +30,14 @@ function shortModels(names) {
 
 function makeMark(mark, place, at, count) {
   const label = `${mark.backend}: ${mark.text}`;
-  const link = make("a", { className: `mark mark-${place % 5}`, href: mark.href, title: label, "aria-label": label });
+  const link = make("a", { className: `mark mark-${mark.number % 5}`, href: mark.href, title: label,
+    "aria-label": label });
   link.style.left = `${at(mark.ratio)}%`;
-  link.style.color = colourOf(place);
+  link.style.color = colourOf(mark.number);
   const whisker = make("span", { className: "whisker" });
   whisker.style.left = `${at(mark.low)}%`;
   whisker.style.width = `${at(mark.high) - at(mark.low)}%`;
-  whisker.style.color = colourOf(place);
+  whisker.style.color = colourOf(mark.number);
   // Each backend is a little lower than the one before, so that equal ones do not hide each other.
   for (const one of [link, whisker]) one.style.top = `${100 * (place + 1) / (count + 1)}%`;
   return [whisker, link];
@@ -67,7 +68,8 @@ function makeModelRow(name, marks, backends, { ticks, at }, hasOther) {
 }
 
 // A graph with a row for each model, the slowest first, and a mark for each backend.
-// `marks`: { model, backend, ratio, low, high, text, href }; without a ratio the text says why.
+// `marks`: { model, backend, number, ratio, low, high, text, href }; without a ratio the text says why. `number`: of
+// the backend's appearance.
 function makeSpeedupGraph(title, marks, backends) {
   const scale = speedupScale(marks);
   const byModel = new Map();
@@ -77,9 +79,10 @@ function makeSpeedupGraph(title, marks, backends) {
   const names = shortModels(rows.map(([name]) => name));
   const hasOther = marks.some(({ ratio }) => ratio === undefined);
   const body = rows.map(([, its], i) => makeModelRow(names[i], its, backends, scale, hasOther));
-  const legend = make("ul", { className: "legend" }, ...backends.map((name, place) => {
-    const shape = make("span", { className: `mark mark-${place % 5}` });
-    shape.style.color = colourOf(place);
+  const legend = make("ul", { className: "legend" }, ...backends.map((name) => {
+    const { number } = marks.find(({ backend }) => backend === name);
+    const shape = make("span", { className: `mark mark-${number % 5}` });
+    shape.style.color = colourOf(number);
     return make("li", {}, shape, name);
   }));
   const head = make("tr", {}, make("th", { scope: "col", className: "text" }, "model"), makeAxis(scale),
@@ -108,14 +111,16 @@ const speedupViews = (page) => {
     const failure = (one.facts.get("failed") || "").split(":")[0];
     const withoutEager = cellOf("code").tone === "good" ? "eager was not measured" : cellOf("code").text;
     const text = one.ratio === undefined ? failure || withoutEager : cellOf("speedup").text;
-    return { group: one.row.group, backend: one.row.name, order: experiments.summary.rows.indexOf(one.row),
+    return { group: one.row.group, backend: one.row.name, number: model.backendNumberOf(model.byKey.get(one.key)),
+      order: experiments.summary.rows.indexOf(one.row),
       model: one.model, ratio: one.ratio, low: one.low, high: one.high, text, href: hrefOf(one.key) };
   }
   const marksOfExperiments = () => experiments.list
     .filter((one) => one.each && !isEager(one) && isChosenKey(model.byKey.get(one.key))).map(markOf);
 
   const marksOfKeys = () => model.speedups(model.keys.filter(isChosenKey), branchNow()).map(({ key, ratio, state }) =>
-    ({ group: model.groupOf(key), backend: model.backendOf(key), model: model.modelOf(key), ratio, low: ratio,
+    ({ group: model.groupOf(key), backend: model.backendOf(key), number: model.backendNumberOf(key),
+      model: model.modelOf(key), ratio, low: ratio,
       high: ratio, text: state || shownRatio(ratio), href: hrefOf(key.key) }));
 
   const grouped = (items) => {
@@ -132,8 +137,8 @@ const speedupViews = (page) => {
         (means.has(column.index) ? means.get(column.index) : null)) }))
         .filter(({ values }) => values.some((value) => value !== null));
       const title = `${group}${group ? ": " : ""}speed-up over eager, geometric mean`;
-      return rows.length < 2 ? [] : [makeChart({ title, names: trends.map(({ backend }) => backend), rows,
-        format: shownRatio, open: openCommit })];
+      return rows.length < 2 ? [] : [makeChart({ title, names: trends.map(({ backend }) => backend),
+        numbers: trends.map(({ number }) => number), rows, format: shownRatio, open: openCommit })];
     });
     return charts.length === 0 ? [] : [make("div", { className: "charts" }, ...charts),
       make("p", {}, "Means over the models that passed at that commit: a model that begins to fail moves them.")];

@@ -6,72 +6,12 @@ const reportViews = (page) => {
   const { model, addressOf, link, go, chosen, branchNow, metricNow, rangeNow, from, isChosenKey, has, hasAny,
     linesNow } = page;
   const { data } = model;
-  const kShown = 20; // rows of a list on the first page
 
   // -- Parts of views
-  const toneOf = (change) => (change > 0 ? "worse" : change < 0 ? "better" : "");
-  const wayTo = (column) => ["commit", column.branch, column.id];
-  const commitLink = (column) => link(wayTo(column), column.name);
+  const { toneOf, wayTo, commitLink, candidatesOf, keyLink, functionsOf, byBenchmark, changesByCommit, changesTable } =
+    changeParts(page);
   const openCommit = (column) => go(addressOf(wayTo(column)));
   const experiments = experimentParts(page);
-  const keyLink = (key, metric) => link(["benchmark", key.key], key.key, { metric: metric.name });
-
-  function functionsOf(change) {
-    const move = model.moveOf(change.move);
-    if (!move) return null;
-    const rows = move.parts.map((part) => ({ ...part, name: part.short, full: part.name }));
-    if (move.others) rows.push({ name: plural(move.others, "other function"), change: move.othersChange });
-    if (move.unexplained) rows.push({ name: "in no function", change: move.unexplained });
-    const details = make("details", {}, make("summary", {}, `in ${plural(move.parts.length, "function")}: `
-      + move.parts.slice(0, 2).map((part) => `${signed(part.change)} ${part.short}`).join(", ")));
-    details.addEventListener("toggle", () => details.append(makeTable({ caption: "Functions that changed",
-      columns: [
-        { title: "function", text: true, of: (row) => make("span", { title: row.full || "" }, row.name) },
-        { title: "change", of: (row) => signed(row.change), tone: (row) => toneOf(row.change) },
-        { title: "before", of: (row) => (row.before === undefined ? "" : numbers.format(row.before)) },
-        { title: "after", of: (row) => (row.after === undefined ? "" : numbers.format(row.after)) },
-        { title: "calls", of: (row) => (row.callsBefore === row.callsAfter ? ""
-          : `${numbers.format(row.callsBefore)} → ${numbers.format(row.callsAfter)}`) },
-        { title: "library", text: true, of: (row) => row.object || "" },
-      ], rows })), { once: true });
-    return make("div", {}, details, ...flameOf(change));
-  }
-
-  function flameOf(change) {
-    if (change.flame === null) return [];
-    const graph = make("div");
-    const details = make("details", {}, make("summary", {}, "as a flame graph"), graph);
-    details.addEventListener("toggle", () => flameGraph(graph, JSON.parse(data.flames[change.flame])), { once: true });
-    return [details];
-  }
-
-  const kChangeColumns = [
-    { title: "before", of: (one) => shown(one.series.metric, one.before) },
-    { title: "after", of: (one) => shown(one.series.metric, one.after) },
-    { title: "change", of: (one) => shownChange(one.series.metric, one.change), sort: (one) => one.change,
-      tone: (one) => toneOf(one.change) },
-    { title: "relative", of: (one) => shownShare(one.relative), sort: (one) => one.relative,
-      tone: (one) => toneOf(one.change) },
-  ];
-  const kChanceColumn = { title: "p", of: (one) => (one.p === null ? "" : String(Number(one.p.toPrecision(2)))) };
-  const kAcceptedColumn = { title: "accepted", text: true,
-    of: (one) => (one.accepted ? `${one.accepted.why} (${one.accepted.who})` : "") };
-
-  function changesTable(caption, changes, { withKey = true, withCommit = true } = {}) {
-    const columns = [
-      ...(withKey ? [{ title: "benchmark", text: true, of: (one) => keyLink(one.series.key, one.series.metric),
-        sort: (one) => one.series.key.key }] : []),
-      { title: "metric", text: true, of: (one) => one.series.metric.heading },
-      ...kChangeColumns,
-      ...(changes.some((one) => one.p !== null) ? [kChanceColumn] : []),
-      ...(withCommit ? [{ title: model.isOfFiles ? "file" : "commit", text: true,
-        of: (one) => commitLink(one.column), sort: (one) => one.column.index }] : []),
-      ...(withCommit && !model.isOfFiles ? [{ title: "subject", text: true,
-        of: (one) => `${shownDate(one.column.time)} ${one.column.subject}` }] : []),
-      ...(changes.some((one) => one.accepted) ? [kAcceptedColumn] : []),
-    ];
-    return makeTable({ caption, columns, rows: changes, page: withKey ? kShown : 100, after: functionsOf });
-  }
 
   const breaksOf = (breaks) => breaks.flatMap((one) => [
     make("p", {}, `From ${one.column.name} (${shownDate(one.column.time)}) on, ${plural(one.count, "series",
@@ -79,9 +19,9 @@ const reportViews = (page) => {
     make("pre", {}, one.reasons.join("\n"))]);
 
   function outcomesTable(caption, outcomes) {
-    return makeTable({ caption, rows: outcomes, page: kShown, columns: [
+    return makeTable({ caption, rows: outcomes, page: kShownRows, columns: [
       { title: "benchmark", text: true, sort: (one) => one.key.key,
-        of: (one) => link(["benchmark", one.key.key], one.key.key) },
+        of: (one) => link(["benchmark", one.key.key], breakable(one.key.key)) },
       { title: "state", text: true, of: (one) => one.state, sort: (one) => one.state,
         tone: (one) => (model.isBad(one.state) ? "worse" : "") },
       { title: "reason", text: true, of: (one) => one.reason.split("\n", 1)[0] }] });
@@ -104,12 +44,19 @@ const reportViews = (page) => {
 
   function changeCards(found) {
     const isOne = model.columns.length === 1;
+    const what = model.isOfFiles ? "file" : "commit";
+    // The number of benchmarks, and of the commits at which they changed.
+    const cardOf = (tone, changes, one, many, isUsual) => {
+      const count = new Set(changes.map(({ column, series }) => `${column.index} ${series.key.key}`)).size;
+      const commits = new Set(changes.map(({ column }) => column)).size;
+      return [tone, count, (count === 1 ? one : many) + (count > 0 ? `, at ${plural(commits, what)}` : ""), isUsual];
+    };
     return [
-      ["worse", found.worse.length, `${found.worse.length === 1 ? "regression" : "regressions"} not accepted`, !isOne],
+      cardOf("worse", found.worse, "regression not accepted", "regressions not accepted", !isOne),
       ["worse", found.failed.length, "failed", !model.experiments],
       ["worse", found.stale.length, "not measured lately", !isOne],
-      ["better", found.better.length, found.better.length === 1 ? "improvement" : "improvements", !isOne],
-      ["", found.accepted.length, "accepted", !isOne],
+      cardOf("better", found.better, "improvement", "improvements", !isOne),
+      cardOf("", found.accepted, "accepted", "accepted", !isOne),
     ].filter(([, count, , isUsual]) => count > 0 || isUsual)
       .map(([tone, count, title]) => makeCard(tone, count, title));
   }
@@ -123,20 +70,20 @@ const reportViews = (page) => {
     const isFine = findings.length + found.worse.length + found.failed.length + found.stale.length === 0;
     if (isFine) parts.push(make("p", { className: "good" }, `Nothing needs attention${where}.`));
     parts.push(...findings.map((finding) => experiments.findingTable(finding)));
-    if (found.worse.length > 0) parts.push(changesTable("Regressions that nobody accepted", found.worse));
+    if (found.worse.length > 0) parts.push(...changesByCommit("Regressions that nobody accepted", found.worse));
     if (found.failed.length > 0) parts.push(outcomesTable("Failed", found.failed));
     if (found.stale.length > 0) parts.push(staleTable(found.stale));
     parts.push(...breaksOf(found.breaks));
     if (model.experiments) parts.push(experiments.summaryTable());
     if (model.keys.some((key) => !experiments.has(key.key))) parts.push(summaryTable(branch));
     if (branch.columns.length > 1) parts.push(...trendOf(branch));
-    if (found.accepted.length > 0) parts.push(changesTable("Accepted", found.accepted));
-    if (found.better.length > 0) parts.push(changesTable("Improvements", found.better));
+    if (found.accepted.length > 0) parts.push(...changesByCommit("Accepted", found.accepted));
+    if (found.better.length > 0) parts.push(...changesByCommit("Improvements", found.better));
     return [model.columns.length > 1 ? `What needs attention${where}` : "Results", ...parts];
   }
 
   function staleTable(lines) {
-    return makeTable({ caption: "Not measured lately", rows: lines, page: kShown, columns: [
+    return makeTable({ caption: "Not measured lately", rows: lines, page: kShownRows, columns: [
       { title: "benchmark", text: true, of: (line) => keyLink(line.key, line.metric), sort: (line) => line.key.key },
       { title: "metric", text: true, of: (line) => line.metric.heading },
       { title: "last measured at", text: true, tone: () => "worse", sort: (line) => line.series[0].last,
@@ -178,12 +125,14 @@ const reportViews = (page) => {
     const lines = linesNow();
     if (lines.length === 0) return [];
     const hasTests = new Set(lines.map((line) => line.key.test)).size > 1;
-    const groupOf = (key) => (chosen("suite") ? key.backend : key.suite) + (hasTests ? ` ${key.test}` : "");
-    const { names, rows } = model.trend(lines, branch, from(), groupOf);
-    const isMany = names.length > kColours.length;
+    const groupOf = (key) => (chosen("suite") ? model.backendOf(key) : key.suite) + (hasTests ? ` ${key.test}` : "");
+    const numberOf = (key) => dashed(chosen("suite") ? model.backendNumberOf(key)
+      : model.valueNumberOf("suite", key.suite), hasTests ? model.valueNumberOf("test", key.test) : 0);
+    const each = model.trend(lines, branch, from(), groupOf, numberOf);
     const ofAll = (key) => (hasTests ? `all suites ${key.test}` : "all suites");
-    const some = isMany ? model.trend(lines, branch, from(), ofAll) : { names, rows };
-    return rows.length < 2 ? [] : [makeChart({ ...some, format: (value) => `${value.toFixed(2)}%`,
+    const numberInAll = (key) => dashed(0, hasTests ? model.valueNumberOf("test", key.test) : 0);
+    const some = each.names.length > kColours.length ? model.trend(lines, branch, from(), ofAll, numberInAll) : each;
+    return each.rows.length < 2 ? [] : [makeChart({ ...some, format: (value) => `${value.toFixed(2)}%`,
       title: `${metricNow().heading} since ${model.columns[from()].name}, geometric mean`,
       isSteps: lines.some((line) => line.series[0].isExact),
       open: openCommit })];
@@ -216,7 +165,7 @@ const reportViews = (page) => {
             sort: (row) => row.relative, tone: (row) => toneOf(row.change) },
           { title: "steps", of: (row) => numbers.format(row.steps.length), sort: (row) => row.steps.length },
           { title: "last step", text: true, of: (row) => (row.steps.length === 0 ? ""
-            : commitLink(row.steps[row.steps.length - 1].column)) },
+            : candidatesOf(row.steps[row.steps.length - 1])) },
           { title: "measured at", text: true, sort: (row) => row.one.last,
             of: (row) => commitLink(model.columns[row.one.last]),
             tone: (row) => (row.one.last < branchNow().last.index ? "worse" : "") }] : [])] })];
@@ -252,6 +201,7 @@ const reportViews = (page) => {
     const last = line && model.columns[line.series[0].last];
     const breaks = model.breaks.filter((one) => line && line.series.some((series) =>
       series.columns[0] === one.column.index && series !== line.series[line.series.length - 1]));
+    const explanation = `instr_bench explain${line ? line.series[0].definitions : ""} ${quoted(name)}`;
     const isAlone = experiments.has(name) && model.columns.length === 1; // the details have all its values
     return [name,
       make("p", {}, model.facets.map((facet) => `${facet.name} ${key[facet.name]}`).join(" · ")),
@@ -271,9 +221,9 @@ const reportViews = (page) => {
         { title: "state", text: true, of: (one) => one.state, tone: (one) => (model.isBad(one.state) ? "worse" : "") },
         { title: "reason", text: true, of: (one) => one.reason }] })]),
       ...(experiments.has(name) ? [] : [make("h3", {}, "To see it yourself"),
-        make("pre", {}, model.isOfFiles || !last ? `instr_bench explain ${quoted(name)}`
-        : `git switch --detach ${last.id}\ninstr_bench explain ${quoted(name)}\n`
-          + `instr_bench history show ${quoted(name)}`)])];
+        make("pre", {}, model.isOfFiles || !last ? explanation
+        : `git switch --detach ${last.id}\n${explanation}\n`
+          + `instr_bench history show${data.history} ${quoted(name)}`)])];
   }
 
   function commitView([branch, id]) {
@@ -292,8 +242,10 @@ const reportViews = (page) => {
         ["after it", after && commitLink(after)],
         ["compare", before && link(["compare", before.id, column.id], `${before.name} with ${column.name}`,
           { branch })]]),
+      ...(changes.every((one) => one.others === 0) ? [] : [make("p", {}, `Some of the changes may have been made by ${
+        plural(Math.max(...changes.map((one) => one.others)), "commit")} before this, not measured.`)]),
       changes.length === 0 ? make("p", {}, "Nothing changed here.")
-        : changesTable("What changed", changes, { withCommit: false }),
+        : changesTable("What changed", byBenchmark(changes), { withCommit: false }),
       ...(outcomes.length === 0 ? [] : [outcomesTable("Failed", outcomes)])];
   }
 
@@ -354,8 +306,8 @@ const reportViews = (page) => {
           { title: "relative", of: (row) => (row.isOther ? "" : shownShare(row.relative)), sort: (row) => row.relative,
             tone: (row) => (row.isOther ? "" : toneOf(row.change)) },
           { title: "at", text: true, of: (row) => make("span", {}, ...row.changes.flatMap((change, i) =>
-            [i > 0 ? ", " : "", commitLink(change.column)])) }],
-        after: (row) => (row.changes.length === 1 ? functionsOf(row.changes[0]) : null) })];
+            [i > 0 ? ", " : "", candidatesOf(change)])) }],
+        after: (row) => (row.changes.length === 1 ? functionsOf(row.changes[0]) : []) })];
   }
 
   return [
