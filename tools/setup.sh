@@ -164,8 +164,7 @@ cached_venv() {
   if [ ! -e "$venv/.complete" ]; then
     say "installing $what from PyPI into $venv"
     rm -rf "$venv"
-    mkdir -p "$(dirname "$venv")"
-    chmod 700 "$(dirname "$venv")"
+    (umask 077 && mkdir -p "$(dirname "$venv")")
     python3 -m venv "$venv" >&2 || die "python3 -m venv failed: apt-get install python3-venv"
     "$venv/bin/pip" install --quiet --quiet "$@" >&2 ||
       die "$what could not be installed (no network?)"

@@ -8,8 +8,10 @@
 #include <charconv>
 #include <cstdlib>
 #include <sstream>
+#include <string_view>
 
 #include "core/base/format.h"
+#include "core/base/private_folder.h"
 #include "core/base/process.h"
 #include "core/base/trim.h"
 
@@ -215,7 +217,17 @@ Expected<void> Repository::add_worktree(const fs::path& folder) const {
   return ask({"worktree", "add", "--quiet", "--detach", folder.string()}).map([](auto&&) {});
 }
 
-void Repository::prune_worktrees() const { (void)ask({"worktree", "prune"}); }
+// `git worktree prune` would also forget a user's working tree on a volume that is not mounted.
+void Repository::prune_worktrees() const {
+  constexpr std::string_view kMark = "worktree ";
+  for (const std::string& line :
+       split_lines(ask({"worktree", "list", "--porcelain"}).value_or(""))) {
+    const fs::path tree = line.starts_with(kMark) ? line.substr(kMark.size()) : "";
+    std::error_code ignored;
+    if (!PrivateFolder::contains(tree) || fs::exists(tree, ignored)) continue;
+    (void)ask({"worktree", "remove", "--force", tree.string()});
+  }
+}
 
 Expected<std::vector<fs::path>> Repository::check_out(const std::string& hash,
                                                       const fs::path& project) const {

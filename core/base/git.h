@@ -92,8 +92,9 @@ class Repository {
   // Lists the hashes of a commit and of its first parents.
   Expected<std::set<std::string>> list_first_parents(const std::string& hash) const;
 
-  // Adds a working tree without a branch (CommitTree owns one); forgets those whose folder is gone.
+  // Adds a working tree without a branch (CommitTree owns one).
   Expected<void> add_worktree(const fs::path& folder) const;
+  // Forgets the working trees in private folders that are gone.
   void prune_worktrees() const;
   // Checks a commit out; untracked files stay. Submodules are taken from where they are checked out
   // in `project`; others stay empty. Returns the folders of those submodules in `project`.

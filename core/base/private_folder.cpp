@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
@@ -113,6 +114,11 @@ tl::expected<PrivateFolder, int> PrivateFolder::make_named(const fs::path& paren
   auto lock = FileLock::attempt(fs::path(pattern) / kLock, LockKind::kExclusive);
   if (lock) made->lock_ = std::move(*lock);
   return made;
+}
+
+bool PrivateFolder::contains(const fs::path& path) {
+  return std::any_of(path.begin(), path.end(),
+                     [](const fs::path& part) { return part.string().starts_with(kPrefix); });
 }
 
 PrivateFolder::PrivateFolder(PrivateFolder&& other) noexcept

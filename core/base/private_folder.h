@@ -27,6 +27,9 @@ class PrivateFolder {
 
   const fs::path& path() const { return path_; }
 
+  // Returns true if the path is in a folder that make() made, even if it has been removed.
+  static bool contains(const fs::path& path);
+
   // Removes the folders of this process, just before an exit that runs no destructors.
   static void remove_all() noexcept;
 

@@ -25,10 +25,11 @@ struct CacheWaiting {
 
 class Cache {
  public:
-  // Opens $INSTR_BENCH_CACHE, else $XDG_CACHE_HOME/instr_bench, else ~/.cache/instr_bench, and
-  // makes it private (0700) to this user. A folder of another user, or one that others may write to
-  // or replace (check_trusted), is an error. If it is not writable, or `enabled` is false, uses a
-  // private temporary folder instead, removed with this object, and sets note().
+  // Opens $INSTR_BENCH_CACHE, else $XDG_CACHE_HOME/instr_bench, else ~/.cache/instr_bench; a
+  // missing folder is made, private (0700) to this user. A folder of another user, one that others
+  // may write to or replace (check_trusted), or one in use for something else is an error. If it is
+  // not writable, or `enabled` is false, uses a private temporary folder instead, removed with this
+  // object, and sets note().
   static Expected<Cache> open(bool enabled, CacheWaiting waiting = {});
 
   Cache(Cache&&) noexcept;

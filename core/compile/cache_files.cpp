@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -66,6 +67,33 @@ bool sizes_match(const fs::path& folder, const std::string& seal) {
 }
 
 const char* const kCure = "set INSTR_BENCH_CACHE to a folder of your own, or use --no-cache";
+
+constexpr const char* kParts[] = {"artefacts", "locks", "hints", "runs"};
+
+// Returns true for the name of an entry that this program or tools/ may make in a cache, perhaps
+// before the other entries exist.
+bool is_own_name(const std::string& name) {
+  return std::ranges::find(kParts, name) != std::end(kParts) || name == "lock" || name == "costs" ||
+         name.starts_with("venv-");
+}
+
+// Fails if the folder contains something and is no cache, such as a system folder that a link
+// leads to.
+Expected<void> check_content(const fs::path& folder) {
+  std::error_code error;
+  const auto is_there = [&](const char* part) { return fs::is_directory(folder / part, error); };
+  if (std::ranges::all_of(kParts, is_there)) return {};
+  for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
+    const std::string name = it->path().filename().string();
+    if (is_own_name(name)) continue;
+    const fs::path real = fs::weakly_canonical(folder, error);
+    return fail("the cache '" + folder.string() + "'" +
+                    (real == folder ? "" : ", which leads to '" + real.string() + "',") +
+                    " is in use for something else: it contains '" + name + "'",
+                "set INSTR_BENCH_CACHE to an empty or new folder of your own, or use --no-cache");
+  }
+  return {};
+}
 
 Expected<void> check_owner(const fs::path& folder) {
   struct stat status {};
@@ -163,13 +191,14 @@ std::optional<fs::path> configured_cache_folder() {
 }
 
 Expected<void> check_cache_folder(const fs::path& folder) {
-  return check_owner(folder).and_then([&] { return check_parents(folder); });
+  TRY(check_owner(folder));
+  TRY(check_parents(folder));
+  return check_content(folder);
 }
 
 Expected<void> prepare_cache_folder(const fs::path& folder) {
   if (!make_folders(folder)) return fail(std::strerror(errno));
-  ::chmod(folder.c_str(), 0700);
-  for (const char* part : {"artefacts", "locks", "hints", "runs"}) {
+  for (const char* part : kParts) {
     if (::mkdir((folder / part).c_str(), 0700) != 0 && errno != EEXIST) {
       return fail(std::strerror(errno));
     }

@@ -40,10 +40,12 @@ FolderUse read_folder_use(const std::filesystem::path& folder);
 // if none of these variables is set.
 std::optional<std::filesystem::path> configured_cache_folder();
 
-// Fails if others could change or replace the folder, and thereby choose the code that we run.
+// Fails if others could change or replace the folder, and thereby choose the code that we run, or
+// if it contains something and is no cache.
 Expected<void> check_cache_folder(const std::filesystem::path& folder);
 
-// Makes the folder, missing parent folders, and the cache's layout in it, private to this user.
+// Makes the folder, if it is missing, with missing parent folders, and the cache's layout in it.
+// All that it makes is private to this user; what exists keeps its mode.
 Expected<void> prepare_cache_folder(const std::filesystem::path& folder);
 
 }  // namespace instr

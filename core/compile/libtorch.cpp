@@ -32,6 +32,18 @@ bool is_folder(const fs::path& path) {
   return fs::is_directory(path, ignored);
 }
 
+// Returns Debian's version of the headers below this root, without its revision; empty if they are
+// not of a package. Upstream's header says 1.13.0 in 1.13.1, too.
+std::string read_package_version(const fs::path& root) {
+  static const RE2 kVersion(R"((?s)(?:^|\n)Package: libtorch-dev\n(?:\S[^\n]*\n| [^\n]*\n)*?)"
+                            R"(Version: (?:[0-9]+:)?([0-9.]+))");
+  if (root.filename() != "usr") return "";
+  std::string version;
+  RE2::PartialMatch(read_text(root.parent_path() / "var/lib/dpkg/status").value_or(""), kVersion,
+                    &version);
+  return version;
+}
+
 // Reads "1.13.0" from a header, which differs by version, else from Python's version.py.
 std::string read_version(const LibTorch& torch) {
   static const RE2 kDefines(R"((?s)#define TORCH_VERSION_MAJOR [^0-9]*([0-9]+).*)"
@@ -43,7 +55,9 @@ std::string read_version(const LibTorch& torch) {
     for (const char* header : {"torch/headeronly/version.h", "torch/version.h"}) {
       const std::string text = read_text(folder / header).value_or("");
       if (RE2::PartialMatch(text, kDefines, &major, &minor, &patch)) {
-        return major + "." + minor + "." + patch;
+        version = read_package_version(torch.root);
+        const bool is_same = version.starts_with(major + "." + minor + ".");
+        return is_same ? version : major + "." + minor + "." + patch;
       }
     }
   }

@@ -116,8 +116,6 @@ TEST_F(CacheTest, AnArtefactMayHoldAFolderThatIsFilledLater) {
 }
 
 TEST_F(CacheTest, IsPrivateToItsUser) {
-  fs::create_directories(root_);
-  fs::permissions(root_, fs::perms::owner_all | fs::perms::group_read | fs::perms::others_read);
   open();
   EXPECT_EQ(fs::status(root_).permissions(), fs::perms::owner_all);
   fs::permissions(root_, fs::perms::owner_all | fs::perms::group_write);

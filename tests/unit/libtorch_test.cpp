@@ -109,6 +109,23 @@ TEST_F(LibTorchTest, ALinkToTheSystemsFolderIsASystemFolder) {
             (std::vector<fs::path>{root() / "link/include/torch/csrc/api/include"}));
 }
 
+// Its header keeps the number of the first patch.
+TEST_F(LibTorchTest, DebiansVersionIsThatOfItsPackage) {
+  put_libtorch(root() / "usr", "1.13.0");
+  const auto version = [this] { return value_of(find_libtorch(root() / "usr")).version; };
+  EXPECT_EQ(version(), "1.13.0");
+  const fs::path packages = root() / "var/lib/dpkg/status";
+  put(packages,
+      "Package: libtorch-devel\nVersion: 9.0-1\n\n"
+      "Package: libtorch-dev\nStatus: install ok installed\nDescription: Tensors\n and more\n"
+      "Version: 1.13.1+dfsg-4\n\nPackage: other\nVersion: 2.0-1\n");
+  EXPECT_EQ(version(), "1.13.1");
+  put(packages, "Package: libtorch-dev\nVersion: 2:1.12.1-4\n");  // another one was built in /usr
+  EXPECT_EQ(version(), "1.13.0");
+  put(packages, "Package: libtorch-dev\n\nPackage: other\nVersion: 1.13.1-1\n");
+  EXPECT_EQ(version(), "1.13.0");
+}
+
 TEST_F(LibTorchTest, ReadsOtherLayouts) {
   fs::path a = root() / "a";
   put_libtorch(a, "2.13.0");

@@ -112,6 +112,22 @@ TEST_F(RepositoryTest, MakesATreeOfACommitAndRemovesIt) {
   EXPECT_FALSE(std::filesystem::exists(folder_.path() / ".git/worktrees/tree"));
 }
 
+// A user's tree may be on a volume that is not mounted now; a killed run leaves one of ours.
+TEST_F(RepositoryTest, ForgetsOnlyItsOwnTreesWhoseFolderIsGone) {
+  const auto known = [this](const char* name) {
+    return std::filesystem::exists(folder_.path() / ".git/worktrees" / name);
+  };
+  for (const char* tree : {"away", "instr_bench.tmp.0.killed/left"}) {
+    const auto path = folder_.path() / tree;
+    git({"worktree", "add", "--quiet", "--detach", path.string()});
+    std::filesystem::remove_all(path);
+  }
+  EXPECT_TRUE(known("left"));
+  ASSERT_TRUE(CommitTree::make(folder_.path()));
+  EXPECT_TRUE(known("away"));
+  EXPECT_FALSE(known("left"));
+}
+
 TEST_F(RepositoryTest, KnowsWhereCommitsPartedAndWhatTheyContain) {
   git({"checkout", "--quiet", "-b", "side", "main~1"});
   commit("on the side");

@@ -37,9 +37,10 @@ std::string format_raw_message(const Variant& variant, const std::string& errors
 }
 
 void add_failed(UnitResult& result, const UnitFunction& function,
-                const std::vector<Diagnostic>& diagnostics, const std::string& errors) {
+                const std::vector<Diagnostic>& diagnostics, const std::string& errors,
+                const LinkedCode& linked) {
   for (const auto& variant : function.variants) {
-    std::string message = describe(variant, diagnostics);
+    std::string message = describe(variant, diagnostics, linked);
     if (message.empty()) message = format_raw_message(variant, errors);
     result.failed.push_back(make_compile_failure(variant, std::move(message)));
   }
@@ -56,9 +57,9 @@ class UnitJob {
       std::vector<Variant> variants;
       for (const auto& function : functions) variants.push_back(function.variants.front());
       TRY_ASSIGN(auto unit, compiler_.compile(context_, variants));
-      if (unit.object) {
+      if (unit.file) {
         UnitResult result;
-        for (const auto& function : functions) add_compiled(result, function, *unit.object);
+        for (const auto& function : functions) add_compiled(result, function, *unit.file);
         report_(std::move(result));
         return {};
       }
@@ -106,7 +107,7 @@ class UnitJob {
       if (!is_alone && (about.empty() || is_doubtful)) {
         left.push_back(function);
       } else {
-        add_failed(result, function, about, errors);
+        add_failed(result, function, about, errors, context_.linked);
       }
     }
     report_(std::move(result));
@@ -146,7 +147,7 @@ class Compilation {
   Expected<void> run(const std::vector<Variant>& variants) {
     std::vector<BuildWork> works;
     for (const auto& [build, group] : group_by_build(variants)) {
-      auto context = prepare(group.front().build);
+      auto context = compiler_.prepare(group.front().build);
       if (stop_.stop_requested()) return {};
       if (!context) {
         fail_all(group, to_string(context.error()));
@@ -173,7 +174,7 @@ class Compilation {
   void fail_build(const std::vector<Variant>& variants, const BuildContext& context) {
     SourceLocation where = context.build ? context.build->where : SourceLocation{};
     const std::string& errors = *context.failure;
-    const auto linker = describe_linker_errors(errors, context.build.get());
+    const auto linker = describe_linker_errors(errors, context.linked);
     const Error error{
         where,
         linker ? "the user's own code " + *linker : "the user's own code or flags do not compile",
@@ -194,6 +195,7 @@ class Compilation {
       if (options_.purpose == Purpose::kVerify && group.has_global_setup) {
         drop_separated(units, group.functions);
       }
+      link_all(context, units);
       FunctionGroup rest{{}, group.has_global_setup};
       for (std::size_t i = 0; i < units.size(); ++i) {
         if (units[i]) {
@@ -208,11 +210,22 @@ class Compilation {
     return missing;
   }
 
-  Expected<BuildContext> prepare(const std::shared_ptr<const BuildOptions>& build) {
-    const bool has_sources = build && !build->sources.empty();
-    const Phase phase =
-        has_sources ? begin_phase(options_.on_phase, "compiling the sources of [build]") : nullptr;
-    return compiler_.prepare(build);
+  // Replaces objects by their units; drops those that do not link, as the user's library may lack a
+  // function now: to compile them again reports it.
+  void link_all(const BuildContext& context, std::vector<std::optional<fs::path>>& objects) {
+    std::map<fs::path, std::optional<fs::path>> units;
+    for (const auto& object : objects) {
+      if (object) units[*object];
+    }
+    std::vector<decltype(units)::value_type*> all;
+    for (auto& each : units) all.push_back(&each);
+    (void)run_parallel(all.size(), options_.jobs, [&](std::size_t i) -> Expected<void> {
+      if (auto unit = compiler_.link(context, all[i]->first)) all[i]->second = *std::move(unit);
+      return {};
+    });
+    for (auto& object : objects) {
+      if (object) object = units[*object];
+    }
   }
 
   // Drops the units of functions that are compared with each other but are in different units.
@@ -302,8 +315,10 @@ Expected<std::map<std::string, std::string>> identify(const std::vector<Variant>
   for (const auto& [build, same_build] : group_by_build(variants)) {
     const auto context = compiler.prepare(same_build.front().build);
     if (stop.stop_requested()) return fail("interrupted");
-    const std::string built =
-        context ? context->hash + context->failure.value_or("") : to_string(context.error());
+    const std::string built = context ? context->hash + context->link_hash +
+                                            context->failure.value_or("") +
+                                            context->linked.sources.value_or("").filename().string()
+                                      : to_string(context.error());
     for (const Variant& variant : same_build) {
       hashes[variant.key] =
           content_hash(built + "\n" + list_symbols(variant, [](const auto& each, Purpose purpose) {
