@@ -1,6 +1,6 @@
-// The output of a child: a pipe that its parent empties, of which it keeps the end. A file in memory
-// would take as much as the child likes to write. Does not use the heap while the child runs: a
-// host's heap must not depend on how much a child printed.
+// The output of a child: a pipe that its parent empties, of which it keeps the end. A file in
+// memory would take as much as the child likes to write. Does not use the heap while the child
+// runs: a host's heap must not depend on how much a child printed.
 #pragma once
 
 #include <fcntl.h>

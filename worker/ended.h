@@ -17,6 +17,11 @@ wire::Message failed(const char* kind, const std::string& message);
 wire::Message crashed(int signal, bool stack_overflow);
 wire::Message exited(int status);
 
+// The failure of a statement that leaves the measured loop.
+inline constexpr const char* kLeftEarly =
+    "the statement leaves its loop before its iterations are over, as by longjmp(): it must end as "
+    "it began";
+
 // The native worker writes this to the snippet's output before a stack overflow ends it.
 inline constexpr const char* kStackOverflow = "instr_bench: stack overflow";
 

@@ -86,14 +86,17 @@ class StopEvent {
   std::stop_callback<Signal> callback_;
 };
 
-// Appends what is available, at most what a pipe can hold (a writer may never pause); closes `end`
-// at the end of the stream.
-void drain(Fd& end, std::string& text) {
+constexpr std::size_t kMaxOutput = std::size_t{256} << 20;  // far beyond any real answer
+constexpr std::size_t kMaxErrors = std::size_t{1} << 20;    // the first ones say what is wrong
+
+// Appends what is available, at most what a pipe can hold (a writer may never pause), up to `max`
+// bytes in all; the rest is dropped. Closes `end` at the end of the stream.
+void drain(Fd& end, std::string& text, std::size_t max) {
   char buffer[65536];
   for (int reads = 0; end && reads < 16; ++reads) {
     ssize_t count = ::read(end.get(), buffer, sizeof buffer);
     if (count > 0) {
-      text.append(buffer, static_cast<std::size_t>(count));
+      text.append(buffer, std::min(static_cast<std::size_t>(count), max - text.size()));
     } else if (count < 0 && errno == EINTR) {
       continue;
     } else if (count < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
@@ -257,12 +260,15 @@ Expected<CommandResult> run_command(SpawnOptions options, std::stop_token stop) 
                        {err.get(), POLLIN, 0},
                        {pidfd.get(), POLLIN, 0}};
     ::poll(watch, 4, pidfd ? -1 : static_cast<int>(kPollInterval.count()));
-    drain(out, result.output);
-    drain(err, result.errors);
+    drain(out, result.output, kMaxOutput);
+    drain(err, result.errors, kMaxErrors);
   }
   result.exit_code = to_exit_code(process.wait());
-  drain(out, result.output);
-  drain(err, result.errors);
+  drain(out, result.output, kMaxOutput);
+  drain(err, result.errors, kMaxErrors);
+  if (result.output.size() == kMaxOutput) {
+    return fail("'" + options.argv[0] + "' printed more than 256 MiB");
+  }
   return result;
 }
 

@@ -111,7 +111,7 @@ bool is_ignored(int signal);
 struct CommandResult {
   int exit_code = 0;   // 128 + signal if a signal ended it
   std::string output;  // standard output
-  std::string errors;  // standard error
+  std::string errors;  // standard error, the first MiB
 };
 
 // Converts a wait status as a shell does: 128 + signal if a signal ended the process.
@@ -122,6 +122,7 @@ int to_exit_code(int wait_status);
 Expected<int> run_to_end(const SpawnOptions& options, std::stop_token stop);
 
 // Runs a command to its end and captures its output; stops it when `stop` is requested (an error).
+// An output of 256 MiB or more is an error, too.
 // Its standard input is /dev/null unless `options.descriptors` says otherwise.
 Expected<CommandResult> run_command(SpawnOptions options, std::stop_token stop = {});
 

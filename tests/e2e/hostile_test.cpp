@@ -100,7 +100,7 @@ TEST_F(Hostile, FailuresAreAtTheirTextInTheToml) {
          "`timeout` (" +
              file + ":46:1)");
   begins("sleeps in setup", ":54:10: in the setup: stopped after being idle for 2 s: raise ");
-  begins("bad script", ":158:20: the TorchScript text cannot be used",
+  begins("bad script", ":169:20: the TorchScript text cannot be used",
          "torchscript/forward/t1/cpu");
 }
 
@@ -120,6 +120,10 @@ TEST_F(Hostile, UnloadableLibrariesAreReportedWithValgrindsMessage) {
 TEST_F(Hostile, LoadingAUnitHasATimeLimit) {
   EXPECT_EQ(failure("constructor hangs"), "timed_out");
   EXPECT_HAS(message("constructor hangs"), "constructor");
+}
+
+TEST_F(Hostile, AConstructorCannotFillTheDisk) {
+  EXPECT_EQ(failure("constructor prints for ever"), "crashed");
 }
 
 TEST_F(Hostile, SnippetOutputIsNotTakenForAReply) {

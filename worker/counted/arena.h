@@ -24,6 +24,17 @@ struct ArenaCounters {
   std::int64_t peak_bytes = 0;  // highest live_bytes since the last reset_arena_peak()
 };
 
+// Returns the peak above the start of an iteration, of a block of these. The memory that an
+// iteration leaves behind is there when the next one starts.
+inline std::uint64_t max_live_bytes(const ArenaCounters& start, const ArenaCounters& end,
+                                    std::uint64_t iterations) {
+  const auto n = static_cast<std::int64_t>(iterations);
+  const std::int64_t growth = end.live_bytes - start.live_bytes;
+  std::int64_t peak = end.peak_bytes - start.live_bytes;
+  if (growth > 0) peak -= growth / n * (n - 1);
+  return peak > 0 ? static_cast<std::uint64_t>(peak) : 0;
+}
+
 // The first 64 blocks of a size are cheaper to allocate, or as expensive as all others. In a
 // program with many live blocks it is chance whether one of the first is free.
 enum class FirstBlocks { kCheaper, kAlike };

@@ -20,6 +20,7 @@
 #include "worker/counted/empty_loop.h"
 #include "worker/counted/simulated_state.h"
 #include "worker/counted/snippet_stack.h"
+#include "worker/ended.h"
 #include "worker/snippet_limits.h"
 #include "worker/torch_side.h"
 #include "worker/wire.h"
@@ -41,8 +42,6 @@ struct Run {
   char profile[PATH_MAX + 32] = "";  // without its number
   PlannedBlock block;                // the current one
   bool collecting = false;
-  bool threads_settle = true;
-  int threads_settled = 0;    // how many are known to sleep when idle
   uint32_t parts = 0;         // profiles that Callgrind has written for this process
   ArenaCounters at_start;     // of the current block
   Collected at_begin{};       // of the current block
@@ -50,6 +49,7 @@ struct Run {
   int64_t growth = 0;         // from the reset before that one
   uint64_t compile_ir = 0;    // of compiling, in the current block
   bool has_company = false;   // other threads of the snippet existed when it began
+  bool is_at_loop = false;    // the snippet has come to its loop
   uint64_t cpu_us_at_begin = 0;
 };
 
@@ -83,11 +83,7 @@ void begin_block() {
   const bool is_cleared = run->block.kind == BlockKind::kReset && run->request.want_profile;
   // Not in a rehearsal, or the first child's first block would include it.
   run->collecting = (run->block.is_collected || is_cleared) && !run->request.is_rehearsal;
-  const int threads = started_threads();
-  if (run->block.is_collected && run->threads_settle && run->threads_settled != threads) {
-    run->threads_settle = settle_threads();
-    run->threads_settled = threads;
-  }
+  if (run->block.is_collected) settle_threads();
   if (run->collecting && run->request.instrument_late) CALLGRIND_START_INSTRUMENTATION;
   run->has_company = has_live_threads();
   run->cpu_us_at_begin = used_cpu_us();
@@ -120,19 +116,10 @@ uint64_t finish(RunState state) {
   return 0;
 }
 
-uint64_t max_live_bytes(const ArenaCounters& end, uint64_t iterations) {
-  int64_t peak = end.peak_bytes - run->at_start.live_bytes;
-  int64_t growth = end.live_bytes - run->at_start.live_bytes;
-  // The memory that an iteration leaves behind is there when the next one starts.
-  auto n = static_cast<int64_t>(iterations);
-  if (growth > 0) peak -= growth / n * (n - 1);
-  return peak > 0 ? static_cast<uint64_t>(peak) : 0;
-}
-
 void keep_result(const Block& block, const ArenaCounters& end) {
   RunResult& result = *run->request.result;
   result.iterations = block.iterations;
-  result.peak_bytes = max_live_bytes(end, block.iterations);
+  result.peak_bytes = max_live_bytes(run->at_start, end, block.iterations);
   result.last[0] = result.last[1];
   result.last[1] = block.totals;
   result.compile_ir = run->compile_ir;
@@ -267,6 +254,16 @@ void note_exit(int status, void*) {
   end_run();
 }
 
+// Ends a snippet that comes to its loop a second time: its statement has jumped into the setup.
+void note_mark(instr_context*, instr_mark reached) {
+  run->request.result->is_set_up = 1;
+  if (reached != INSTR_AT_LOOP || !std::exchange(run->is_at_loop, true)) return;
+  if (own_id() != run->pid) end_process();
+  snprintf(run->request.result->text, sizeof run->request.result->text, "%s", kLeftEarly);
+  run->request.result->state = RunState::kDefinitionError;
+  end_run();
+}
+
 void run_body(void*) { run->request.snippet(&run->context); }
 
 void on_own_stack(void*) {
@@ -310,6 +307,7 @@ void restart_plan() {
   options.max_block = torch_side::max_block();
   options.entry = torch_side::block_entry();
   run->block = {};
+  run->is_at_loop = false;
   plan = BlockPlan(options);
 }
 
@@ -323,7 +321,7 @@ void begin_run(const RunRequest& request) {
   run->context.abi_version = INSTR_ABI_VERSION;
   run->context.threads = request.threads;
   run->context.next_block = next_block;
-  run->context.mark = [](instr_context*, instr_mark) { run->request.result->is_set_up = 1; };
+  run->context.mark = note_mark;
   run->context.take_module = [](instr_context*, const void*) {};
 }
 

@@ -101,12 +101,10 @@ void note_compiling(bool begins);
 bool runs_snippet();
 // The threads that the snippet's variant declares.
 int declared_threads();
-// The threads that the snippet has started so far: blocks must discard their events between them.
-int started_threads();
-// True if one of them has not ended.
+// True if a thread that the snippet has started has not ended.
 bool has_live_threads();
-// Waits until the other threads sleep: new threads of a pool may spin at first (XNNPACK's a million
-// times), which would be counted. False if a thread still runs after some seconds of CPU time.
-bool settle_threads();
+// Waits until these sleep, unless it did already: new threads of a pool may spin at first
+// (XNNPACK's a million times), which would be counted. Gives up after some seconds of CPU time.
+void settle_threads();
 
 }  // namespace instr

@@ -95,20 +95,22 @@ bool has_running_threads() {
 
 }  // namespace
 
-int started_threads() { return started.load(); }
-
 bool has_live_threads() { return started.load() != ended.load(); }
 
-bool settle_threads() {
-  constexpr uint64_t kMaxSpinUs = 3'000'000;  // CPU time of the other threads until they sleep
+void settle_threads() {
+  constexpr uint64_t kMaxSpinUs = 3'000'000;  // CPU time of the threads until they sleep
   constexpr int kQuietChecks = 2;             // in a row
+  static int settled = 0;
+  static bool may_settle = true;
+  if (!may_settle || settled == started.load()) return;
+  settled = started.load();
   const uint64_t begin = used_cpu_us();
   int quiet = 0;
   while (quiet < kQuietChecks && used_cpu_us() - begin < kMaxSpinUs) {
     usleep(20'000);
     quiet = has_running_threads() ? 0 : quiet + 1;
   }
-  return quiet == kQuietChecks;
+  may_settle = quiet == kQuietChecks;
 }
 
 }  // namespace instr

@@ -27,10 +27,6 @@ class SuspendedCode {
     std::function<void(const void* module)> on_module;
     std::function<void()> on_block_end;  // just after the last iteration
   };
-  // The failure of a statement that leaves the measured loop.
-  static constexpr const char* kLeftEarly =
-      "the statement leaves its loop before its iterations are over, as by longjmp(): it must end "
-      "as it began";
 
   static std::unique_ptr<SuspendedCode> make(const void* code, int threads, Listener listener);
   virtual ~SuspendedCode() = default;

@@ -55,7 +55,7 @@ std::optional<double> TimedSnippet::run(std::uint64_t iterations) {
   report("statement");
   if (resume(iterations)) return code_->seconds();
   note_end();
-  if (failure_.empty()) failure_ = SuspendedCode::kLeftEarly;
+  if (failure_.empty()) failure_ = kLeftEarly;
   return std::nullopt;
 }
 

@@ -304,14 +304,13 @@ def _line_of(error):
 
 
 def _text_of(error):
-    name = type(error).__name__
     try:
         text = str(error)
     except BaseException:
         text = "an exception whose text raises another one"
     if "does not require grad" in text and not torch.is_grad_enabled():
         text = "gradients are switched off, as by torch.set_grad_enabled(False) in the setup"
-    return f"{name}: {text}" if text else name
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 
 def _forget_devices():
