@@ -282,6 +282,29 @@ iterations = 2
   }
 }
 
+// Larger than the stack, and than the guard below it.
+TEST_F(Timing, AFrameThatJumpsTheGuardIsAStackOverflow) {
+  folder_.write("d.toml", R"(schema = 1
+
+[[benchmark]]
+label = "frame"
+stmt = 'volatile char frame[{size} << 20]; asm volatile("" : : "r"(frame)); frame[0] = 1;'
+matrix = { size = [9, 200] }
+
+[[benchmark]]
+label = "wrong address"
+stmt = "*(volatile char*)4096 = 1;"
+)");
+  const auto result = run({"--definitions=" + file("d.toml"), "--metrics=wall", "--repetitions=2",
+                           "--min-time=0.001", "--output=" + file("r.jsonl")});
+  EXPECT_EQ(result.exit_code, 1) << result.errors;
+  for (const auto& [key, record] : read_results(file("r.jsonl"))) {
+    const bool is_frame = key.starts_with("frame");
+    EXPECT_HAS(record.at("failure").at("message").get<std::string>(),
+               is_frame ? "SIGSEGV: stack overflow" : "SIGSEGV: Segmentation fault");
+  }
+}
+
 // The failures are those of counting, and affect no other snippet.
 TEST_F(Timing, FailuresOfHostileSnippetsAreDistinguished) {
   auto result = run({"--definitions=" + fixture("hostile.toml").string(), "--metrics=wall",

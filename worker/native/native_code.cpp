@@ -18,17 +18,37 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::size_t kGuardSize = 1 << 20;
-constexpr std::size_t kStackSize = 8 << 20;  // as of a program's main thread
+constexpr std::size_t kGuardSize = 64 << 20;  // takes no memory
+constexpr std::size_t kStackSize = 8 << 20;   // as of a program's main thread
 
 std::vector<char*> guards;  // below the stacks of snippets
 
+// Returns the stack pointer of the code that a signal interrupted.
+const char* stack_pointer(const void* context) {
+  const mcontext_t& machine = static_cast<const ucontext_t*>(context)->uc_mcontext;
+#ifdef __x86_64__
+  return reinterpret_cast<const char*>(machine.gregs[REG_RSP]);
+#else
+  return reinterpret_cast<const char*>(machine.sp);
+#endif
+}
+
+// Returns true if the address is in the guard, or in a frame that begins below it: a large frame
+// may jump the guard.
+bool is_overflow(const char* at, const char* stack, const char* guard) {
+  constexpr std::ptrdiff_t kMaxFrame = std::ptrdiff_t{1} << 30;
+  constexpr std::ptrdiff_t kBelow = 4096;  // a call pushes, and a leaf function may write, below it
+  const bool is_below = stack < guard + kGuardSize && guard - stack < kMaxFrame;
+  return (at >= guard && at < guard + kGuardSize) ||
+         (is_below && at < guard && at >= stack - kBelow);
+}
+
 // Reports a stack overflow, which would look like any other wrong address. Then the process ends as
 // without a handler.
-void on_fault(int, siginfo_t* info, void*) {
+void on_fault(int, siginfo_t* info, void* context) {
   const char* at = static_cast<const char*>(info->si_addr);
   for (const char* guard : guards) {
-    if (at < guard || at >= guard + kGuardSize) continue;
+    if (!is_overflow(at, stack_pointer(context), guard)) continue;
     const std::string text = std::string("\n") + kStackOverflow + "\n";
     (void)!write(STDERR_FILENO, text.data(), text.size());
   }
@@ -78,9 +98,10 @@ class SuspendedSnippet : public SuspendedCode, instr_context {
 
  private:
   bool make_stack() {
-    void* stack = mmap(nullptr, kGuardSize + kStackSize, PROT_READ | PROT_WRITE,
+    void* stack = mmap(nullptr, kGuardSize + kStackSize, PROT_NONE,
                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (stack == MAP_FAILED || mprotect(stack, kGuardSize, PROT_NONE) != 0) {
+    if (stack == MAP_FAILED ||
+        mprotect(static_cast<char*>(stack) + kGuardSize, kStackSize, PROT_READ | PROT_WRITE) != 0) {
       caught_.any = true;
       caught_.text = "the snippet's stack could not be mapped";
       return false;
