@@ -28,7 +28,9 @@ std::optional<fs::path> place_in_project(const fs::path& path) {
 
 fs::path in_measured_tree(const fs::path& path) {
   const auto place = place_in_project(path);
-  return place ? (*variable_value(kTreeVariable) / *place).lexically_normal() : path;
+  if (!place) return path;
+  const fs::path tree = *variable_value(kTreeVariable);
+  return *place == "." ? tree : (tree / *place).lexically_normal();
 }
 
 Expected<void> check_measured(const std::string& what, const fs::path& path,

@@ -14,4 +14,10 @@ inline std::optional<std::filesystem::path> place_below(const std::filesystem::p
   return place;
 }
 
+// Returns the path relative to `root`, if it is below it, else the path itself.
+inline std::filesystem::path place_in(const std::filesystem::path& root,
+                                      const std::filesystem::path& path) {
+  return place_below(path.lexically_normal(), root).value_or(path);
+}
+
 }  // namespace instr

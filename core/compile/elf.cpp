@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cstring>
+#include <set>
 #include <vector>
 
 #include "core/base/process.h"
@@ -42,6 +43,15 @@ std::optional<std::string> find_build_id(const std::vector<unsigned char>& notes
   return std::nullopt;
 }
 
+// Returns the values of this type at a place of the file; fewer if the file is too short.
+template <class T>
+std::vector<T> read_values(const std::string& file, std::uint64_t offset, std::uint64_t count) {
+  if (offset > file.size() || count > (file.size() - offset) / sizeof(T)) return {};
+  std::vector<T> values(count);
+  std::memcpy(values.data(), file.data() + offset, count * sizeof(T));
+  return values;
+}
+
 }  // namespace
 
 std::optional<std::string> read_build_id(const std::filesystem::path& file) {
@@ -67,6 +77,25 @@ std::optional<std::string> read_build_id(const std::filesystem::path& file) {
 bool file_contains(const std::filesystem::path& file, std::string_view text) {
   auto bytes = read_text(file);
   return bytes && ::memmem(bytes->data(), bytes->size(), text.data(), text.size()) != nullptr;
+}
+
+std::optional<std::vector<std::string>> read_exports(const std::filesystem::path& file) {
+  const std::string bytes = read_text(file).value_or("");
+  const auto headers = read_values<Elf64_Ehdr>(bytes, 0, 1);
+  if (headers.empty() || std::memcmp(headers[0].e_ident, ELFMAG, SELFMAG) != 0) return std::nullopt;
+  const auto sections = read_values<Elf64_Shdr>(bytes, headers[0].e_shoff, headers[0].e_shnum);
+  std::set<std::string> names;
+  for (const Elf64_Shdr& table : sections) {
+    if (table.sh_type != SHT_DYNSYM || table.sh_link >= sections.size()) continue;
+    const std::uint64_t texts = sections[table.sh_link].sh_offset;
+    for (const auto& symbol :
+         read_values<Elf64_Sym>(bytes, table.sh_offset, table.sh_size / sizeof(Elf64_Sym))) {
+      if (symbol.st_shndx == SHN_UNDEF || texts + symbol.st_name >= bytes.size()) continue;
+      names.emplace(bytes.c_str() + texts + symbol.st_name);
+    }
+  }
+  if (names.empty()) return std::nullopt;
+  return std::vector<std::string>(names.begin(), names.end());
 }
 
 }  // namespace instr

@@ -174,14 +174,14 @@ constexpr Key kBuildKeys[] = {
      "Folders for #include."},
     {"sources", Shape::kStringList, "sources = [\"my_ops.cpp\"]",
      "C++ files that are compiled once and loaded before the snippets, for example to register "
-     "operators."},
+     "operators. `*` matches a part of a name, `**` any folders."},
     {"libraries", Shape::kStringList, "libraries = [\"myops\"]",
      "Libraries to link, without \"lib\" and extension."},
     {"library_dirs", Shape::kStringList, "library_dirs = [\"../build\"]",
      "Folders that contain the libraries."},
     {"defines", Shape::kDefineTable, "defines = { FAST = \"1\" }", "Macros: name = value."},
     {"flags", Shape::kStringList, "flags = [\"-march=haswell\"]",
-     "Further flags for the compiler."},
+     "Further flags for the compiler, which also links with them."},
 };
 
 constexpr Key kToleranceKeys[] = {

@@ -31,6 +31,9 @@ struct Signature {
 
 // The file's [build] table: users' own code. Paths are absolute.
 struct BuildOptions {
+  // The top folder of the repository that the file is in, else the file's folder: in working trees
+  // of one repository, code below it is known by its place in it.
+  std::filesystem::path root = {};
   std::vector<std::filesystem::path> include_dirs;
   std::vector<std::filesystem::path> sources;
   std::vector<std::string> libraries;

@@ -191,7 +191,8 @@ TEST_P(CompileInputsTest, TheUsersOwnSourcesAreCompiledAsTheirBuildWould) {
   ASSERT_EQ(outcome.compiled.size(), 1u) << outcome.failed["a"];
   fs::path object;
   for (const auto& entry : fs::recursive_directory_iterator(folder_.path() / "cache/artefacts")) {
-    if (entry.path().extension() == ".o") object = entry.path();
+    const std::string name = entry.path().filename().string();
+    if (name.starts_with("object-") && name.ends_with(".o")) object = entry.path();
   }
   SpawnOptions by_hand;
   by_hand.argv = {options_.toolchain.compiler.string(),

@@ -63,7 +63,8 @@ class CompileTest : public ::testing::TestWithParam<const char*> {
   std::size_t units_in_cache() {
     std::size_t found = 0;
     for (const auto& entry : fs::directory_iterator(folder_.path() / "cache/artefacts")) {
-      if (entry.path().filename().string().rfind("unit-", 0) == 0) ++found;
+      const std::string name = entry.path().filename().string();
+      if (name.starts_with("unit-") && name.ends_with(".so")) ++found;
     }
     return found;
   }

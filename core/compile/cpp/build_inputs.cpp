@@ -1,10 +1,14 @@
 #include "core/compile/cpp/build_inputs.h"
 
+#include <fmt/core.h>
+#include <signal.h>
+
 #include <algorithm>
 #include <string_view>
 
 #include "core/base/content_hash.h"
 #include "core/base/environment.h"
+#include "core/base/place_below.h"
 
 namespace instr {
 
@@ -53,6 +57,34 @@ std::string identify_headers(const LibTorch& torch) {
 
 }  // namespace
 
+void append(std::vector<std::string>& to, const std::vector<std::string>& from) {
+  to.insert(to.end(), from.begin(), from.end());
+}
+
+std::string one_per_line(const std::vector<std::string>& words) {
+  std::string text;
+  for (const auto& word : words) text += word + "\n";
+  return text;
+}
+
+std::vector<std::string> dependency_flags(const fs::path& list) {
+  return {"-MD", "-MF", list.string(), "-MT", "made"};
+}
+
+std::string describe_compiler_errors(const CommandResult& result) {
+  // A driver may outlive the process that compiles: messages of g++ and of clang.
+  const bool was_killed =
+      result.exit_code == 128 + SIGKILL ||
+      result.errors.find("Killed signal terminated program") != std::string::npos ||
+      result.errors.find("unable to execute command: Killed") != std::string::npos;
+  if (was_killed) {
+    return "the system killed the compiler (SIGKILL), as it does when memory runs out: free some "
+           "memory, or compile less at once, with --jobs=1";
+  }
+  if (!result.errors.empty()) return result.errors;
+  return fmt::format("the compiler ended with status {} without a message", result.exit_code);
+}
+
 std::string identify_toolchain(const CompileOptions& options) {
   std::string identity = options.toolchain.compiler.string() + "\n" + options.toolchain.version;
   for (const auto& flag : options.toolchain.flags) identity += "\n" + flag;
@@ -86,6 +118,12 @@ std::vector<std::string> compiler_environment(const fs::path& scratch) {
   return environment;
 }
 
+std::string user_library_name(const BuildOptions& build) {
+  std::string identity = build.root.string() + "\n" + describe_build(build);
+  for (const auto& source : build.sources) identity += source.string() + "\n";
+  return "libuser-" + content_hash(identity) + ".so";
+}
+
 std::vector<std::string> user_compile_flags(const BuildOptions& build) {
   std::vector<std::string> flags;
   for (const auto& [name, value] : build.defines) {
@@ -104,6 +142,32 @@ std::vector<std::string> user_link_flags(const BuildOptions& build) {
   }
   for (const auto& library : build.libraries) flags.push_back("-l" + library);
   return flags;
+}
+
+std::string describe_compile_options(const BuildOptions& build) {
+  std::string text;
+  for (const auto& folder : build.include_dirs) {
+    text += "I" + place_in(build.root, folder).string() + "\n";
+  }
+  for (const auto& [name, value] : build.defines) text += "D" + name + "=" + value + "\n";
+  for (const auto& flag : build.flags) text += "f" + flag + "\n";
+  return text;
+}
+
+std::string describe_build(const BuildOptions& build) {
+  std::string text = describe_compile_options(build);
+  for (const auto& source : build.sources) {
+    text += "S" + place_in(build.root, source).string() + "\n";
+  }
+  for (const auto& library : build.libraries) text += "l" + library + "\n";
+  for (const auto& folder : build.library_dirs) {
+    text += "L" + place_in(build.root, folder).string() + "\n";
+  }
+  return text;
+}
+
+std::string root_flag(const fs::path& root, bool line_numbers) {
+  return std::string(line_numbers ? "-fmacro" : "-ffile") + "-prefix-map=" + root.string() + "/=./";
 }
 
 std::string identify_libraries(const BuildOptions& build) {

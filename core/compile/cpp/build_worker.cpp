@@ -210,7 +210,7 @@ class WorkerBuild {
     if (result.exit_code == 0) return {};
     return fail("cannot build the worker for LibTorch " + options_.libtorch.version + " with " +
                     options_.toolchain.version + ": " + what + ":\n" +
-                    result.errors.substr(0, 4000),
+                    describe_compiler_errors(result).substr(0, 4000),
                 advise_on(result.errors));
   }
 

@@ -34,9 +34,10 @@ std::string format_raw_message(const Variant& variant, const std::string& errors
 }
 
 void add_failed(UnitResult& result, const UnitFunction& function,
-                const std::vector<Diagnostic>& diagnostics, const std::string& errors) {
+                const std::vector<Diagnostic>& diagnostics, const std::string& errors,
+                const LinkedCode& linked) {
   for (const auto& variant : function.variants) {
-    std::string message = describe(variant, diagnostics);
+    std::string message = describe(variant, diagnostics, linked);
     if (message.empty()) message = format_raw_message(variant, errors);
     result.failed.push_back(make_compile_failure(variant, std::move(message)));
   }
@@ -53,9 +54,9 @@ class UnitJob {
       std::vector<Variant> variants;
       for (const auto& function : functions) variants.push_back(function.variants.front());
       TRY_ASSIGN(auto unit, compiler_.compile(context_, variants));
-      if (unit.object) {
+      if (unit.file) {
         UnitResult result;
-        for (const auto& function : functions) add_compiled(result, function, *unit.object);
+        for (const auto& function : functions) add_compiled(result, function, *unit.file);
         report_(std::move(result));
         return {};
       }
@@ -103,7 +104,7 @@ class UnitJob {
       if (!is_alone && (about.empty() || is_doubtful)) {
         left.push_back(function);
       } else {
-        add_failed(result, function, about, errors);
+        add_failed(result, function, about, errors, context_.linked);
       }
     }
     report_(std::move(result));
@@ -170,7 +171,7 @@ class Compilation {
   void fail_build(const std::vector<Variant>& variants, const BuildContext& context) {
     SourceLocation where = context.build ? context.build->where : SourceLocation{};
     const std::string& errors = *context.failure;
-    const auto linker = describe_linker_errors(errors, context.build.get());
+    const auto linker = describe_linker_errors(errors, context.linked);
     const Error error{
         where,
         linker ? "the user's own code " + *linker : "the user's own code or flags do not compile",
@@ -191,6 +192,7 @@ class Compilation {
       if (options_.purpose == Purpose::kVerify && group.has_global_setup) {
         drop_separated(units, group.functions);
       }
+      link_all(context, units);
       FunctionGroup rest{{}, group.has_global_setup};
       for (std::size_t i = 0; i < units.size(); ++i) {
         if (units[i]) {
@@ -203,6 +205,24 @@ class Compilation {
     }
     for (auto& [unit, result] : cached) report_(std::move(result));
     return missing;
+  }
+
+  // Replaces objects by their units; drops those that do not link, as the user's library may lack a
+  // function now: to compile them again reports it.
+  void link_all(const BuildContext& context, std::vector<std::optional<fs::path>>& objects) {
+    std::map<fs::path, std::optional<fs::path>> units;
+    for (const auto& object : objects) {
+      if (object) units[*object];
+    }
+    std::vector<decltype(units)::value_type*> all;
+    for (auto& each : units) all.push_back(&each);
+    (void)run_parallel(all.size(), options_.jobs, [&](std::size_t i) -> Expected<void> {
+      if (auto unit = compiler_.link(context, all[i]->first)) all[i]->second = *std::move(unit);
+      return {};
+    });
+    for (auto& object : objects) {
+      if (object) object = units[*object];
+    }
   }
 
   // Drops the units of functions that are compared with each other but are in different units.

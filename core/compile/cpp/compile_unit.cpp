@@ -1,7 +1,5 @@
 #include "core/compile/cpp/compile_unit.h"
 
-#include <fmt/core.h>
-
 #include <algorithm>
 #include <set>
 #include <sstream>
@@ -46,17 +44,12 @@ Expected<std::string> read_header(const fs::path& sources, const std::string& na
   return whole;
 }
 
-void append(std::vector<std::string>& to, const std::vector<std::string>& from) {
-  to.insert(to.end(), from.begin(), from.end());
-}
-
 // Returns the flags that a precompiled header depends on. A compiler refuses a header made with
-// other flags or defines, but the user's include folders may differ: they contain no header of
-// LibTorch.
+// other flags or defines, but the user's folders may differ: they contain no header of LibTorch.
 std::vector<std::string> header_flags(const BuildContext& context) {
   std::vector<std::string> flags;
   for (const auto& flag : context.flags) {
-    if (flag.rfind("-I", 0) != 0) flags.push_back(flag);
+    if (flag.rfind("-I", 0) != 0 && flag != context.root_flag) flags.push_back(flag);
   }
   return flags;
 }
@@ -67,12 +60,6 @@ bool refuses_header(const std::string& errors) {
     if (errors.find(words) != std::string::npos) return true;
   }
   return false;
-}
-
-std::string one_per_line(const std::vector<std::string>& words) {
-  std::string text;
-  for (const auto& word : words) text += word + "\n";
-  return text;
 }
 
 bool has_own_flags(const BuildContext& context) {
@@ -87,10 +74,6 @@ std::vector<fs::path> list_known_folders(const CompileOptions& options, const Ca
   }
   if (options.libtorch.cuda_headers) folders.push_back(*options.libtorch.cuda_headers);
   return folders;
-}
-
-std::vector<std::string> dependency_flags(const fs::path& list) {
-  return {"-MD", "-MF", list.string(), "-MT", "made"};
 }
 
 }  // namespace
@@ -119,81 +102,8 @@ Expected<void> UnitCompiler::run_compiler(const std::vector<std::string>& argume
   spawn.environment = compiler_environment(cache_.scratch());
   TRY_ASSIGN(auto result, run_command(spawn, stop_));
   if (stop_.stop_requested()) return fail("stopped");
-  if (result.exit_code != 0) {
-    errors =
-        result.errors.empty()
-            ? fmt::format("the compiler ended with status {} without a message", result.exit_code)
-            : result.errors;
-  }
+  if (result.exit_code != 0) errors = describe_compiler_errors(result);
   return {};
-}
-
-Expected<fs::path> UnitCompiler::compile_user_source(const fs::path& source,
-                                                     BuildContext& context) {
-  std::vector<std::string> arguments = options_.toolchain.user_flags;
-  append(arguments, common_flags());
-  append(arguments, user_compile_flags(*context.build));
-  if (!fs::exists(source)) {
-    return fail_at(context.build->where, "cannot read the source '" + source.string() + "'",
-                   "paths in [build] are relative to the definition file");
-  }
-  const std::string identity = identity_ + one_per_line(arguments) + source.string();
-  const std::string hint = "object-" + content_hash(identity);
-  if (auto made = tracked_.find(hint)) return *made;
-  const ArtefactInputs inputs{identity, {hint}, [](const std::string& hash) {
-                                return "object-" + hash + "/object-" + hash + ".o";
-                              }};
-  return tracked_.get(inputs, [&](const fs::path& to, const fs::path& list) -> Expected<void> {
-    std::vector<std::string> all = arguments;
-    append(all, dependency_flags(list));
-    append(all, {"-c", source.string(), "-o", to.string()});
-    TRY(run_compiler(all, context.failure));
-    if (context.failure) return fail("the sources of [build] do not compile");
-    return {};
-  });
-}
-
-Expected<fs::path> UnitCompiler::make_user_library(BuildContext& context) {
-  std::vector<std::string> arguments{"-shared"};
-  for (const auto& source : context.build->sources) {
-    TRY_ASSIGN(const auto object, compile_user_source(source, context));
-    arguments.push_back(object.string());
-  }
-  append(arguments, context.link_flags);
-  // Units refer to it by its path.
-  std::string name = "libuser-" + content_hash(identity_ + one_per_line(arguments));
-  return cache_.get(name + "/" + name + ".so", [&](const fs::path& to) -> Expected<void> {
-    append(arguments, {"-o", to.string()});
-    TRY(run_compiler(arguments, context.failure));
-    if (context.failure) return fail("the sources of [build] do not link");
-    return {};
-  });
-}
-
-Expected<BuildContext> UnitCompiler::prepare(const std::shared_ptr<const BuildOptions>& build) {
-  BuildContext context;
-  context.build = build;
-  context.flags = options_.toolchain.flags;
-  append(context.flags, common_flags());
-  context.link_flags = {"-Wl,-z,now", "-Wl,-z,defs", "-Wl,--no-as-needed"};
-  append(context.link_flags, options_.toolchain.link_flags);
-  std::string identity = identity_ + (options_.each_alone ? "\neach alone" : "");
-  if (build) {
-    append(context.flags, user_compile_flags(*build));
-    identity += "\n" + identify_libraries(*build);
-    append(context.link_flags, user_link_flags(*build));
-  }
-  if (build && !build->sources.empty()) {
-    auto object = make_user_library(context);
-    if (!object && !context.failure) return fail(object.error());
-    if (object) {
-      context.link_flags.insert(context.link_flags.begin() + 3, object->string());
-      identity += "\n" + object->string();
-    }
-  }
-  context.hash = content_hash(identity + "\n" + one_per_line(context.flags) +
-                              one_per_line(context.link_flags));
-  return context;
 }
 
 // Flags that do not change code: the form of messages and of debug information. Valgrind
@@ -228,7 +138,7 @@ std::string UnitCompiler::hint_name(const BuildContext& context, const std::stri
 
 std::optional<fs::path> UnitCompiler::find(const BuildContext& context, const std::string& symbol,
                                            const Variant& variant) const {
-  return tracked_.find(hint_name(context, symbol, variant));
+  return tracked_.find(hint_name(context, symbol, variant), context.root);
 }
 
 std::string UnitCompiler::header_name(const BuildContext& context) const {
@@ -303,8 +213,7 @@ Expected<void> UnitCompiler::compile_to(const fs::path& object, const fs::path& 
   std::vector<std::string> arguments = context.flags;
   append(arguments, header_arguments(context));
   append(arguments, dependency_flags(list));
-  arguments.insert(arguments.end(), {"-shared", "-o", object.string(), source.string()});
-  append(arguments, context.link_flags);
+  arguments.insert(arguments.end(), {"-c", "-o", object.string(), source.string()});
   return run_compiler(arguments, errors);
 }
 
@@ -327,8 +236,10 @@ Expected<std::set<std::string>> UnitCompiler::find_reaching(const fs::path& fold
 
 Expected<UnitCompiler::Unit> UnitCompiler::compile(const BuildContext& context,
                                                    std::span<const Variant> variants) {
-  ArtefactInputs inputs{
-      context.hash, {}, [](const std::string& hash) { return "unit-" + hash + ".so"; }};
+  ArtefactInputs inputs{context.hash,
+                        {},
+                        [](const std::string& hash) { return "unit-" + hash + ".o"; },
+                        context.root};
   std::vector<std::string> sorted;
   for (const auto& variant : variants) {
     const std::string symbol = make_snippet_symbol(variant, options_.purpose);
@@ -353,11 +264,12 @@ Expected<UnitCompiler::Unit> UnitCompiler::compile(const BuildContext& context,
     if (errors) return fail("the unit does not compile");
     return {};
   };
-  auto object = tracked_.get(inputs, make);
+  const auto object = tracked_.get(inputs, make);
+  const auto unit = object ? link(context, *object, errors) : object;
   if (errors) return Unit{std::nullopt, *errors};
   if (!apart.empty()) return Unit{std::nullopt, {}, apart};
-  TRY(object);
-  return Unit{*object};
+  TRY(unit);
+  return Unit{*unit};
 }
 
 }  // namespace instr

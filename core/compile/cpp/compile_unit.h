@@ -1,4 +1,4 @@
-// Compiles a unit: the precompiled header, the user's own sources, the compiler's command line.
+// Compiles and links a unit: the precompiled header, the user's own sources, command lines.
 #pragma once
 
 #include <filesystem>
@@ -14,6 +14,7 @@
 
 #include "core/compile/compiled_variant.h"
 #include "core/compile/cpp/compile_cpp.h"
+#include "core/compile/cpp/missing_symbol.h"
 #include "core/compile/cpp/tracked_artefacts.h"
 
 namespace instr {
@@ -21,10 +22,18 @@ namespace instr {
 // Prerequisites of compiling units with a set of build options.
 struct BuildContext {
   std::shared_ptr<const BuildOptions> build;  // may be null
-  std::string hash;  // of everything that determines a unit's code, except the variants
+  // The inputs' identity for a unit's object, except the variants, and for linking it. The first is
+  // the same in each working tree of a repository, whatever the user's sources contain.
+  std::string hash;
+  std::string link_hash;
+  std::filesystem::path root;      // as in ArtefactInputs
   std::vector<std::string> flags;  // of the compiler
+  std::string root_flag = {};      // one of them: the user's root (root_flag())
   std::vector<std::string> link_flags;
-  std::optional<std::string> failure;  // of [build].sources or flags: all variants fail
+  std::vector<std::string> source_flags = {};  // of the compiler, for the user's sources
+  std::string source_identity = {};            // the inputs' identity for them, as for `hash`
+  LinkedCode linked;
+  std::optional<std::string> failure = {};  // of [build].sources or flags: all variants fail
 };
 
 class UnitCompiler {
@@ -36,7 +45,7 @@ class UnitCompiler {
   // Prepares build options (null: none); compiles their sources if the cache lacks them.
   Expected<BuildContext> prepare(const std::shared_ptr<const BuildOptions>& build);
 
-  // Returns the cached unit that contains a variant's code, if it is up to date. `symbol`: of its
+  // Returns the cached object that contains a variant's code, if it is up to date. `symbol`: of its
   // function.
   std::optional<std::filesystem::path> find(const BuildContext& context, const std::string& symbol,
                                             const Variant& variant) const;
@@ -45,9 +54,13 @@ class UnitCompiler {
   // to the context's `failure`.
   Expected<void> prepare_header(BuildContext& context, std::size_t units);
 
+  // Links an object of find() to a unit, unless the cache has it. An error if it does not link.
+  Expected<std::filesystem::path> link(const BuildContext& context,
+                                       const std::filesystem::path& object);
+
   struct Unit {
-    std::optional<std::filesystem::path> object;
-    std::string errors = {};  // of the compiler, if there is no object
+    std::optional<std::filesystem::path> file;
+    std::string errors = {};  // of the compiler, if there is no file
     // Instead of both: symbols of variants that cannot share a unit with the others.
     std::set<std::string> apart = {};
   };
@@ -60,6 +73,7 @@ class UnitCompiler {
   UnitCompiler(const CompileOptions& options, Cache& cache, std::stop_token stop);
 
   std::vector<std::string> common_flags() const;
+  std::string add_build(const BuildOptions& build, BuildContext& context) const;
   // Returns the name of the cache's hint for a variant's code.
   std::string hint_name(const BuildContext& context, const std::string& symbol,
                         const Variant& variant) const;
@@ -72,10 +86,15 @@ class UnitCompiler {
   Expected<std::set<std::string>> find_reaching(const std::filesystem::path& folder,
                                                 const BuildContext& context,
                                                 std::span<const Variant> variants);
-  // Compile the user's own sources to one library, and one of them to an object.
-  Expected<std::filesystem::path> make_user_library(BuildContext& context);
+  // Compile the user's own sources to one library, all of them to objects, one of them.
+  Expected<void> make_user_library(BuildContext& context);
+  Expected<std::vector<std::filesystem::path>> compile_user_sources(BuildContext& context);
   Expected<std::filesystem::path> compile_user_source(const std::filesystem::path& source,
-                                                      BuildContext& context);
+                                                      const BuildContext& context,
+                                                      std::optional<std::string>& errors);
+  Expected<std::filesystem::path> link(const BuildContext& context,
+                                       const std::filesystem::path& object,
+                                       std::optional<std::string>& errors);
   Expected<void> run_compiler(const std::vector<std::string>& arguments,
                               std::optional<std::string>& errors);
   std::string header_name(const BuildContext& context) const;

@@ -224,13 +224,21 @@ std::string reword(std::string message) {
   return word + " outside a loop of the statement's own: it would skip the code that is measured";
 }
 
+// The texts of a definition are in a namespace.
+constexpr const char* kDeclaredInside =
+    "a declaration in a definition is of a name in its own namespace: #include a header with the "
+    "declaration in `global_setup` or, of a function or variable of C, declare it extern \"C\" "
+    "there";
+
 // "undefined reference to `f(int)'", with the reason if it is known.
-std::string format_linker_message(const std::string& message, const BuildOptions* build) {
+std::string format_linker_message(const std::string& message, const LinkedCode& linked) {
   std::string text = "does not link: " + shorten(message);
   std::string function;
   static const RE2 kUndefined("undefined reference to `(.*)'");
-  if (build == nullptr || !RE2::FullMatch(message, kUndefined, &function)) return text;
-  const std::string reason = find_string_layout_reason(function, *build);
+  static const RE2 kOwnScope("instr_unit_[0-9a-f]{32}::[^(]*(\\(.*)?");
+  if (!RE2::FullMatch(message, kUndefined, &function)) return text;
+  if (RE2::FullMatch(function, kOwnScope)) return text + ": " + kDeclaredInside;
+  const std::string reason = find_string_layout_reason(function, linked);
   return reason.empty() ? text : text + ": " + reason;
 }
 
@@ -260,7 +268,8 @@ std::vector<Diagnostic> parse_diagnostics(std::string_view output) {
   return Parser().parse(output);
 }
 
-std::string describe(const Variant& variant, const std::vector<Diagnostic>& diagnostics) {
+std::string describe(const Variant& variant, const std::vector<Diagnostic>& diagnostics,
+                     const LinkedCode& linked) {
   std::vector<Diagnostic> sorted = diagnostics;
   std::stable_sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) {
     return is_assertion(a) && !is_assertion(b);
@@ -270,7 +279,7 @@ std::string describe(const Variant& variant, const std::vector<Diagnostic>& diag
   std::size_t left_out = 0;
   for (const auto& diagnostic : sorted) {
     std::string head = format_place(variant, diagnostic) + ": ";
-    head += diagnostic.is_linker ? format_linker_message(diagnostic.message, variant.build.get())
+    head += diagnostic.is_linker ? format_linker_message(diagnostic.message, linked)
                                  : "error: " + format_message(diagnostic);
     // Some code is in a unit twice: in the trial run and in the loop.
     if (!seen.insert(head).second) continue;
@@ -291,13 +300,13 @@ std::string describe(const Variant& variant, const std::vector<Diagnostic>& diag
 }
 
 std::optional<std::string> describe_linker_errors(std::string_view output,
-                                                  const BuildOptions* build) {
+                                                  const LinkedCode& linked) {
   std::set<std::string> seen;
   std::string text;
   for (const Diagnostic& error : parse_diagnostics(output)) {
     if (!error.is_linker) return std::nullopt;
     if (seen.size() == kMaxErrorsShown || !seen.insert(error.message).second) continue;
-    text += (text.empty() ? "" : "\n") + format_linker_message(error.message, build);
+    text += (text.empty() ? "" : "\n") + format_linker_message(error.message, linked);
   }
   return text.empty() ? std::nullopt : std::optional(text);
 }

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/compile/cpp/missing_symbol.h"
 #include "core/definitions/variant.h"
 
 namespace instr {
@@ -30,11 +31,12 @@ std::vector<Diagnostic> parse_diagnostics(std::string_view output);
 
 // Formats the message about a variant that does not compile: the first few errors at their places
 // in the TOML, with the line of code and a caret, and helpful notes.
-std::string describe(const Variant& variant, const std::vector<Diagnostic>& diagnostics);
+std::string describe(const Variant& variant, const std::vector<Diagnostic>& diagnostics,
+                     const LinkedCode& linked = {});
 
 // Formats the linker's errors: "does not link: undefined reference to …". Nothing if `output`
 // contains other errors.
 std::optional<std::string> describe_linker_errors(std::string_view output,
-                                                  const BuildOptions* build);
+                                                  const LinkedCode& linked = {});
 
 }  // namespace instr

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/base/content_hash.h"
+#include "core/compile/cpp/build_inputs.h"
 #include "core/compile/cpp/generate_body.h"
 #include "core/compile/cpp/global_setup.h"
 #include "core/compile/cpp/self_contained.h"
@@ -29,18 +30,6 @@ std::string generate_body(const Variant& variant, Purpose purpose) {
     write_verification(out, variant);
   }
   return out.take();
-}
-
-std::string describe_build(const BuildOptions* build) {
-  if (build == nullptr) return "";
-  std::string text;
-  for (const auto& folder : build->include_dirs) text += "I" + folder.string() + "\n";
-  for (const auto& source : build->sources) text += "S" + source.string() + "\n";
-  for (const auto& library : build->libraries) text += "l" + library + "\n";
-  for (const auto& folder : build->library_dirs) text += "L" + folder.string() + "\n";
-  for (const auto& [name, value] : build->defines) text += "D" + name + "=" + value + "\n";
-  for (const auto& flag : build->flags) text += "f" + flag + "\n";
-  return text;
 }
 
 std::string namespace_of(const Variant& variant) {
@@ -127,7 +116,7 @@ std::string make_snippet_symbol(const Variant& variant, Purpose purpose) {
   const bool is_verified = purpose == Purpose::kVerify && is_candidate(variant);
   const std::string eager = is_verified ? generate_body(make_eager(variant), purpose) : "";
   for (const auto& part : {global_code(variant), generate_body(variant, purpose),
-                           describe_build(variant.build.get()), eager}) {
+                           variant.build ? describe_build(*variant.build) : "", eager}) {
     text += fmt::format("\n{}\n{}", part.size(), part);
   }
   return (purpose == Purpose::kMeasure ? "instr_snippet_" : "instr_verify_") + content_hash(text);

@@ -16,7 +16,9 @@ namespace {
 // Returns the _GLIBCXX_USE_CXX11_ABI that a function was compiled with; -1 if it takes no
 // std::string.
 int find_string_layout(std::string_view function) {
-  if (function.find("std::__cxx11::basic_string<") != std::string_view::npos) return 1;
+  for (const char* mark : {"std::__cxx11::basic_string<", "[abi:cxx11]"}) {
+    if (function.find(mark) != std::string_view::npos) return 1;
+  }
   const bool is_old = function.find("std::string") != std::string_view::npos ||
                       function.find("std::basic_string<char") != std::string_view::npos;
   return is_old ? 0 : -1;
@@ -43,14 +45,41 @@ std::string demangle(const std::string& symbol) {
   return name ? name.get() : symbol;
 }
 
+bool is_of_libtorch(std::string_view function) {
+  return function.starts_with("c10::") || function.starts_with("at::") ||
+         function.starts_with("torch::");
+}
+
 }  // namespace
 
-std::string find_string_layout_reason(const std::string& function, const BuildOptions& build) {
+int read_string_layout(const LibTorch& libtorch) {
+  for (const std::string& define : libtorch.defines) {
+    if (define == "_GLIBCXX_USE_CXX11_ABI=0") return 0;
+    if (define == "_GLIBCXX_USE_CXX11_ABI=1") return 1;
+  }
+  return -1;
+}
+
+std::string find_string_layout_reason(const std::string& function, const LinkedCode& code) {
+  constexpr const char* kOther =
+      "remove the flag, the entry of `defines` or the #define that sets it";
   const int wanted = find_string_layout(function);
   const std::string name = mangle_name(function);
-  if (wanted < 0 || name.empty()) return "";
-  for (const auto& folder : build.library_dirs) {
-    for (const std::string& library : build.libraries) {
+  if (wanted < 0) return "";
+  if (is_of_libtorch(function) && code.libtorch_layout == 1 - wanted) {
+    return fmt::format(
+        "this code is compiled with _GLIBCXX_USE_CXX11_ABI={}, but LibTorch with {}: {}", wanted,
+        1 - wanted, kOther);
+  }
+  if (name.empty() || code.build == nullptr) return "";
+  if (code.sources && file_contains(*code.sources, "_Z" + name)) {
+    return fmt::format(
+        "the `sources` of [build] are compiled with _GLIBCXX_USE_CXX11_ABI={}, but LibTorch and so "
+        "the snippets with {}: {}",
+        1 - wanted, wanted, kOther);
+  }
+  for (const auto& folder : code.build->library_dirs) {
+    for (const std::string& library : code.build->libraries) {
       const std::string file = "lib" + library + ".so";
       if (!file_contains(folder / file, "_Z" + name)) continue;
       return fmt::format(
@@ -70,10 +99,8 @@ std::string explain_loader_message(std::string_view message) {
   const std::size_t end = std::min(message.find_first_of(" \n(", begin), message.size());
   const std::string function = demangle(std::string(message.substr(begin, end - begin)));
   std::string text = fmt::format("{}{}{}", message.substr(0, begin), function, message.substr(end));
-  const bool is_of_libtorch = function.starts_with("c10::") || function.starts_with("at::") ||
-                              function.starts_with("torch::");
   const int layout = find_string_layout(function);
-  if (!is_of_libtorch || layout < 0) return text;
+  if (!is_of_libtorch(function) || layout < 0) return text;
   return text + fmt::format(
                     ": that library was built with _GLIBCXX_USE_CXX11_ABI={}; if this "
                     "LibTorch was built with {}, build it so, too",

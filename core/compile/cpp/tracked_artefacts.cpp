@@ -54,10 +54,11 @@ std::vector<fs::path> parse_dependency_list(const std::string& list) {
 TrackedArtefacts::TrackedArtefacts(Cache& cache, std::vector<fs::path> known)
     : cache_(&cache), known_(std::move(known)) {}
 
-std::optional<fs::path> TrackedArtefacts::find(const std::string& hint) const {
+std::optional<fs::path> TrackedArtefacts::find(const std::string& hint,
+                                               const fs::path& root) const {
   const auto artefact = read_artefact_name(hint);
   const auto files = artefact ? read_files(*artefact) : std::nullopt;
-  return files && are_unchanged(*files) ? cache_->find(*artefact) : std::nullopt;
+  return files && are_unchanged(*files, root) ? cache_->find(*artefact) : std::nullopt;
 }
 
 Expected<fs::path> TrackedArtefacts::get(const ArtefactInputs& inputs, const Make& make) const {
@@ -69,13 +70,15 @@ Expected<fs::path> TrackedArtefacts::get(const ArtefactInputs& inputs, const Mak
   }
   for (int attempt = 0; attempt < kMaxAttempts; ++attempt) {
     std::string identity = inputs.identity;
-    for (const fs::path& file : files) identity += "\n" + file.string() + " " + hash_now(file);
+    for (const fs::path& file : files) {
+      identity += "\n" + file.string() + " " + hash_now(inputs.root / file);
+    }
     const std::string artefact = inputs.name_of(content_hash(identity));
     TRY_ASSIGN(const auto place, cache_->get(artefact, [&](const fs::path& to) -> Expected<void> {
       const fs::path list = to.string() + ".d";
       const auto begin = fs::file_time_type::clock::now();
       TRY(make(to, list));
-      keep_files(artefact, list, begin);
+      keep_files(artefact, list, inputs.root, begin);
       return {};
     }));
     const auto made_of = read_files(artefact);
@@ -85,10 +88,10 @@ Expected<fs::path> TrackedArtefacts::get(const ArtefactInputs& inputs, const Mak
     }
     for (const File& file : *made_of) {
       files.insert(file.path);
-      TRY(check_measured("a file that is included", file.path,
+      TRY(check_measured("a file that is included", inputs.root / file.path,
                          "name it, or its folder, relative to the definition file"));
     }
-    if (are_unchanged(*made_of)) {
+    if (are_unchanged(*made_of, inputs.root)) {
       for (const std::string& hint : inputs.hints) cache_->write_hint(hint, artefact + "\n");
       return place;
     }
@@ -117,7 +120,7 @@ std::optional<std::vector<TrackedArtefacts::File>> TrackedArtefacts::read_files(
 }
 
 void TrackedArtefacts::keep_files(const std::string& artefact, const fs::path& list,
-                                  fs::file_time_type begin) const {
+                                  const fs::path& root, fs::file_time_type begin) const {
   std::string text;
   std::set<fs::path> seen;
   for (const fs::path& file : parse_dependency_list(read_text(list).value_or(""))) {
@@ -131,14 +134,14 @@ void TrackedArtefacts::keep_files(const std::string& artefact, const fs::path& l
       hashes_->by_file.erase(path);
       return;
     }
-    text += hash_now(path) + " " + path.string() + "\n";
+    text += hash_now(path) + " " + place_in(root, path).string() + "\n";
   }
   cache_->write_hint(files_hint(artefact), text);
 }
 
-bool TrackedArtefacts::are_unchanged(const std::vector<File>& files) const {
-  return std::all_of(files.begin(), files.end(), [this](const File& file) {
-    return hash_now(file.path) == file.hash && check_measured("", file.path);
+bool TrackedArtefacts::are_unchanged(const std::vector<File>& files, const fs::path& root) const {
+  return std::all_of(files.begin(), files.end(), [&](const File& file) {
+    return hash_now(root / file.path) == file.hash && check_measured("", root / file.path);
   });
 }
 

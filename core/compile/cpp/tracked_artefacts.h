@@ -25,6 +25,7 @@ struct ArtefactInputs {
   std::string identity;
   std::vector<std::string> hints;                               // names of hints to the artefact
   std::function<std::string(const std::string& hash)> name_of;  // in the cache
+  std::filesystem::path root = {};  // files below it are known by their place in it
 };
 
 // The tracked artefacts of a cache. An object of this class hashes each file only once.
@@ -33,8 +34,9 @@ class TrackedArtefacts {
   // Ignores files below the folders in `known`, whose identity is checked elsewhere.
   TrackedArtefacts(Cache& cache, std::vector<std::filesystem::path> known);
 
-  // Returns the artefact that this hint names, if it is up to date.
-  std::optional<std::filesystem::path> find(const std::string& hint) const;
+  // Returns the artefact that this hint names, if it is up to date. `root`: as in ArtefactInputs.
+  std::optional<std::filesystem::path> find(const std::string& hint,
+                                            const std::filesystem::path& root) const;
 
   // Makes the artefact if it is missing, and writes its hints. `make` lets the compiler write its
   // list to `list`. Fails if the list names a file of the checked-out tree while another commit is
@@ -45,7 +47,7 @@ class TrackedArtefacts {
 
  private:
   struct File {
-    std::filesystem::path path;
+    std::filesystem::path path;  // if it is below the root: relative to it
     std::string hash;
   };
   std::optional<std::string> read_artefact_name(const std::string& hint) const;
@@ -53,8 +55,8 @@ class TrackedArtefacts {
   // Records nothing if a file has changed since `begin`, as the compiler may have read either
   // content.
   void keep_files(const std::string& artefact, const std::filesystem::path& list,
-                  std::filesystem::file_time_type begin) const;
-  bool are_unchanged(const std::vector<File>& files) const;
+                  const std::filesystem::path& root, std::filesystem::file_time_type begin) const;
+  bool are_unchanged(const std::vector<File>& files, const std::filesystem::path& root) const;
   // Returns "-" for a file that cannot be read.
   std::string hash_now(const std::filesystem::path& file) const;
 
