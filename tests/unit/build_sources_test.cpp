@@ -34,7 +34,7 @@ TEST(BuildSources, AreFoundByWildcards) {
   const auto none = load_definitions({sources_of("'../ops/*.cu'")});
   ASSERT_FALSE(none);
   EXPECT_EQ(error_lines(none.error(), folder.path()),
-            "defs/f.toml:3:12: no file matches `ops/*.cu`: paths in [build] are relative to the "
+            "defs/f.toml:3:13: no file matches `ops/*.cu`: paths in [build] are relative to the "
             "folder of this file\n");
 }
 
