@@ -196,7 +196,7 @@ struct Progress::State {
     for (const std::string& each : phases) {
       if (std::ranges::find(all, each) == all.end()) all.push_back(each);
     }
-    view.phase = all.empty() ? phase : fmt::format("{}", fmt::join(all, ", "));
+    view.phase = all.empty() ? phase : fmt::format("{}", fmt::join(all, " and "));
     enter(view.running.empty() ? view.phase : work);
   }
 

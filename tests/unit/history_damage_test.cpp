@@ -70,7 +70,7 @@ TEST_F(HistoryDamage, OnlyAddingCreatesAHistory) {
   }
 }
 
-// A bit of each 211th byte, in turns. Of most, SQLite's own check notices nothing.
+// A bit of each 1009th byte, in turns. Of most, SQLite's own check notices nothing.
 TEST_F(HistoryDamage, EachFlippedBitIsNoticed) {
   fill();
   const std::string whole = text_of(file());
@@ -79,9 +79,9 @@ TEST_F(HistoryDamage, EachFlippedBitIsNoticed) {
   const Use& add = uses()[6];
   std::size_t unnoticed = 0;
   std::size_t missed_by_sqlite = 0;
-  for (std::size_t place = 0; place < whole.size(); place += 211) {
+  for (std::size_t place = 0; place < whole.size(); place += 1009) {
     std::string flipped = whole;
-    flipped[place] = static_cast<char>(flipped[place] ^ (1 << (place / 211 % 8)));
+    flipped[place] = static_cast<char>(flipped[place] ^ (1 << (place / 1009 % 8)));
     write(file(), flipped);
     const bool is_noticed = !list.try_on(file());
     if (!is_noticed) {
@@ -90,7 +90,7 @@ TEST_F(HistoryDamage, EachFlippedBitIsNoticed) {
       continue;
     }
     EXPECT_EQ(text_of(file()), flipped);
-    if (place % (211 * 4) != 0) continue;
+    if (place % (1009 * 4) != 0) continue;
     EXPECT_FALSE(add.try_on(file())) << "byte " << place;
     const auto checked = sql_stage([this] {
       auto check = SqlDatabase(file(), SqlAccess::kRead).rows("PRAGMA quick_check(1)");
@@ -99,7 +99,7 @@ TEST_F(HistoryDamage, EachFlippedBitIsNoticed) {
     if (checked && *checked) ++missed_by_sqlite;
   }
   // Bits of the checksum's own page, and of SQLite's counters.
-  EXPECT_LE(unnoticed, kPage / 211 + 2);
+  EXPECT_LE(unnoticed, kPage / 1009 + 2);
   EXPECT_GT(missed_by_sqlite, 0u);
 }
 

@@ -146,7 +146,7 @@ TEST(Progress, ShowsAllPhasesThatGoOn) {
   {
     const Phase starting = progress.begin("starting");
     const Phase same = progress.begin("starting");
-    capture.wait_for("compiling, starting\n");
+    capture.wait_for("compiling and starting\n");
   }
   capture.wait_for("starting\ncompiling\n");
 }

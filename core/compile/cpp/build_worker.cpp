@@ -230,8 +230,8 @@ Expected<fs::path> build_worker(WorkerKind kind, const fs::path& sources,
   const KindFacts facts = facts_of(kind);
   std::string name = facts.artefact + content_hash(files.identity + identify_toolchain(options));
   return cache.get(name + "/" + facts.program(), [&](const fs::path& to) {
-    const Phase phase = begin_phase(options.on_phase, "compiling the worker for LibTorch " +
-                                                          options.libtorch.version + ", once");
+    const Phase phase = begin_phase(
+        options.on_phase, "compiling the worker for LibTorch " + options.libtorch.version);
     return WorkerBuild(kind, sources, options, cache.scratch(), stop).run(files.compiled, to);
   });
 }
