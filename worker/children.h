@@ -5,6 +5,7 @@
 #include <sys/types.h>
 
 #include <functional>
+#include <string>
 
 #include "worker/child_output.h"
 #include "worker/cpu_watch.h"
@@ -29,6 +30,8 @@ struct Ended {
   int64_t cpu_ms = 0;             // its CPU time, and that of processes that it waited for
   Excess excess = Excess::kNone;  // with all that it started
   bool too_many = false;          // more than kMaxProcesses with all that it started
+
+  std::string valgrind_words = {};  // its last messages about a process that ended by itself
 
   bool was_stopped() const { return stopped != CpuVerdict::kGoesOn; }
 };

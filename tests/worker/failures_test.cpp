@@ -63,6 +63,7 @@ INSTANTIATE_TEST_SUITE_P(
                       Case{"stops", "definition_error", "tells Callgrind"},
                       Case{"restarts", "definition_error", "tells Callgrind"},
                       Case{"leaves_a_handler", "definition_error", "siglongjmp"},
+                      Case{"starts_600_threads", "exited", "Max number of threads is too low"},
                       Case{"jumps_into_its_setup", "definition_error", "leaves its loop"},
                       Case{"leaves_a_running_thread", "definition_error", "another thread"},
                       Case{"leaves_a_thread", "definition_error", "another thread"},

@@ -1,10 +1,14 @@
 #include "worker/counted/collected.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include <valgrind/valgrind.h>
+
+#include <algorithm>
+#include <utility>
 
 namespace instr {
 namespace {
@@ -129,13 +133,33 @@ const char* find_disturbance(const Collected& begin, const Collected& end, uint6
 Collected read_collected(const char* log) {
   VALGRIND_MONITOR_COMMAND("status internal");
   int fd = open(log, O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return {};
+  if (fd < 0) return {.error = errno};
   ssize_t size = pread(fd, tail.text, sizeof tail.text - 1, tail.begin);
   close(fd);
   if (size <= 0) return {};
   tail.begin += size;
   tail.text[size] = '\0';
   return parse(tail.text);
+}
+
+std::string read_valgrind_words(const std::string& log) {
+  constexpr off_t kShown = 2000;
+  const int fd = open(log.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return "";
+  const off_t end = lseek(fd, 0, SEEK_END);
+  std::string text(kShown, '\0');
+  const ssize_t size = pread(fd, text.data(), text.size(), end > kShown ? end - kShown : 0);
+  close(fd);
+  text.resize(size > 0 ? static_cast<std::size_t>(size) : 0);
+  std::string words;
+  bool is_panic = false;  // explained by the next line
+  for (std::size_t begin = 0, next; begin < text.size(); begin = next + 1) {
+    next = std::min(text.find('\n', begin), text.size());
+    const std::string line = text.substr(begin, next - begin);
+    const bool is_explanation = std::exchange(is_panic, line.rfind("valgrind:", 0) == 0);
+    if (is_panic || is_explanation || line.rfind("==", 0) == 0) words += "\n" + line;
+  }
+  return words;
 }
 
 }  // namespace instr

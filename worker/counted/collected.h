@@ -23,6 +23,7 @@ struct Collected {
   uint64_t system_calls = 0;  // of all threads
   uint64_t dumps = 0;         // profiles written
   bool is_known = false;      // false: could not be read
+  int error = 0;              // errno, if the log could not be opened
   bool is_on = false;         // instrumentation is on
 };
 
@@ -40,5 +41,8 @@ Collected read_collected(const char* log);
 // The names of the last read_collected() events, without those of system calls: "Ir Dr Dw". Empty
 // if they could not be read.
 const char* event_names();
+
+// Returns the last messages of Valgrind itself in a process's log, in lines.
+std::string read_valgrind_words(const std::string& log);
 
 }  // namespace instr

@@ -3,9 +3,12 @@
 #include <string>
 
 #include "worker/counted/reply.h"
+#include "worker/counted/run_snippet.h"
 #include "worker/ended.h"
 
 namespace instr {
+
+constexpr uint64_t kEmptyLoopIterations = 24;
 
 EmptyLoop read_empty_loop(const RunResult& result) {
   if (result.state != RunState::kFinished || !result.steady) return {};
@@ -30,6 +33,18 @@ wire::Message with_loop(wire::Message reply, const EmptyLoop& loop) {
   reply.fields["loop_alloc_bytes"] = std::to_string(loop.alloc_bytes);
   reply.fields["loop_peak_bytes"] = std::to_string(loop.peak_bytes);
   return reply;
+}
+
+RunRequest empty_loop_request(const RunRequest& like, instr_snippet empty) {
+  RunRequest request = like;
+  request.snippet = empty;
+  request.threads = 1;
+  request.plan.warmup = 1;
+  request.plan.is_once = false;
+  request.plan.iterations = kEmptyLoopIterations;
+  request.plan.follow_calls = false;
+  request.want_profile = request.wants_loaded = false;
+  return request;
 }
 
 }  // namespace instr

@@ -326,6 +326,10 @@ Ended Host::in_child(const RunRequest& run, CpuLimits& left, ChildOutput& output
       [this] { return channel_.hung_up(); },
       [&run](const ProcessTree& tree) { return find_excess(tree, limits_of(run)); });
   if (left.cpu_ms != INT64_MAX) left.cpu_ms = std::max<int64_t>(left.cpu_ms - ended.cpu_ms, 1);
+  if (run.result->state == RunState::kStarted && !run.is_rehearsal) {
+    ended.valgrind_words =
+        read_valgrind_words(work_folder() + "/" + profile_name(ended.pid) + ".log");
+  }
   drop_files(run, ended.pid, 0);
   return ended;
 }

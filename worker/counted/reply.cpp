@@ -49,8 +49,7 @@ wire::Message reported(const RunResult& result, const std::string& profile) {
     case RunState::kNoProfile:
     case RunState::kStarted: break;
   }
-  return failed("no_profile",
-                "Callgrind did not report its counts; Valgrind 3.19 or newer is needed");
+  return failed("no_profile", std::string("Callgrind's counts could not be read: ") + result.text);
 }
 
 }  // namespace
@@ -79,6 +78,7 @@ wire::Message make_reply(const RunRequest& request, const RunResult& result, con
     }
   } else {
     reply = ended_early(ended.status, output);
+    reply.fields["message"] += ended.valgrind_words;
   }
   // The first block is requested after the setup.
   const bool is_known = reply.verb == "failed" && result.state != RunState::kDefinitionError &&

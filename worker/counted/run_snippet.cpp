@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 #include <valgrind/callgrind.h>
 
@@ -28,7 +29,6 @@
 namespace instr {
 namespace {
 
-constexpr uint64_t kEmptyLoopIterations = 24;
 // Callgrind counts system calls even while it does not collect: these read the counters, or are
 // next_block()'s.
 constexpr uint64_t kOwnSystemCalls = 4;
@@ -151,6 +151,12 @@ void write_followed() {
   }
 }
 
+// Returns the state, for which it gives a reason.
+RunState explain(RunState state, const char* reason) {
+  snprintf(run->request.result->text, sizeof run->request.result->text, "%s", reason);
+  return state;
+}
+
 // Reads the cost of the block that has ended; kStarted if only the statement was counted. Not part
 // of next_block(), whose first and last instructions are counted and must not change in number.
 [[gnu::noinline]] RunState look_at_block(const ArenaCounters& end, Block& block) {
@@ -158,7 +164,9 @@ void write_followed() {
   const bool is_nothing = run->block.kind == BlockKind::kNotStarted || run->request.is_rehearsal;
   if (is_nothing) return RunState::kStarted;
   Collected now = read_collected(run->log);
-  if (!now.is_known || !run->at_begin.is_known) return RunState::kNoProfile;
+  if (!now.is_known || !run->at_begin.is_known) {
+    return explain(RunState::kNoProfile, now.error != 0 ? strerror(now.error) : "no new line");
+  }
   bool was_counted = run->collecting;
   const bool has_company = was_counted && run->has_company && run->request.threads == 1;
   const char* wrong =
@@ -169,9 +177,7 @@ void write_followed() {
            run->request.plan.resets ? run->growth : end.live_bytes - run->at_start.live_bytes,
            now.system_calls - run->at_begin.system_calls - kOwnSystemCalls,
            used_cpu_us() - run->cpu_us_at_begin};
-  if (wrong == nullptr) return RunState::kStarted;
-  snprintf(run->request.result->text, sizeof run->request.result->text, "%s", wrong);
-  return RunState::kDisturbed;
+  return wrong == nullptr ? RunState::kStarted : explain(RunState::kDisturbed, wrong);
 }
 
 // Notes by how much live memory has grown since the last reset: garbage and caches are no growth.
@@ -259,8 +265,7 @@ void note_mark(instr_context*, instr_mark reached) {
   run->request.result->is_set_up = 1;
   if (reached != INSTR_AT_LOOP || !std::exchange(run->is_at_loop, true)) return;
   if (own_id() != run->pid) end_process();
-  snprintf(run->request.result->text, sizeof run->request.result->text, "%s", kLeftEarly);
-  run->request.result->state = RunState::kDefinitionError;
+  run->request.result->state = explain(RunState::kDefinitionError, kLeftEarly);
   end_run();
 }
 
@@ -349,18 +354,6 @@ void run_snippet(const RunRequest& request) {
   on_exit(note_exit, nullptr);
   has_begun.store(true);
   call_on_own_stack();
-}
-
-RunRequest empty_loop_request(const RunRequest& like, instr_snippet empty) {
-  RunRequest request = like;
-  request.snippet = empty;
-  request.threads = 1;
-  request.plan.warmup = 1;
-  request.plan.is_once = false;
-  request.plan.iterations = kEmptyLoopIterations;
-  request.plan.follow_calls = false;
-  request.want_profile = request.wants_loaded = false;
-  return request;
 }
 
 EmptyLoop count_empty_loop(const RunRequest& request, instr_snippet empty) {

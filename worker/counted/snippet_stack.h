@@ -11,10 +11,10 @@ namespace instr::snippet_stack {
 // From the lowest address: the stack of signal handlers, a guard that nothing may touch, and the
 // snippet's stack. All are below any stack that the process had before, and handlers run below the
 // snippet: Callgrind takes a step up for a return.
-inline constexpr uint64_t kBase = 0x5'C000'0000;
+inline constexpr uint64_t kBase = 0x5'BC10'0000;
 inline constexpr uint64_t kSignalSize = 64 << 10;
 inline constexpr uint64_t kGuardBase = kBase + kSignalSize;
-inline constexpr uint64_t kGuardSize = 1 << 20;
+inline constexpr uint64_t kGuardSize = 64 << 20;  // a larger frame jumps over it
 inline constexpr uint64_t kLowest = kGuardBase + kGuardSize;
 inline constexpr uint64_t kSize = 8 << 20;  // as in main threads
 inline constexpr uint64_t kTop = kLowest + kSize;
