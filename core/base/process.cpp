@@ -87,7 +87,7 @@ class StopEvent {
 };
 
 constexpr std::size_t kMaxOutput = std::size_t{256} << 20;  // far beyond any real answer
-constexpr std::size_t kMaxErrors = std::size_t{1} << 20;    // the first ones say what is wrong
+constexpr std::size_t kMaxErrors = std::size_t{16} << 20;   // the first ones say what is wrong
 
 // Appends what is available, at most what a pipe can hold (a writer may never pause), up to `max`
 // bytes in all; the rest is dropped. Closes `end` at the end of the stream.

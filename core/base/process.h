@@ -111,7 +111,7 @@ bool is_ignored(int signal);
 struct CommandResult {
   int exit_code = 0;   // 128 + signal if a signal ended it
   std::string output;  // standard output
-  std::string errors;  // standard error, the first MiB
+  std::string errors;  // standard error, the first 16 MiB
 };
 
 // Converts a wait status as a shell does: 128 + signal if a signal ended the process.

@@ -2,6 +2,7 @@
 
 #include "core/history/left_behind.h"
 #include "core/history/read.h"
+#include "core/history/seal.h"
 
 namespace instr {
 
@@ -27,7 +28,7 @@ Expected<std::optional<std::string>> find_former_name(const SqlDatabase& databas
 Expected<void> rename_branch(const SqlDatabase& database, const std::string& former,
                              const std::string& name) {
   return sql_stage([&]() -> Expected<void> {
-    SqlTransaction transaction(database);
+    HistoryTransaction transaction(database);
     auto rename = database.prepare("UPDATE OR IGNORE branches SET name = ? WHERE name = ?");
     rename.run(name, former);
     rename.run(left_behind_branch(name), left_behind_branch(former));

@@ -57,8 +57,8 @@ TEST_F(AcceptedFile, KeepsItsLineEnds) {
   const std::string header = "keys,metric,before,after,commit,who,why\r\n";
   write(file_, "# ours\r\n" + header + "a,instructions,1,2,,,why\r\n");
   ASSERT_TRUE(write_accepted(file_, {{"b", "allocs", 1, 2, "", "", "why"}}, nothing));
-  EXPECT_EQ(text_of(file_), "# ours\r\n" + header +
-                                "a,instructions,1,2,,,why\r\nb,allocs,1,2,,,why\r\n");
+  EXPECT_EQ(text_of(file_),
+            "# ours\r\n" + header + "a,instructions,1,2,,,why\r\nb,allocs,1,2,,,why\r\n");
 }
 
 TEST_F(AcceptedFile, AddsNewLines) {

@@ -18,6 +18,10 @@ constexpr int kMaxAttempts = 4;
 
 std::string files_hint(const std::string& artefact) { return "files-" + content_hash(artefact); }
 
+std::string content_hint(const std::string& identity) {
+  return "made-of-" + content_hash(identity);
+}
+
 // A time in the future, as on a machine with a wrong clock, does not count as a change.
 bool has_changed_since(fs::file_time_type begin, const fs::path& file) {
   std::error_code error;
@@ -71,11 +75,9 @@ Expected<fs::path> TrackedArtefacts::get(const ArtefactInputs& inputs, const Mak
     for (const File& file : before.value_or(std::vector<File>{})) files.insert(file.path);
   }
   for (int attempt = 0; attempt < kMaxAttempts; ++attempt) {
-    std::string identity = inputs.identity;
-    for (const fs::path& file : files) {
-      identity += "\n" + file.string() + " " + hash_now(inputs.root / file);
-    }
-    const std::string artefact = inputs.name_of(content_hash(identity));
+    const std::string identity = identify(inputs, files);
+    const std::string artefact =
+        read_artefact_name(content_hint(identity)).value_or(inputs.name_of(content_hash(identity)));
     TRY_ASSIGN(const auto place, cache_->get(artefact, [&](const fs::path& to) -> Expected<void> {
       const fs::path list = to.string() + ".d";
       const auto begin = fs::file_time_type::clock::now();
@@ -95,12 +97,23 @@ Expected<fs::path> TrackedArtefacts::get(const ArtefactInputs& inputs, const Mak
     }
     if (are_unchanged(*made_of, inputs.root)) {
       note_files(*made_of, inputs.root);
+      // Its name does not follow from files that were not known before it was made.
+      cache_->write_hint(content_hint(identify(inputs, files)), artefact + "\n");
       for (const std::string& hint : inputs.hints) cache_->write_hint(hint, artefact + "\n");
       return place;
     }
     // Its files were not known before, and have changed since it was made.
   }
   return fail("included files change during compilation", "try again");
+}
+
+std::string TrackedArtefacts::identify(const ArtefactInputs& inputs,
+                                       const std::set<fs::path>& files) const {
+  std::string identity = inputs.identity;
+  for (const fs::path& file : files) {
+    identity += "\n" + file.string() + " " + hash_now(inputs.root / file);
+  }
+  return identity;
 }
 
 std::map<std::string, std::string> TrackedArtefacts::list_files(const std::string& artefact) const {

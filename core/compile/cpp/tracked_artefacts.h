@@ -8,6 +8,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -55,6 +56,9 @@ class TrackedArtefacts {
     std::filesystem::path path;  // if it is below the root: relative to it
     std::string hash;
   };
+  // Identifies an artefact by its inputs and these files.
+  std::string identify(const ArtefactInputs& inputs,
+                       const std::set<std::filesystem::path>& files) const;
   std::optional<std::string> read_artefact_name(const std::string& hint) const;
   std::optional<std::vector<File>> read_files(const std::string& artefact) const;
   // Records nothing if a file has changed since `begin`, as the compiler may have read either
