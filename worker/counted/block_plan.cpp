@@ -15,7 +15,7 @@ constexpr uint64_t kLooks = 3;
 // costs 400 instructions, up to 200 at 10,000, up to 100 at 20,000 (docs/DETERMINISM.md).
 constexpr uint64_t kMaxInLongBlock = 400'000;
 constexpr uint64_t kFewerInLongBlock = 216;
-constexpr uint64_t kMaxInFewer = kFewerInLongBlock * 10'000;
+constexpr uint64_t kMaxInFewer = 2'400'000;
 // A statement is slow if a block of it takes this much CPU time, and this much for each of its
 // instructions. Under Callgrind these take 0.01 to 0.1 us.
 constexpr uint64_t kSlowBlockUs = 50'000;
@@ -259,8 +259,9 @@ uint64_t BlockPlan::useful_period() const {
 
 // A period is searched for unless one is known, or blocks seem to hold whole periods.
 bool BlockPlan::may_search() const {
-  const bool seems_whole = evidence_.holds_whole_periods() && !evidence_.has_rare_costs();
-  if (!may_look_further() || seems_whole || is_nearly_even() || useful_period() != 0) return false;
+  const bool seems_even = evidence_.holds_whole_periods() || is_nearly_even();
+  const bool is_needed = !seems_even || evidence_.has_rare_costs();
+  if (!may_look_further() || !is_needed || useful_period() != 0) return false;
   if (next_singles() > (evidence_.grows() ? kMaxSinglesOfGrowing : kMaxSingles)) return false;
   const uint64_t more = next_singles() - evidence_.singles();
   const uint64_t iteration = evidence_.last().events.ir() / block_length_;

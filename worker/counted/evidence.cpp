@@ -175,11 +175,13 @@ bool Evidence::are_alike(const Cost& one, const Cost& other) const {
 
 uint64_t Evidence::period() const {
   for (uint32_t period = 2; 3 * period <= known_singles_; ++period) {
+    // Not of the first ones, in which something may settle.
+    const uint32_t begin = known_singles_ - std::max(3 * period, known_singles_ / 2);
     bool repeats = true;
     bool differs = false;
-    for (uint32_t i = 1; repeats && i < known_singles_; ++i) {
-      if (i >= period) repeats = are_alike(singles_[i], singles_[i - period]);
-      differs = differs || !are_alike(singles_[i], singles_[0]);
+    for (uint32_t i = begin; repeats && i < known_singles_; ++i) {
+      if (i >= begin + period) repeats = are_alike(singles_[i], singles_[i - period]);
+      differs = differs || !are_alike(singles_[i], singles_[begin]);
     }
     if (repeats && differs) return period;
   }
