@@ -2,33 +2,40 @@
 
 The user's own interpreter runs it, in a pinned environment, with the arguments serve or prime, FOLDER, and
 the names of modules to import before anything is forked. FOLDER, whose name has the same length everywhere,
-holds worker.so and, as path/00, path/01, ..., links to the entries of the interpreter's module path, so that
-no installation's path is on the heap. The current folder is /.
+holds worker.so and, as path/00, path/01, ..., links to the entries of the interpreter's module path among
+empty folders, so that no installation's path is on the heap. The current folder is /.
 """
 
+import gc
 import os
 import sys
 from importlib._bootstrap_external import FileFinder, _get_supported_file_loaders
 
 _task, folder = sys.argv[1], sys.argv[2]
+_NAMES = f"{folder}/names"  # made by the task prime, for counting workers
+if os.path.exists(_NAMES):
+    gc.disable()  # when it runs depends on all objects that came and went
 
 
-class _Everything:
-    """A folder's content that has each name."""
-
-    def __contains__(self, name):
-        return True
+# A folder's content that has each name.
+_EVERYTHING = type("Everything", (), {"__contains__": lambda self, name: True})()
+_LOADERS = _get_supported_file_loaders()
+_ENDINGS = ["", *(suffix for _, suffixes in _LOADERS for suffix in suffixes)]
 
 
 class _Finder(FileFinder):
-    """Looks for each file. The usual finder reads the folder and keeps its names on the heap."""
-    is_used = True
+    """Looks for each file. The usual finder reads the folder and keeps its names on the heap. What is not
+    there leaves no trace, not even a freed object that the interpreter keeps."""
 
     def _fill_cache(self):
-        self._path_cache = self._relaxed_path_cache = _Everything()
+        self._path_cache = self._relaxed_path_cache = _EVERYTHING
 
     def find_spec(self, name, target=None):
-        return super().find_spec(name, target) if self.is_used else None
+        start = f"{self.path}/{name[name.rfind('.') + 1:]}"
+        for ending in _ENDINGS:
+            if os.access(start + ending, os.F_OK):
+                return super().find_spec(name, target)
+        return None
 
 
 def _pin_paths():
@@ -41,17 +48,12 @@ def _pin_paths():
         return os.path.abspath(text) if at_home else usual(text, **options)
 
     os.path.realpath = realpath
-    loaders = _get_supported_file_loaders()
-    sys.path_hooks[-1] = _Finder.path_hook(*loaders)
+    sys.path_hooks[-1] = _Finder.path_hook(*_LOADERS)
     sys.path_importer_cache.clear()
     number = 0
-    while (is_used := os.path.exists(entry := f"{folder}/path/{number:02}")) or number < 32:
-        finder = _Finder(entry, *loaders)
-        finder.is_used = is_used
-        finder._path_mtime = os.stat(entry if is_used else folder).st_mtime
-        finder._fill_cache()
-        sys.path_importer_cache[entry] = finder
+    while os.path.exists(entry := f"{folder}/path/{number:02}"):
         sys.path.append(entry)
+        sys.path_importer_cache[entry] = _Finder(entry, *_LOADERS)
         number += 1
 
 
@@ -60,7 +62,6 @@ os.environ.pop("LD_PRELOAD", None)  # programs started from here have an allocat
 
 import ctypes
 
-_NAMES = f"{folder}/names"  # made by the task prime, for counting workers
 if os.path.exists(_NAMES):
     _worker = ctypes.PyDLL(f"{folder}/worker.so")
     _worker.instr_place_names(_NAMES.encode())
@@ -68,7 +69,6 @@ if os.path.exists(_NAMES):
 
 import builtins
 import dis
-import gc
 import importlib
 import json
 import marshal
@@ -385,7 +385,6 @@ def warm_up(kind):
     # There is nothing to collect from here on, and no later collection visits these objects.
     gc.collect()
     gc.freeze()
-    gc.disable()
 
 
 subprocess.Popen = _Popen

@@ -65,16 +65,27 @@ std::string identify(const Python& python) {
   return text;
 }
 
-// Returns the number of the first entry of the module path among the places that serve.py makes for
-// them. The folder of torch has the same place wherever other entries are, since the paths of its
-// modules are on the heap, and their hashes decide where dictionaries keep them.
-std::size_t first_place(const Python& python) {
-  constexpr std::size_t kPlaceOfTorch = 16;  // of 32
+// Puts the entries of the module path in a folder: always as many, of which the others are empty,
+// since each has a finder, an object on the heap. The folder of torch has the same number wherever
+// other entries are, since the paths of its modules are on the heap, too.
+void make_module_path(const Python& python, const fs::path& folder, std::error_code& problem) {
+  constexpr std::size_t kEntries = 32;
+  constexpr std::size_t kNumberOfTorch = 16;
   std::error_code ignored;
   const fs::path home = fs::canonical(python.torch.parent_path(), ignored);
   const auto torch = std::find(python.path.begin(), python.path.end(), home);
   const auto before = static_cast<std::size_t>(torch - python.path.begin());
-  return before < kPlaceOfTorch ? kPlaceOfTorch - before : 0;
+  const std::size_t begin = before < kNumberOfTorch ? kNumberOfTorch - before : 0;
+  const std::size_t end = begin + python.path.size();
+  fs::create_directory(folder, problem);
+  for (std::size_t i = 0; i < std::max(kEntries, end) && !problem; ++i) {
+    const fs::path entry = folder / fmt::format("{:02}", i);
+    if (i < begin || i >= end) {
+      fs::create_directory(entry, problem);
+    } else {
+      fs::create_symlink(python.path[i - begin], entry, problem);
+    }
+  }
 }
 
 Expected<void> make_links(const Python& python, const fs::path& folder) {
@@ -85,9 +96,7 @@ Expected<void> make_links(const Python& python, const fs::path& folder) {
   link(python.program, "python");
   link(python.home, "home");
   link(python.platform_home, "platform_home");
-  fs::create_directory(folder / "path", problem);
-  std::size_t place = first_place(python);
-  for (const fs::path& entry : python.path) link(entry, fmt::format("path/{:02}", place++));
+  if (!problem) make_module_path(python, folder / "path", problem);
   if (!problem) return {};
   return fail("cannot make links in " + folder.string() + ": " + problem.message());
 }
