@@ -146,7 +146,7 @@ void suggest_acceptance(const Comparison& comparison, const std::string& base,
         row.metrics, [](const MetricChange& metric) { return metric.verdict == Verdict::kFails; });
     if (fails) keys += " " + shell_word(row.key);
   }
-  if (keys.empty()) return;
+  if (keys.empty() || !print_output("")) return;  // nobody reads the comparison
   std::string command =
       "instr_bench accept --base=" + shell_word(base) + " --results=" + shell_word(results);
   if (!gate.vary.empty()) command += fmt::format(" --vary={}", fmt::join(gate.vary, ","));

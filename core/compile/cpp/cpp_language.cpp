@@ -37,7 +37,10 @@ class CppLanguage : public LanguageSupport {
   }
 
   std::map<std::string, std::string> list_includes(const CompiledVariant& compiled) const override {
-    return TrackedArtefacts(cache_, {}).list_files(compiled.unit.filename().string());
+    const auto& build = compiled.variant.build;
+    return TrackedArtefacts(cache_, {})
+        .list_files(compiled.unit.filename().string(),
+                    build ? build->root : std::filesystem::path());
   }
 
   Expected<WorkerProgram> counting_worker(std::stop_token stop) override {

@@ -116,10 +116,11 @@ std::string TrackedArtefacts::identify(const ArtefactInputs& inputs,
   return identity;
 }
 
-std::map<std::string, std::string> TrackedArtefacts::list_files(const std::string& artefact) const {
+std::map<std::string, std::string> TrackedArtefacts::list_files(const std::string& artefact,
+                                                                const fs::path& root) const {
   std::map<std::string, std::string> files;
   for (const File& file : read_files(artefact).value_or(std::vector<File>{})) {
-    files.emplace(file.path.string(), file.hash);
+    files.emplace((root / file.path).string(), file.hash);
   }
   return files;
 }

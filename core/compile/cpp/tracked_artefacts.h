@@ -46,8 +46,10 @@ class TrackedArtefacts {
                                             const std::filesystem::path& list)>;
   Expected<std::filesystem::path> get(const ArtefactInputs& inputs, const Make& make) const;
 
-  // Returns the files that an artefact was made of, with their hashes.
-  std::map<std::string, std::string> list_files(const std::string& artefact) const;
+  // Returns the files that an artefact was made of, with their hashes. `root`: as in
+  // ArtefactInputs.
+  std::map<std::string, std::string> list_files(const std::string& artefact,
+                                                const std::filesystem::path& root) const;
   // Keeps the same files for an artefact that was made of another one.
   void copy_files(const std::string& from, const std::string& to) const;
 
