@@ -8,7 +8,6 @@
 #include <valgrind/valgrind.h>
 
 #include <algorithm>
-#include <utility>
 
 namespace instr {
 namespace {
@@ -143,21 +142,23 @@ Collected read_collected(const char* log) {
 }
 
 std::string read_valgrind_words(const std::string& log) {
-  constexpr off_t kShown = 2000;
+  constexpr std::size_t kMaxRead = 4 << 20;
+  constexpr std::size_t kShown = 2000;
   const int fd = open(log.c_str(), O_RDONLY | O_CLOEXEC);
   if (fd < 0) return "";
-  const off_t end = lseek(fd, 0, SEEK_END);
-  std::string text(kShown, '\0');
-  const ssize_t size = pread(fd, text.data(), text.size(), end > kShown ? end - kShown : 0);
+  std::string text(kMaxRead, '\0');
+  const ssize_t size = read(fd, text.data(), text.size());
   close(fd);
   text.resize(size > 0 ? static_cast<std::size_t>(size) : 0);
+  // A panic is explained by the next line; the stacks of all threads follow.
+  if (const std::size_t panic = text.find("\nvalgrind: "); panic != text.npos) {
+    return text.substr(panic, text.find('\n', text.find('\n', panic + 1) + 1) - panic);
+  }
   std::string words;
-  bool is_panic = false;  // explained by the next line
-  for (std::size_t begin = 0, next; begin < text.size(); begin = next + 1) {
+  std::size_t begin = text.size() > kShown ? text.size() - kShown : 0;
+  for (std::size_t next; begin < text.size(); begin = next + 1) {
     next = std::min(text.find('\n', begin), text.size());
-    const std::string line = text.substr(begin, next - begin);
-    const bool is_explanation = std::exchange(is_panic, line.rfind("valgrind:", 0) == 0);
-    if (is_panic || is_explanation || line.rfind("==", 0) == 0) words += "\n" + line;
+    if (text.compare(begin, 2, "==") == 0) words += "\n" + text.substr(begin, next - begin);
   }
   return words;
 }
