@@ -14,6 +14,7 @@
 
 #include "worker/counted/block_pool.h"
 #include "worker/counted/map_at.h"
+#include "worker/counted/snippet_stack.h"
 
 namespace instr {
 namespace {
@@ -49,7 +50,7 @@ constexpr TableLayout kFreshLayout = layout_for(kFreshArenaSize);
 constexpr Region kStart{kStartBase, kStartSize, &kStartLayout};
 constexpr Region kFresh{kFreshBase, kFreshArenaSize, &kFreshLayout};
 static_assert(kFreshBase + kFreshLayout.words * 8 + kFreshArenaSize < 0x10'0000'0000);
-static_assert(kStartBase + kStartLayout.words * 8 + kStartSize < 0x5'BC10'0000);
+static_assert(kStartBase + kStartLayout.words * 8 + kStartSize < snippet_stack::kBase);
 
 // A stretch of the start-up arena. Each class has its own, and one for all takes the blocks that do
 // not fit there. Otherwise a temporary block of another size, for a longer path for instance, would

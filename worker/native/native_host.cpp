@@ -117,9 +117,9 @@ std::optional<std::size_t> find_running(const SharedText& answer) {
 
 // Runs a child, whose progress is in `answer`, within the limits of the request and of each
 // snippet.
-Ended run_within_limits(const wire::Message& request, const SharedText& answer, ChildOutput& output,
+Ended run_within_limits(const wire::Message& request, const SnippetLimits& limits,
+                        const SharedText& answer, ChildOutput& output,
                         const std::function<void()>& body, const std::function<bool()>& abandoned) {
-  const SnippetLimits limits = limits_for(request);
   SnippetTimes times(split_words<std::int64_t>(request.get("timeouts_ms")));
   const auto find = [&](const ProcessTree& tree) {
     const bool is_in_time = times.look(find_running(answer), now_ms(), tree.use());
@@ -244,11 +244,11 @@ wire::Message NativeHost::in_child(const wire::Message& request, const Work& wor
   auto on_progress = [&answer](const wire::Fields& fields) {
     answer.set(wire::encode({kProgress, fields}));
   };
-  const std::uint64_t memory_limit = limits_for(request).bytes;
+  const SnippetLimits limits = limits_for(request);
   auto body = [&] {
     close(channel_.fd());
     pin_to(split_words<int>(request.get("cores")));
-    limit_memory(memory_limit);
+    limit_memory(limits.bytes);
     // Checked only in the child, since a device cannot be shared with a fork.
     auto reason = unusable_reason(device);
     if (!set_default_type(request.get("dtype", "float32"))) {
@@ -263,11 +263,11 @@ wire::Message NativeHost::in_child(const wire::Message& request, const Work& wor
       answer.set(wire::encode(failed("worker_lost", "its answer is longer than 15 MiB")));
     }
   };
-  const Ended ended =
-      run_within_limits(request, answer, output, body, [this] { return channel_.hung_up(); });
+  const Ended ended = run_within_limits(request, limits, answer, output, body,
+                                        [this] { return channel_.hung_up(); });
   auto said = wire::decode_line(answer.get());
   if (ended.pid < 0) return failed("worker_lost", std::string("fork: ") + strerror(errno));
-  const auto cause = find_cause(ended, memory_limit);
+  const auto cause = find_cause(ended, limits.bytes);
   const bool is_answer = said && said->verb != kProgress && !cause;
   wire::Message reply =
       is_answer ? *said : cause.value_or(ended_early(ended.status, output.text()));
