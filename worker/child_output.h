@@ -16,8 +16,8 @@ namespace instr {
 class ChildOutput {
  public:
   ChildOutput() {
-    constexpr int kCapacity =
-        1 << 20;  // bytes; if it is not allowed, the pipe has the usual 64 KiB
+    // Bytes. If the system allows fewer, the pipe has the usual 64 KiB.
+    constexpr int kCapacity = 1 << 20;
     int ends[2];
     if (pipe2(ends, O_CLOEXEC) != 0) return;
     from_child_ = ends[0];

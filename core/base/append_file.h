@@ -35,7 +35,7 @@ class AppendFile {
   Fd fd_;
   fs::path path_;
   bool is_regular_ = false;
-  off_t size_ = 0;  // with what was written
+  off_t size_ = 0;  // bytes of the file, if nothing else writes to it
   std::string kept_;
   std::size_t kept_count_ = 0;
 };

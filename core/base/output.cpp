@@ -17,8 +17,8 @@ namespace instr {
 namespace {
 
 std::mutex output_mutex;
-int output_error = 0;             // of the first write that failed
-bool is_output_terminal = false;  // from open_standard_streams() on
+int output_error = 0;             // errno of the first write that failed
+bool is_output_terminal = false;  // false before open_standard_streams()
 
 }  // namespace
 

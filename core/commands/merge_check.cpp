@@ -249,7 +249,7 @@ class MergeCheck {
 
   Checked<int> compare(std::vector<std::string> words) const {
     words.push_back("--baseline=" + base_name());
-    words.push_back("--save=head-" + name_);  // for `accept`
+    words.push_back("--save=head-" + name_);  // the results that `accept` takes
     if (!options_.report) return run_program(head_folder(), std::move(words), STDOUT_FILENO);
     words.emplace_back("--format=markdown");
     Fd report(::open(options_.report->c_str(), O_WRONLY | O_TRUNC | O_CLOEXEC));

@@ -6,7 +6,8 @@
 
 namespace instr {
 
-// One row. `digest`: null if the content is not sealed, as during VACUUM, which is no transaction.
+// A table with one row. `digest`: null if the content is not sealed, as during VACUUM, which is no
+// transaction.
 inline constexpr const char* kSealTable =
     "CREATE TABLE seal (digest TEXT) STRICT; INSERT INTO seal VALUES (NULL);";
 

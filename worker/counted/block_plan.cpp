@@ -196,7 +196,7 @@ PlannedBlock BlockPlan::after_counted(const Block& block) {
   return {BlockKind::kDoubled, 2 * block_length_, true};
 }
 
-// Only a statement that makes system calls: these cost no instructions, and time.
+// True for a statement whose time goes into system calls, which cost no instructions.
 bool BlockPlan::seems_slow(const Block& block) const {
   return options_.iterations == 0 && block.system_calls != 0 && block.cpu_us > kSlowBlockUs &&
          block.cpu_us > block.cost().ir / kSlowInstructionsInUs;

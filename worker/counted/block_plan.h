@@ -45,7 +45,8 @@ struct PlanOptions {
   bool is_simulated = false;            // Callgrind simulates caches or branches
   bool follow_calls = false;
   bool only_follow = false;  // in a process of its own: there is no second first call
-  // What an earlier process found (BlockPlan::is_slow()), so that this one counts the same blocks.
+  // The answer of BlockPlan::is_slow() in an earlier process, so that this one counts the same
+  // blocks.
   std::optional<bool> is_slow = {};
   bool resets = false;  // an interpreter is reset before each block that is counted
   // From torch_side.h.

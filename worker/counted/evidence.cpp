@@ -175,7 +175,7 @@ bool Evidence::are_alike(const Cost& one, const Cost& other) const {
 
 uint64_t Evidence::period() const {
   for (uint32_t period = 2; 3 * period <= known_singles_; ++period) {
-    // Not of the first ones, in which something may settle.
+    // The first ones are left out, since something may settle in them.
     const uint32_t begin = known_singles_ - std::max(3 * period, known_singles_ / 2);
     bool repeats = true;
     bool differs = false;

@@ -79,7 +79,8 @@ class Evidence {
   bool holds_whole_periods() const;
   // The long block is not as many times more expensive as it is longer.
   bool has_rare_costs() const { return differs_long_; }
-  // Nor can that be due to collisions of addresses, which an interpreter may have in it alone.
+  // True if that cannot be due to collisions of addresses, which an interpreter may have in the
+  // long block alone.
   bool has_certain_rare_costs() const { return differs_long_ && !may_collide_long_; }
   // The last two counted blocks have left memory behind, or the long one has.
   bool grows() const { return grows_ || grows_long_; }

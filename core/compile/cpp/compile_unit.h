@@ -26,14 +26,14 @@ struct BuildContext {
   // the same in each working tree of a repository, whatever the user's sources contain.
   std::string hash;
   std::string link_hash;
-  std::filesystem::path root;      // as in ArtefactInputs
+  std::filesystem::path root;      // the root of ArtefactInputs
   std::vector<std::string> flags;  // of the compiler
   std::string root_flag = {};      // one of them: the user's root (root_flag())
   std::vector<std::string> link_flags;
-  std::vector<std::string> source_flags = {};  // of the compiler, for the user's sources
+  std::vector<std::string> source_flags = {};  // the compiler's flags for the user's sources
   std::string source_identity = {};            // the inputs' identity for them, as for `hash`
   LinkedCode linked;
-  std::optional<std::string> failure = {};  // of [build].sources or flags: all variants fail
+  std::optional<std::string> failure = {};  // the compiler's errors: all variants fail
 };
 
 class UnitCompiler {
@@ -60,7 +60,7 @@ class UnitCompiler {
 
   struct Unit {
     std::optional<std::filesystem::path> file;
-    std::string errors = {};  // of the compiler, if there is no file
+    std::string errors = {};  // the compiler's errors, if there is no file
     // Instead of both: symbols of variants that cannot share a unit with the others.
     std::set<std::string> apart = {};
   };
