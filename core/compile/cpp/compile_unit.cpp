@@ -170,7 +170,7 @@ Expected<void> UnitCompiler::prepare_header(BuildContext& context, std::size_t u
   }
   TRY_ASSIGN(auto plain, plain_header());
   std::optional<std::string> errors;
-  const Phase phase = begin_phase(options_.on_phase, "precompiling LibTorch's headers, once");
+  const Phase phase = begin_phase(options_.on_phase, "precompiling LibTorch's headers");
   auto made = cache_.get(name, [&](const fs::path& to) -> Expected<void> {
     TRY(write_text(to, header_text_));
     std::vector<std::string> arguments = header_flags(context);
