@@ -225,17 +225,23 @@ void shorten_last(Table& table, std::size_t width) {
   }
 }
 
-std::optional<std::string> table_text(const Table& table, std::size_t width, bool color) {
-  TableLayout layout = make_layout(table);
-  if (width != 0 && layout.total() > width) {
-    std::size_t min = std::min(layout.columns.front(), table.min_name);
-    if (layout.beside_first() + min > width) return std::nullopt;
-    layout.columns.front() = width - layout.beside_first();
-    Table narrow = table;
-    shorten_first(narrow, layout.columns.front());
-    return Printer(narrow, layout, color).text();
-  }
-  return Printer(table, layout, color).text();
+bool narrow(Table& table, std::size_t width) {
+  const TableLayout layout = make_layout(table);
+  if (width == 0 || layout.total() <= width) return true;
+  const std::size_t min = std::min(layout.columns.front(), table.min_name);
+  if (layout.beside_first() + min > width) return false;
+  table.columns.front().min = width - layout.beside_first();
+  shorten_first(table, table.columns.front().min);
+  return true;
+}
+
+std::string table_text(const Table& table, bool color) {
+  return Printer(table, make_layout(table), color).text();
+}
+
+std::optional<std::string> table_text(Table table, std::size_t width, bool color) {
+  if (!narrow(table, width)) return std::nullopt;
+  return table_text(table, color);
 }
 
 }  // namespace instr

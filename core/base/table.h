@@ -70,8 +70,13 @@ std::size_t path_width(std::size_t width);
 // to 20 columns.
 void shorten_last(Table& table, std::size_t width);
 
-// Prints the table in at most `width` columns (0: no limit); nothing if that is too narrow. No line
-// ends in spaces.
-std::optional<std::string> table_text(const Table& table, std::size_t width, bool color);
+// Shortens the first column so that the table takes at most `width` columns (0: no limit). Returns
+// false, and leaves the table as it is, if that is too narrow.
+bool narrow(Table& table, std::size_t width);
+
+// Prints the table. No line ends in spaces.
+std::string table_text(const Table& table, bool color);
+// As narrow(), then table_text(); nothing if that is too narrow.
+std::optional<std::string> table_text(Table table, std::size_t width, bool color);
 
 }  // namespace instr

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <set>
 
 #include "core/base/format.h"
 #include "core/base/near_match.h"
@@ -14,6 +15,7 @@
 #include "core/compare/expected_counts.h"
 #include "core/report/flame_files.h"
 #include "core/report/report.h"
+#include "core/report/row_stream.h"
 #include "core/results/baselines.h"
 #include "core/results/result_set.h"
 #include "core/results/verification.h"
@@ -183,6 +185,7 @@ struct Run {
   std::vector<Measurement> measurements;  // in the order of the variants
   std::optional<ResultsHeader> header;
   std::vector<FieldDifference> differences;  // from the reference
+  std::set<std::string> shown;               // keys whose rows were shown while measuring
   double seconds = 0;
   bool is_interrupted = false;
   bool could_write = true;
@@ -220,13 +223,36 @@ Expected<Output> open_output(const RunOptions& options) {
   return output;
 }
 
+// Rows are shown while measuring if they are complete once counted, and nothing is compared.
+bool shows_rows(const RunOptions& options) {
+  const MeasureConfig& measure = options.measure;
+  return options.format == ReportFormat::kTable && measure.wants_counts && !measure.wants_times &&
+         !measure.verify && !options.gate.has_reference();
+}
+
+bool keeps_anything(const RunOptions& options) {
+  const MeasureConfig& measure = options.measure;
+  return options.output || options.save || options.record || measure.keep_profiles ||
+         !measure.dump.empty();
+}
+
 Expected<Run> measure(const RunOptions& options, const Invocation& invocation,
                       const std::vector<Variant>& variants, std::optional<ResultsTarget> target,
                       const std::optional<Reference>& reference) {
-  const std::stop_token& stop = invocation.stop;
+  // Requested if the output is not read to its end (`| head`), and nothing else is made.
+  std::stop_source unread;
+  const std::stop_callback pass_on(invocation.stop, [&unread] { unread.request_stop(); });
+  const std::stop_token stop = unread.get_token();
   const auto begin = std::chrono::steady_clock::now();
   Run run;
   Progress progress(progress_options(options.showing));
+  RowStream rows(variants, report_options(options.showing, options.metrics));
+  if (shows_rows(options)) {
+    progress.show([&](const Measurement& measurement) {
+      if (!print_output("") && !keeps_anything(options)) unread.request_stop();
+      return rows.take(measurement);
+    });
+  }
   Recorder recorder(std::move(target), [&](const Error& error) {
     progress.print(STDERR_FILENO, "error: " + to_string(error) + "\n");
   });
@@ -240,6 +266,7 @@ Expected<Run> measure(const RunOptions& options, const Invocation& invocation,
                                  variants, progress, recorder, stop, check_header);
   progress.finish();
   run.measurements = recorder.in_order_of(variants);
+  run.shown = rows.shown();
   recorder.finish(ended && ended->is_finished && !stop.stop_requested(),
                   list_strangers(run.measurements, ended.value_or(MeasureEnd{}), recorder.header(),
                                  options.record));
@@ -247,7 +274,7 @@ Expected<Run> measure(const RunOptions& options, const Invocation& invocation,
   run.has_dumped = ended && ended->not_dumped == 0;
   run.header = recorder.header();
   run.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  run.is_interrupted = stop.stop_requested();
+  run.is_interrupted = invocation.stop.stop_requested();
   run.could_write = recorder.could_write();
   return run;
 }
@@ -316,10 +343,12 @@ tl::expected<void, Errors> update_expected(const RunOptions& options, const Run&
 
 ExitStatus show_counts(const RunOptions& options, const Run& run) {
   ReportOptions report_as = report_options(options.showing, options.metrics);
+  report_as.shown = run.shown;
   report_as.header = run.header;
   report_as.seconds = run.seconds;
   report_as.is_complete = !run.is_interrupted;
   if (!run.measurements.empty() || options.format != ReportFormat::kTable) {
+    if (!run.shown.empty()) print_output("\n");
     print_output(report(options.format, run.measurements, report_as));
   }
   if (run.is_interrupted) {

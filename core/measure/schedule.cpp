@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <tuple>
 #include <utility>
 
 #include "core/base/output_file.h"
@@ -107,7 +106,9 @@ void Scheduler::add(std::vector<CompiledVariant> variants) {
     if (stopping_) return;
     for (auto& each : variants) {
       const double seconds = options_.expected ? options_.expected(each.variant) : 1;
-      enqueue({std::move(each), seconds, added_++, 0});
+      // Variants that were not prepared come last.
+      const std::uint64_t row = rows_.try_emplace(each.variant.key, rows_.size()).first->second;
+      enqueue({std::move(each), seconds, row, 0});
       ++outstanding_;
     }
   }
@@ -117,11 +118,7 @@ void Scheduler::add(std::vector<CompiledVariant> variants) {
 void Scheduler::enqueue(Task task) {
   seconds_left_ += task.seconds;
   auto& queue = waiting_[{choose_zygote(task.compiled.variant), task.compiled.unit}];
-  const auto place =
-      std::upper_bound(queue.begin(), queue.end(), task, [](const Task& left, const Task& right) {
-        return std::tuple(-left.seconds, left.order) < std::tuple(-right.seconds, right.order);
-      });
-  queue.insert(place, std::move(task));
+  queue.insert(std::ranges::upper_bound(queue, task.order, {}, &Task::order), std::move(task));
 }
 
 bool Scheduler::wait(std::stop_token stop) {
@@ -134,44 +131,51 @@ bool Scheduler::wait(std::stop_token stop) {
   return false;
 }
 
-std::optional<Scheduler::Groups::iterator> Scheduler::next() {
+// Considers the first variant of each unit, and the longest.
+std::optional<Scheduler::Choice> Scheduler::next() {
   std::vector<Candidate> candidates;
+  std::vector<Choice> choices;
   for (const auto& [key, tasks] : waiting_) {
     Candidate candidate;
-    candidate.seconds = tasks.front().seconds;
-    candidate.order = tasks.front().order;
     if (!options_.fresh_process) {
       // A zygote that failed to start counts as ready: its error is reported.
       auto state = zygotes_.state(key.zygote);
       candidate.zygote_ready =
           state == ZygotePool::State::kReady || state == ZygotePool::State::kFailed;
       if (auto unit = units_.find(key); unit != units_.end()) {
-        candidate.has_idle_host = !unit->second.idle.empty();
-        candidate.busy_hosts = unit->second.busy;
+        candidate.needs_another_host = unit->second.busy > 0 && unit->second.idle.empty();
       }
     }
-    candidates.push_back(candidate);
+    const auto longest = std::ranges::max_element(tasks, {}, &Task::seconds);
+    for (const auto& task : {tasks.begin(), longest}) {
+      candidate.seconds = task->seconds;
+      candidate.order = task->order;
+      candidates.push_back(candidate);
+      choices.push_back({key, static_cast<std::size_t>(task - tasks.begin())});
+    }
   }
   auto chosen = choose(candidates, seconds_left_ / std::max(options_.jobs, 1));
   if (!chosen) return std::nullopt;
-  return std::next(waiting_.begin(), static_cast<std::ptrdiff_t>(*chosen));
+  return choices[*chosen];
 }
 
 void Scheduler::serve() {
   std::unique_lock lock(mutex_);
   for (;;) {
-    std::optional<Groups::iterator> group;
-    changed_.wait(lock, [&] { return stopping_ || (group = next()).has_value(); });
+    std::optional<Choice> choice;
+    changed_.wait(lock, [&] { return stopping_ || (choice = next()).has_value(); });
     if (stopping_) return;
-    serve_next(lock, *group);
+    serve_next(lock, *choice);
   }
 }
 
-// Attempts the group's first task without the lock.
-void Scheduler::serve_next(std::unique_lock<std::mutex>& lock, Groups::iterator group) {
-  const UnitKey key = group->first;
-  Task task = std::move(group->second.front());
-  group->second.pop_front();
+// Attempts the task without the lock.
+void Scheduler::serve_next(std::unique_lock<std::mutex>& lock, const Choice& choice) {
+  const UnitKey& key = choice.key;
+  const auto group = waiting_.find(key);
+  const auto place = group->second.begin() + static_cast<std::ptrdiff_t>(choice.task);
+  Task task = std::move(*place);
+  group->second.erase(place);
   if (group->second.empty()) waiting_.erase(group);
   UnitState& unit = units_[key];
   std::unique_ptr<WorkerProcess> host;
@@ -259,6 +263,11 @@ Expected<std::unique_ptr<Scheduler>> Scheduler::start(ScheduleOptions options,
 }
 
 void Scheduler::prepare(const std::vector<Variant>& variants) {
+  {
+    std::lock_guard lock(mutex_);
+    rows_.clear();
+    for (const auto& variant : variants) rows_.try_emplace(variant.key, rows_.size());
+  }
   if (options_.fresh_process) return;
   for (const auto& variant : variants) zygotes_.need(choose_zygote(variant));
 }

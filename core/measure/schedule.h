@@ -35,7 +35,7 @@ class Scheduler {
   ~Scheduler();
 
   // Starts the zygotes that these variants need, and returns at once: they start while units
-  // compile.
+  // compile. Rows will be in this order.
   void prepare(const std::vector<Variant>& variants);
 
   // Queues variants; at any time, from any thread. Each ends in one call of on_done.
@@ -70,8 +70,13 @@ class Scheduler {
     std::optional<Outcome> load_failure;
   };
 
-  // Waiting variants by unit, the longest first.
+  // Waiting variants by unit, in the order of their rows.
   using Groups = std::map<UnitKey, std::deque<Task>>;
+
+  struct Choice {
+    UnitKey key;
+    std::size_t task;  // its index in the group
+  };
 
   Scheduler(ScheduleOptions options, PrivateFolder folder, MeasureEvents events);
   void kill();
@@ -81,8 +86,8 @@ class Scheduler {
 
   // Run by the threads:
   void serve();
-  std::optional<Groups::iterator> next();
-  void serve_next(std::unique_lock<std::mutex>& lock, Groups::iterator group);
+  std::optional<Choice> next();
+  void serve_next(std::unique_lock<std::mutex>& lock, const Choice& choice);
   void put_back(const UnitKey& key, std::unique_ptr<WorkerProcess> host,
                 std::vector<std::unique_ptr<WorkerProcess>>& useless);
   void drop(std::unique_ptr<WorkerProcess>& host);
@@ -107,9 +112,9 @@ class Scheduler {
   Groups waiting_;
   std::map<UnitKey, UnitState> units_;
   std::set<WorkerProcess*> live_hosts_;
-  std::set<Root*> live_roots_;  // of fresh processes
-  double seconds_left_ = 0;     // expected, of all waiting variants
-  std::uint64_t added_ = 0;
+  std::set<Root*> live_roots_;                 // of fresh processes
+  double seconds_left_ = 0;                    // expected, of all waiting variants
+  std::map<std::string, std::uint64_t> rows_;  // the order of prepared variants, by key
   std::uint64_t outstanding_ = 0;
   int busy_ = 0;  // threads that measure
   bool stopping_ = false;

@@ -10,7 +10,7 @@ namespace instr {
 std::optional<std::size_t> choose(const std::vector<Candidate>& candidates, double left) {
   auto rank = [left](const Candidate& c) {
     const bool is_long = 2 * c.seconds >= left;
-    return std::tuple(is_long ? -c.seconds : 0, !c.has_idle_host, c.busy_hosts, c.order);
+    return std::tuple(is_long ? -c.seconds : 0, c.needs_another_host, c.order);
   };
   std::optional<std::size_t> best;
   for (std::size_t i = 0; i < candidates.size(); ++i) {

@@ -10,20 +10,18 @@
 
 namespace instr {
 
-// The longest of a unit's waiting variants. It needs one core, since Valgrind runs one of its
-// threads at a time.
+// A variant that waits. It needs one core, since Valgrind runs one of its threads at a time.
 struct Candidate {
   double seconds = 1;  // expected
   bool zygote_ready = true;
-  bool has_idle_host = false;  // that has loaded the unit
-  int busy_hosts = 0;
-  std::uint64_t order = 0;  // position in the order of addition
+  bool needs_another_host = false;  // all hosts that have loaded its unit are busy
+  std::uint64_t order = 0;          // that of its row
 };
 
 // Returns the candidate that starts next; nothing if none can. `left`: the expected seconds of all
 // waiting variants, divided by the cores. A candidate that takes half of that or more goes first,
-// since it would run alone at the end; then those whose unit is loaded, those with the fewest
-// hosts, and the others in order.
+// since it would run alone at the end; then those that load no unit a second time; else the order
+// decides, so that rows are complete from the first to the last.
 std::optional<std::size_t> choose(const std::vector<Candidate>& candidates, double left);
 
 // Returns the bytes that a variant may use: 8 GiB, or less if `jobs` of them would not fit into

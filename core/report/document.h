@@ -101,12 +101,6 @@ struct RenderOptions {
 std::string wrapped(const std::string& text, std::size_t width, std::optional<Style> style,
                     bool color);
 
-// The columns of a terminal that the table takes.
-std::size_t columns_width(const DocumentTable& table);
-
-// Returns true if the table is not too wide, perhaps without its spare columns.
-bool fits(const DocumentTable& table, std::size_t width);
-
 // The heading of a column on its own: "eager" of instructions, else "wall time eager".
 std::string full_heading(const DocumentColumn& column);
 

@@ -64,11 +64,11 @@ std::vector<std::string> csv_fields(const Json& json, const Variant& variant,
 
 void add_tables(Document& document, const std::vector<Measurement>& measurements,
                 const ReportOptions& options) {
-  const auto width = static_cast<std::size_t>(std::max(options.width, 0));
-  DocumentTable tall = tall_table(measurements, options);
-  DocumentTable wide = wide_table(measurements, options);
-  const bool is_tall = options.show_keys || (!fits(wide, width) && fits(tall, width));
-  document.tables.push_back(is_tall ? std::move(tall) : std::move(wide));
+  std::vector<Measurement> rest;
+  for (const Measurement& measurement : measurements) {
+    if (!options.shown.contains(measurement.variant.key)) rest.push_back(measurement);
+  }
+  if (!rest.empty()) document.tables.push_back(fitting_table(rest, options).whole());
   if (auto backends = backend_table(measurements)) document.tables.push_back(std::move(*backends));
   document.notes = report_notes(measurements, options);
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,7 @@ struct ReportOptions {
   bool color = false;      // of the table
   bool show_keys = false;  // the tables have a row for each measurement, named by its key
   std::vector<std::string> metrics = default_metrics();  // shown in the tables
+  std::set<std::string> shown = {};     // keys that the table leaves out: their rows were shown
   std::optional<double> seconds;        // wall time of the whole run; absent: the sum of all
   std::optional<ResultsHeader> header;  // for JSON and JSON Lines
   bool is_complete = true;              // else the run did not finish; for the same formats

@@ -90,11 +90,14 @@ std::string finished_line(const Measurement& measurement) {
 
 std::string time_spent_line(double seconds, const TimeSpent& spent) {
   std::string parts;
+  double sum = 0;
   for (const auto& [what, took] : spent) {
+    sum += took;
     if (took * 100 < seconds) continue;
     parts += (parts.empty() ? "" : "; ") + format_duration(took) + " " + printable(what);
   }
-  return "took " + format_duration(seconds) + (parts.empty() ? "" : ": " + parts);
+  const char* how = sum > 1.01 * seconds ? ", in part simultaneously" : "";
+  return "took " + format_duration(seconds) + (parts.empty() ? "" : how + (": " + parts));
 }
 
 struct Progress::State {
@@ -105,13 +108,14 @@ struct Progress::State {
   ProgressView view;  // except for its times
   Clock::time_point begun = Clock::now();
   std::optional<Clock::time_point> measuring_since;
+  std::function<std::string(const Measurement&)> rows;
   Costs costs;
   double cost_of_all = 0;  // 0: unknown
   double cost_of_done = 0;
-  std::string phase;              // while nothing is measured, and no other phase goes on
-  std::list<std::string> phases;  // that go on
-  std::string work = "counting";  // the stage while something is measured
-  std::string stage;              // what the time is spent on; empty: unknown
+  std::string phase;                // while nothing is measured, and no other phase goes on
+  std::list<std::string> phases;    // that go on
+  std::string work = "counting";    // the stage while something is measured
+  std::vector<std::string> stages;  // what the time is spent on, simultaneously
   Clock::time_point stage_since = begun;
   TimeSpent spent;
   std::string reported;  // the last phase in a pipe
@@ -177,27 +181,28 @@ struct Progress::State {
     reported_at = now;
   }
 
-  void enter(const std::string& next) {
-    if (next == stage) return;
+  void enter(std::vector<std::string> next) {
+    if (next == stages) return;
     const auto now = Clock::now();
-    if (!stage.empty()) {
-      auto known = std::find_if(spent.begin(), spent.end(),
-                                [this](const auto& part) { return part.first == stage; });
+    for (const std::string& stage : stages) {
+      auto known = std::ranges::find(spent, stage, &TimeSpent::value_type::first);
       if (known == spent.end()) known = spent.insert(spent.end(), {stage, 0});
       known->second += std::chrono::duration<double>(now - stage_since).count();
     }
-    stage = next;
+    stages = std::move(next);
     stage_since = now;
   }
 
   // To be called after a change of the phases.
   void show_phase() {
-    std::vector<std::string_view> all;
+    std::vector<std::string> all;
     for (const std::string& each : phases) {
       if (std::ranges::find(all, each) == all.end()) all.push_back(each);
     }
-    view.phase = all.empty() ? phase : fmt::format("{}", fmt::join(all, " and "));
-    enter(view.running.empty() ? view.phase : work);
+    if (all.empty() && !phase.empty()) all.push_back(phase);
+    view.phase = fmt::format("{}", fmt::join(all, " and "));
+    if (!view.running.empty()) all = {work};
+    enter(std::move(all));
   }
 
   void note(std::string_view text) {
@@ -206,6 +211,12 @@ struct Progress::State {
     std::string line = with_visible_controls(text, false);
     if (!line.ends_with('\n')) line += '\n';
     write_all(options.fd, line);
+  }
+
+  void print_rows(const std::string& text) {
+    if (text.empty()) return;
+    erase();
+    print_output(text);
   }
 
   void tick(std::stop_token stop) {
@@ -266,6 +277,11 @@ void Progress::expect(std::size_t total) {
   state_->measuring_since.reset();
 }
 
+void Progress::show(std::function<std::string(const Measurement&)> rows) {
+  std::lock_guard lock(state_->mutex);
+  state_->rows = std::move(rows);
+}
+
 void Progress::started(const std::string& key) {
   std::lock_guard lock(state_->mutex);
   if (!state_->measuring_since) state_->measuring_since = Clock::now();
@@ -294,6 +310,7 @@ void Progress::finished(const Measurement& measurement) {
   state_->cost_of_done += state_->costs.of(measurement.variant.key, find_work(measurement));
   const auto* failure = std::get_if<Failure>(&measurement.outcome);
   if (failure != nullptr && failure->kind != FailureKind::kUnsupported) ++view.failed;
+  if (state_->rows) state_->print_rows(state_->rows(measurement));
   if (state_->options.verbosity != Verbosity::kVerbose || state_->over) return;
   std::string place = view.total > 0 ? fmt::format("[{}/{}] ", view.done, view.total) : "";
   state_->note(place + finished_line(measurement));
@@ -316,7 +333,7 @@ void Progress::finish() {
     std::lock_guard lock(state_->mutex);
     const bool is_first = !std::exchange(state_->over, true);
     state_->erase();
-    state_->enter("");
+    state_->enter({});
     const double took = seconds_since(state_->begun);
     const bool is_reported = !state_->options.terminal.is_terminal &&
                              took * 1000 >= static_cast<double>(state_->options.sum_after.count());

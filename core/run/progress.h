@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -57,6 +58,9 @@ class Progress {
   // Sets the cost of each of them, and the total, in earlier runs, for the estimate.
   void weigh(Costs costs, double total);
 
+  // Sets what makes the text of standard output that each measurement to come completes.
+  void show(std::function<std::string(const Measurement&)> rows);
+
   void started(const std::string& key);
   // Sets what is done for the variant that has been started last: "verifying".
   void step(std::string what);
@@ -92,7 +96,7 @@ struct ProgressView {
 using TimeSpent = std::vector<std::pair<std::string, double>>;
 
 // Returns "took 47.7 s: 12.1 s starting LibTorch under Valgrind; 30.6 s counting", without phases
-// of less than a hundredth.
+// of less than a hundredth; says so if they add up to more, since some were simultaneous.
 std::string time_spent_line(double seconds, const TimeSpent& spent);
 
 // Returns "[37/95] 12.3 s, eta 20 s  matmul/mm/... +1", in at most `width` columns.

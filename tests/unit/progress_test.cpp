@@ -191,6 +191,8 @@ TEST(Progress, SumsUpTheTimeByPhase) {
   EXPECT_EQ(time_spent_line(47.7, {{"starting", 12.14}, {"a moment", 0.4}, {"counting", 35}}),
             "took 47.7 s: 12.1 s starting; 35.0 s counting");
   EXPECT_EQ(time_spent_line(6, {}), "took 6.0 s");
+  EXPECT_EQ(time_spent_line(10, {{"compiling", 8}, {"starting", 7}}),
+            "took 10.0 s, in part simultaneously: 8.0 s compiling; 7.0 s starting");
 }
 
 TEST(Costs, AreOfTheLastMeasurement) {

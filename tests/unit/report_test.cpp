@@ -271,7 +271,7 @@ TEST(ReportTable, LeavesNothingOut) {
 TEST(ReportTable, ShowsNamesThatSelect) {
   std::size_t cells = 0;
   const auto measurements = all_kinds();
-  const DocumentTable table = wide_table(measurements, at_width(0));
+  const DocumentTable table = RunTable(measurements, at_width(0), RunTable::Shape::kWide).whole();
   for (const DocumentRow& row : table.rows) {
     const std::string& full = row.cells.front().text;
     for (std::size_t i = 0; i < row.cells.size(); ++i) {

@@ -44,15 +44,9 @@ TEST(Choose, AVariantThatWouldRunAloneAtTheEndGoesFirst) {
   EXPECT_EQ(choose({candidate(1, 0), candidate(2, 8), candidate(3, 9)}, 7), 0U);
 }
 
-TEST(Choose, AUnitLoadedByAnIdleHostGoesFirst) {
-  auto loaded = candidate(1, 9);
-  loaded.has_idle_host = true;
-  EXPECT_EQ(choose({candidate(1, 0), loaded}, kMuch), 1U);
-}
-
-TEST(Choose, AUnitWithoutHostGoesBeforeASecondHostOfAnother) {
+TEST(Choose, AUnitThatNeedsAnotherHostWaits) {
   auto busy = candidate(1, 0);
-  busy.busy_hosts = 1;
+  busy.needs_another_host = true;
   EXPECT_EQ(choose({busy, candidate(1, 9)}, kMuch), 1U);
   EXPECT_EQ(choose({busy}, kMuch), 0U);
 }
