@@ -248,10 +248,10 @@ Expected<Run> measure(const RunOptions& options, const Invocation& invocation,
   Progress progress(progress_options(options.showing));
   RowStream rows(variants, report_options(options.showing, options.metrics));
   if (shows_rows(options)) {
-    progress.show([&](const Measurement& measurement) {
-      if (!print_output("") && !keeps_anything(options)) unread.request_stop();
-      return rows.take(measurement);
-    });
+    progress.show([&rows](const Measurement& measurement) { return rows.take(measurement); },
+                  [&] {
+                    if (!keeps_anything(options)) unread.request_stop();
+                  });
   }
   Recorder recorder(std::move(target), [&](const Error& error) {
     progress.print(STDERR_FILENO, "error: " + to_string(error) + "\n");

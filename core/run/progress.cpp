@@ -109,6 +109,7 @@ struct Progress::State {
   Clock::time_point begun = Clock::now();
   std::optional<Clock::time_point> measuring_since;
   std::function<std::string(const Measurement&)> rows;
+  std::function<void()> on_closed;
   Costs costs;
   double cost_of_all = 0;  // 0: unknown
   double cost_of_done = 0;
@@ -213,10 +214,10 @@ struct Progress::State {
     write_all(options.fd, line);
   }
 
-  void print_rows(const std::string& text) {
-    if (text.empty()) return;
+  bool print_rows(const std::string& text) {
+    if (text.empty()) return true;
     erase();
-    print_output(text);
+    return print_output(text);
   }
 
   void tick(std::stop_token stop) {
@@ -277,9 +278,11 @@ void Progress::expect(std::size_t total) {
   state_->measuring_since.reset();
 }
 
-void Progress::show(std::function<std::string(const Measurement&)> rows) {
+void Progress::show(std::function<std::string(const Measurement&)> rows,
+                    std::function<void()> on_closed) {
   std::lock_guard lock(state_->mutex);
   state_->rows = std::move(rows);
+  state_->on_closed = std::move(on_closed);
 }
 
 void Progress::started(const std::string& key) {
@@ -297,7 +300,7 @@ void Progress::step(std::string what) {
 }
 
 void Progress::finished(const Measurement& measurement) {
-  std::lock_guard lock(state_->mutex);
+  std::unique_lock lock(state_->mutex);
   ProgressView& view = state_->view;
   auto& running = view.running;
   auto it = std::find(running.begin(), running.end(), measurement.variant.key);
@@ -310,10 +313,13 @@ void Progress::finished(const Measurement& measurement) {
   state_->cost_of_done += state_->costs.of(measurement.variant.key, find_work(measurement));
   const auto* failure = std::get_if<Failure>(&measurement.outcome);
   if (failure != nullptr && failure->kind != FailureKind::kUnsupported) ++view.failed;
-  if (state_->rows) state_->print_rows(state_->rows(measurement));
-  if (state_->options.verbosity != Verbosity::kVerbose || state_->over) return;
-  std::string place = view.total > 0 ? fmt::format("[{}/{}] ", view.done, view.total) : "";
-  state_->note(place + finished_line(measurement));
+  if (state_->options.verbosity == Verbosity::kVerbose && !state_->over) {
+    std::string place = view.total > 0 ? fmt::format("[{}/{}] ", view.done, view.total) : "";
+    state_->note(place + finished_line(measurement));
+  }
+  if (!state_->rows || state_->print_rows(state_->rows(measurement))) return;
+  lock.unlock();
+  state_->on_closed();
 }
 
 void Progress::note(std::string_view text) {

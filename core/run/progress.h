@@ -58,8 +58,9 @@ class Progress {
   // Sets the cost of each of them, and the total, in earlier runs, for the estimate.
   void weigh(Costs costs, double total);
 
-  // Sets what makes the text of standard output that each measurement to come completes.
-  void show(std::function<std::string(const Measurement&)> rows);
+  // Sets what makes the text of standard output that each measurement to come completes, and what
+  // to do if nobody reads it.
+  void show(std::function<std::string(const Measurement&)> rows, std::function<void()> on_closed);
 
   void started(const std::string& key);
   // Sets what is done for the variant that has been started last: "verifying".

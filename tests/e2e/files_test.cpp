@@ -25,16 +25,7 @@ class Files : public ::testing::Test {
 
   fs::path file(const std::string& name) const { return folder_.path() / name; }
 
-  // Runs a line of a shell in that folder, with the program as $P.
-  CommandResult shell(const std::string& line) const {
-    SpawnOptions options;
-    options.argv = {"bash", "-c", line};
-    options.environment = environment();
-    options.environment->push_back("P=" + program_under_test());
-    options.working_directory = folder_.path();
-    return value_of(run_command(options));
-  }
-
+  CommandResult shell(const std::string& line) const { return run_in_shell(line, folder_.path()); }
   int status(const std::string& line) const { return shell(line).exit_code; }
 
   std::string first_key() const {

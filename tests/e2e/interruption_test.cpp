@@ -1,8 +1,11 @@
 // Ctrl-C, killed workers, two runs at once: finished results are kept, and no process is left.
 // Access to the terminal.
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <signal.h>
 #include <sys/wait.h>
+
+#include <regex>
 
 #include "tests/e2e/tested_program.h"
 #include "tests/labels.h"
@@ -64,6 +67,46 @@ TEST_F(Interruption, CtrlCKeepsFinishedResultsAndLeavesNoProcess) {
   const std::string name = results_.string();
   EXPECT_EQ(run({"compare", name, name}).exit_code, 2);
   EXPECT_EQ(run({"compare", name, name, "--allow-incomplete"}).exit_code, 0);
+}
+
+class RowByRow : public Interruption {
+ protected:
+  // Rows that wait for files, the first one for none.
+  void write_rows(const std::vector<std::string>& awaited) {
+    std::string text = "schema = 1\n";
+    for (std::size_t i = 0; i < awaited.size(); ++i) {
+      text += fmt::format(
+          "[[benchmark]]\nlabel = 'row{}'\nstmt = 'asm(\".rept {}\\nnop\\n.endr\");'\n"
+          "setup = 'while (access(\"{}\", F_OK) != 0) usleep(10000);'\n",
+          i + 1, i + 1, (folder_.path() / awaited[i]).string());
+    }
+    folder_.write("d.toml", text);
+    folder_.write("exists");
+  }
+};
+
+TEST_F(RowByRow, ARowIsShownOnceItIsCounted) {
+  write_rows({"exists", "later", "exists"});
+  const auto shown = run_in_shell(
+      "$P --definitions=d.toml --quiet --jobs=2 >out & "
+      "until grep -q row1 out; do kill -0 $! || exit 99; sleep 0.05; done; "
+      "grep -c row2 out; touch later; wait $! && cat out",
+      folder_.path());
+  EXPECT_EQ(shown.exit_code, 0) << shown.errors;
+  EXPECT_TRUE(shown.output.starts_with("0\n")) << shown.output;
+  for (const char* row : {"row1 +1 ", "row2 +2 ", "row3 +3 "}) {
+    EXPECT_TRUE(std::regex_search(shown.output, std::regex(row))) << shown.output;
+  }
+}
+
+TEST_F(RowByRow, MeasuringEndsWithTheReader) {
+  write_rows({"exists", "reader_left", "never"});
+  const auto left = run_in_shell(
+      "{ $P --definitions=d.toml --quiet --jobs=2; echo $? >status; } | "
+      "{ read -r line; exec 0<&-; touch reader_left; }; cat status",
+      folder_.path());
+  EXPECT_EQ(left.output, "141\n") << left.errors;
+  EXPECT_TRUE(stray_processes().empty());
 }
 
 TEST_F(Interruption, KillingTheProgramLeavesNoProcess) {

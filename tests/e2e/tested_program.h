@@ -146,4 +146,14 @@ inline fs::path python_of_libtorch() {
   return fs::exists(python) ? python.lexically_normal() : fs::path();
 }
 
+// Runs a line of a shell in that folder, with the program as $P.
+inline CommandResult run_in_shell(const std::string& line, const fs::path& folder) {
+  SpawnOptions options;
+  options.argv = {"bash", "-c", line};
+  options.environment = environment();
+  options.environment->push_back("P=" + program_under_test());
+  options.working_directory = folder;
+  return value_of(run_command(options));
+}
+
 }  // namespace instr::e2e
