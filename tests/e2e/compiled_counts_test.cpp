@@ -92,6 +92,37 @@ TEST_F(CompiledCounts, CompilingIsExplainedByItsFunctions) {
   EXPECT_GT(dynamo, count / 3);
 }
 
+// The statement shows by its count whether its process has found the compiler's cache filled.
+TEST_F(CompiledCounts, FindTheCacheFilledAfterAModuleWasEdited) {
+  write("all.toml", R"toml(schema = 1
+[[benchmark]]
+label = "mine"
+py_setup = """
+import edited
+from torch._dynamo.utils import counters
+f = torch.compile(edited.f)
+a = torch.ones(8)
+f(a)
+misses = counters["inductor"]["fxgraph_cache_miss"]
+"""
+py_stmt = """
+f(a)
+for _ in range(1000 * misses): pass
+"""
+)toml");
+  const fs::path modules = folder_.path() / "modules";
+  const auto count = [&] {
+    const Records records = counted({}, {"PYTHONPATH=" + modules.string()});
+    const auto& record = records.at("mine/py/eager/forward/t1/cpu");
+    return record.at("metrics").at("instructions").get<double>();
+  };
+  write("modules/edited.py", "import torch\ndef f(a): return torch.relu(a + 1)\n");
+  const double before = count();
+  // Edited in place: the folder's own time stays.
+  testing::write(modules / "edited.py", "import torch\ndef f(a): return torch.relu(a + 20)\n");
+  EXPECT_NEAR(count() / before, 1, 0.01);
+}
+
 TEST_F(CompiledCounts, StatementsThatDoNotCompileFailAlone) {
   const fs::path definitions = write("all.toml", R"toml(schema = 1
 [[benchmark]]

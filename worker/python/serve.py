@@ -179,19 +179,21 @@ def _use_own_cache(code):
 
 def _compile_elsewhere(code):
     """Has another process fill the compiler's cache, so that this one finds the same each time. Only the
-    other process checks whether it is filled, since checking changes the heap."""
+    other process checks whether it is filled, since checking changes the heap. Returns whether it is."""
     child = os.fork()
     if child == 0:
+        status = 1
         try:
             _fill_cache(code)
+            status = 0
         finally:
-            os._exit(0)
-    os.waitpid(child, 0)
+            os._exit(status)
+    return os.waitpid(child, 0)[1] == 0
 
 
 def _fill_cache(code):
     done = f"{os.environ['TORCHINDUCTOR_CACHE_DIR']}/done"
-    if os.path.exists(done):
+    if _is_unchanged(done):
         return
     _native.simulate(False)
     _native.pin(_PINNED_CLOCK)
@@ -204,7 +206,31 @@ def _fill_cache(code):
     _load_snippet(code)
     snippet(next_block, abs, abs, range)
     os.makedirs(os.path.dirname(done), exist_ok=True)
-    open(done, "w").close()
+    with open(f"{done}.{os.getpid()}", "w") as file:
+        file.writelines(f"{_stamp(name)} {name}\n" for name in _files_of_modules())
+    os.replace(file.name, done)
+
+
+def _is_unchanged(done):
+    """True if the cache was filled with the modules that there are now, such as an edited backend."""
+    if not os.path.exists(done):
+        return False
+    with open(done) as file:
+        stamps = [line.rstrip("\n").split(" ", 1) for line in file]
+    return all(_stamp(name) == stamp for stamp, name in stamps)
+
+
+def _files_of_modules():
+    files = [getattr(module, "__file__", None) for module in list(sys.modules.values())]
+    return [file for file in files if isinstance(file, str) and "\n" not in file]
+
+
+def _stamp(file):
+    try:
+        status = os.stat(file)
+    except OSError:
+        return "none"
+    return f"{status.st_mtime_ns}.{status.st_size}"
 
 
 _caches = os.environ.get("TORCHINDUCTOR_CACHE_DIR")
@@ -279,14 +305,17 @@ def _load_snippet(code):
 def run(code):
     """Runs a snippet that is counted. Returns how it ended."""
     try:
+        is_ready = True
         if _is_for_compiler:
             _use_own_cache(code)
-            _compile_elsewhere(code)
+            is_ready = _compile_elsewhere(code)
         if _is_pinned:
             _native.pin(_PINNED_ID)
             _use_own_temporary_folder()
         _load_snippet(code)
         snippet(_native.next_block, abs, _native.simulate, range)
+        if not is_ready:
+            raise RuntimeError("the snippet works, but not in the process that compiles it beforehand")
     except BaseException as error:
         return ended(error)
     return END
