@@ -70,10 +70,12 @@ void note_files(const wire::Message& reply, Experiment& experiment) {
   if (reply.fields.contains("files")) experiment.files = reply.get("files");
 }
 
-// Returns the files without their hashes. In Python they are not known before the setup has ended.
+// Returns the files that Python imported, without their hashes; in C++ the compiler knows what was
+// included. They are not known before the setup has ended.
 std::optional<std::map<std::string, std::string>> list_imports(const Experiment& experiment) {
   std::map<std::string, std::string> inputs;
-  if (experiment.variant->language == Language::kPython && !experiment.files) return std::nullopt;
+  if (experiment.variant->language != Language::kPython) return inputs;
+  if (!experiment.files) return std::nullopt;
   std::istringstream lines(experiment.files.value_or(""));
   for (std::string line; std::getline(lines, line);) inputs.emplace(line, "");
   return inputs;
@@ -109,7 +111,6 @@ class GroupExperiment {
     for (const Variant& variant : variants) experiments_.push_back(find_code(variant));
     eager_ = find_code(make_eager(variants.front())).code;
     is_cold_ = is_compiled(variants.front().backend);
-    options_.wants_files = true;
   }
 
   std::vector<Measurement> run() {

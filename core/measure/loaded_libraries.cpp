@@ -100,16 +100,16 @@ std::map<std::string, std::string> loaded_libraries(pid_t process) {
   return library_fields(mapped_libraries(read_maps(process)));
 }
 
-std::vector<fs::path> read_loaded_files(const fs::path& list) {
+std::vector<fs::path> loaded_files_in(const std::string& list) {
   std::vector<fs::path> files;
-  std::istringstream lines(read_file(list, kMaxTextBytes).value_or(""));
+  std::istringstream lines(list);
   for (std::string line; std::getline(lines, line);) {
     const bool is_installed =
         std::ranges::any_of(
             std::array{"/lib/python3", "/libpython3", "/site-packages/", "/dist-packages/"},
             [&line](const char* part) { return line.find(part) != line.npos; }) ||
         starts_with_any(line, {"/lib", "/usr/lib", "/usr/local/lib"});
-    if (!is_installed) files.emplace_back(line);
+    if (!is_installed && line.starts_with('/')) files.emplace_back(line);
   }
   return files;
 }

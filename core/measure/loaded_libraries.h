@@ -35,9 +35,10 @@ std::map<std::string, std::string> library_fields(const std::vector<MappedFile>&
 // Returns these fields of one of our processes; empty if its mappings cannot be read.
 std::map<std::string, std::string> loaded_libraries(pid_t process);
 
-// Reads a worker's list of the files that a snippet has loaded (worker/counted/loaded_files.h),
-// without those of the system and of installed packages.
-std::vector<std::filesystem::path> read_loaded_files(const std::filesystem::path& list);
+// Returns the files in a worker's list of what a snippet has loaded, one per line
+// (worker/counted/loaded_files.h, worker/native/native_code.h), without those of the system and of
+// installed packages.
+std::vector<std::filesystem::path> loaded_files_in(const std::string& list);
 
 // The files that a running worker has loaded.
 class UsedFiles {

@@ -9,7 +9,6 @@
 #include <utility>
 #include <vector>
 
-#include "core/base/checkout_guard.h"
 #include "core/base/file_name.h"
 #include "core/base/place_below.h"
 #include "core/base/replace_file.h"
@@ -142,22 +141,14 @@ std::vector<FunctionCost> function_costs(const std::vector<FollowedFunction>& fo
   return costs;
 }
 
-// Returns a failure if a file that was loaded is in the checked-out tree, and another commit is
-// measured.
-Outcome check_loaded(Outcome outcome, const wire::Message& reply, const fs::path& work_dir) {
+// Reads the list of files that was written beside the counts.
+Outcome with_loaded(Outcome outcome, const wire::Message& reply, const fs::path& work_dir) {
   const std::string name = reply.get("loaded");
   if (name.empty()) return outcome;
-  const auto files = read_loaded_files(work_dir / name);
+  const std::string list = read_file(work_dir / name, kMaxTextBytes).value_or("");
   std::error_code ignored;
   fs::remove(work_dir / name, ignored);
-  for (const fs::path& file : files) {
-    const auto checked = check_measured(
-        "a library or module that was loaded", file,
-        "have it found relative to the definition's file, as by {./}, or install it in each tree");
-    if (!checked) return Failure{FailureKind::kDefinitionError, to_string(checked.error())};
-  }
-  if (auto* counted = std::get_if<Counted>(&outcome)) counted->files = files;
-  return outcome;
+  return with_files(std::move(outcome), loaded_files_in(list));
 }
 
 // Names the disk as the cause of a missing count or profile if it is full: Valgrind could not write
@@ -262,7 +253,7 @@ Outcome Measurer::settle(const wire::Message& reply, const Variant& variant,
       has_profile ? read_measured(reply, variant, work_dir / name) : parse_reply(reply, variant);
   std::error_code ignored;
   if (has_profile) fs::remove(work_dir / name, ignored);
-  outcome = check_loaded(with_cause(std::move(outcome), work_dir), reply, work_dir);
+  outcome = with_loaded(with_cause(std::move(outcome), work_dir), reply, work_dir);
   if (auto* counted = std::get_if<Counted>(&outcome)) {
     counted->followed = read_followed(reply, variant, work_dir);
     if (options_.want_functions && counted->followed) {

@@ -14,6 +14,7 @@
 #include <tuple>
 #include <utility>
 
+#include "core/base/checkout_guard.h"
 #include "core/base/parse_number.h"
 #include "core/compile/cpp/missing_symbol.h"
 #include "core/definitions/backends.h"
@@ -306,6 +307,17 @@ std::optional<Failure> failure_of_status(int wait_status) {
   if (signal == SIGKILL) return std::nullopt;
   auto kind = signal == SIGABRT ? FailureKind::kAborted : FailureKind::kCrashed;
   return Failure{kind, std::string("ended by a signal: ") + ::strsignal(signal)};
+}
+
+Outcome with_files(Outcome outcome, const std::vector<std::filesystem::path>& files) {
+  for (const std::filesystem::path& file : files) {
+    const auto checked = check_measured(
+        "a library or module that was loaded", file,
+        "have it found relative to the definition's file, as by {./}, or install it in each tree");
+    if (!checked) return Failure{FailureKind::kDefinitionError, to_string(checked.error())};
+  }
+  if (auto* counted = std::get_if<Counted>(&outcome)) counted->files = files;
+  return outcome;
 }
 
 }  // namespace instr

@@ -21,6 +21,10 @@ bool is_gated(const Variant& variant);
 Outcome parse_reply(const wire::Message& reply, const Variant& variant,
                     const Profile* profile = nullptr, ProfilePaths paths = ProfilePaths::kMerged);
 
+// Adds the files that were loaded. Returns a failure if one of them is in the checked-out tree, and
+// another commit is measured.
+Outcome with_files(Outcome outcome, const std::vector<std::filesystem::path>& files);
+
 // Returns true if a snippet that shared its process with others may have failed because of them:
 // its setup cannot run twice in a process, such as one that registers an operator; they took the
 // memory; or an error on a device, which fails whatever uses the device afterwards, was theirs.

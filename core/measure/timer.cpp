@@ -11,6 +11,7 @@
 
 #include "core/base/stopwatch.h"
 #include "core/measure/failure_text.h"
+#include "core/measure/loaded_libraries.h"
 #include "core/measure/parse_reply.h"
 #include "worker/native/event_counter.h"
 #include "worker/wire.h"
@@ -176,7 +177,9 @@ class GroupTimer {
   }
 
   Outcome parse_in_time(const wire::Message& reply, std::size_t place) const {
-    return with_timeout_advice(parse_reply(reply, group_[place].variant), group_[place].variant);
+    return with_timeout_advice(
+        with_files(parse_reply(reply, group_[place].variant), loaded_files_in(reply.get("files"))),
+        group_[place].variant);
   }
 
   const TimedSide* side_;

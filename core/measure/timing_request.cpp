@@ -78,7 +78,6 @@ wire::Message make_timing_request(const char* verb, const TimedGroup& group,
                          {"memory_limit", std::to_string(options.memory_limit)},
                          {"wants_events", options.wants_operators ? "1" : "0"},
                          {"timeouts_ms", list_timeouts(group, options)},
-                         {"wants_files", options.wants_files ? "1" : "0"},
                          {"timeout_ms", std::to_string(sum_timeouts(group, options).count())}}};
   for (const auto& [candidate, unit, symbol] : group) {
     if (is_compiled(candidate.backend)) add_to(request, options.compiler, candidate);

@@ -34,7 +34,6 @@ struct TimerOptions {
   // For a repetition; absent: the variant's own number, or as many as fill min_time_s.
   std::optional<int> iterations = {};
   CompilerOptions compiler = {};
-  bool wants_files = false;        // that Python has imported
   bool wants_operators = false;    // an experiment's time by operator
   bool wants_warm_compile = true;  // an experiment's compile time with a filled cache
 };

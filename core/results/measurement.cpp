@@ -91,6 +91,7 @@ Measurement merged(Measurement first, Measurement second) {
     kept->metrics.merge(other->metrics);
     kept->lost.merge(other->lost);
     if (!kept->timing) kept->timing = std::move(other->timing);
+    kept->files.insert(kept->files.end(), other->files.begin(), other->files.end());
   }
   if (!first.verification) first.verification = std::move(second.verification);
   first.seconds = seconds;

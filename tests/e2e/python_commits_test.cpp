@@ -59,6 +59,13 @@ TEST_F(PythonCommits, ModulesAreThoseOfTheMeasuredCommit) {
   EXPECT_HAS(refused.output + refused.errors, "is in the checked-out tree");
 }
 
+TEST_F(PythonCommits, TimesOfTheCheckedOutTreeAreNotThoseOfAnotherCommit) {
+  const auto refused = run({"merge-check", "main", "--definitions=bench.toml", "--metrics=wall",
+                            "--repetitions=2", "--filter=absolute"});
+  EXPECT_EQ(refused.exit_code, 2) << refused.output << refused.errors;
+  EXPECT_HAS(refused.output + refused.errors, "src/quickly.py");
+}
+
 TEST_F(PythonCommits, ModulesThatAreNotOfTheCommitAreNamed) {
   git(folder_.path(), {"update-index", "--assume-unchanged", "src/quickly.py"});
   write("src/quickly.py", "def work():\n    pass\n");

@@ -1,5 +1,6 @@
 #include "worker/native/native_code.h"
 
+#include <link.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <ucontext.h>
@@ -185,7 +186,17 @@ std::unique_ptr<SuspendedCode> SuspendedCode::make(const void* code, int threads
 void watch_compiler(const CompilerWatch&) {}
 std::map<std::string, std::string> compiler_report() { return {}; }
 std::string compiler_log(const std::string&) { return ""; }
-std::optional<std::string> imported_files() { return std::nullopt; }
+
+std::string loaded_files() {
+  std::string names;
+  dl_iterate_phdr(
+      [](dl_phdr_info* info, size_t, void* text) {
+        *static_cast<std::string*>(text) += std::string(info->dlpi_name) + "\n";
+        return 0;
+      },
+      &names);
+  return names;
+}
 
 void call_verifier(const void* code, instr_verification* verification) {
   reinterpret_cast<instr_verifier>(const_cast<void*>(code))(verification);

@@ -58,10 +58,10 @@ std::map<std::string, std::string> compiler_report();
 // Returns the messages of a log of CompilerWatch.
 std::string compiler_log(const std::string& log);
 
-// Returns the files that modules were imported from, a line each: outside the standard library,
-// torch and the worker; of an installed package, its folder. Nothing in a language whose compiler
-// knows them.
-std::optional<std::string> imported_files();
+// Returns the files whose code the process has loaded, a line each. Of an interpreter: those that
+// modules were imported from, outside the standard library, torch and the worker; of an installed
+// package, its folder. Otherwise: shared objects.
+std::string loaded_files();
 
 void call_verifier(const void* code, instr_verification* verification);
 

@@ -211,7 +211,6 @@ wire::Message NativeHost::time(const wire::Message& request) {
   timing.warm_up_s = number(request, "warm_up", "0.02");
   timing.iterations = static_cast<std::uint64_t>(number(request, "iterations", "0"));
   timing.wants_events = request.get("wants_events") == "1";
-  timing.wants_files = request.get("wants_files") == "1";
   timing.logs = split_words<std::string>(request.get("compiler_logs"));
   timing.is_cold = request.get("cold") == "1";
   if (request.fields.contains("candidate")) {

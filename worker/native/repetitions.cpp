@@ -130,6 +130,7 @@ wire::Message make_message(const Entry& entry, const std::vector<EventCounter>& 
   wire::Message message{"timed", entry.values};
   message.fields["iterations"] = std::to_string(entry.iterations);
   if (entry.peak) message.fields["device_peak_bytes"] = std::to_string(*entry.peak);
+  entry.snippet->add_files(message);
   return message;
 }
 

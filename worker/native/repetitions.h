@@ -30,7 +30,6 @@ struct TimingRequest {
   // For run_experiment(): reply the profiler's events; time the start of the last snippet;
   // verify that snippet at the end.
   bool wants_events = false;
-  bool wants_files = false;  // reply imported_files() with each snippet
   bool is_cold = false;
   std::optional<VerificationRequest> verification = {};
   // The fields are the `part` that runs, "setup", "preparing" (a compiler) or "statement", and the

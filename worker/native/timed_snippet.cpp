@@ -27,7 +27,6 @@ TimedSnippet::TimedSnippet(const TimingRequest& request, std::size_t number)
       device_(request.device),
       number_(number),
       on_progress_(request.on_progress),
-      wants_files_(request.wants_files),
       code_(SuspendedCode::make(
           request.snippets[number], request.threads,
           {[this](instr_mark reached) { mark(reached); },
@@ -90,17 +89,17 @@ wire::Message TimedSnippet::failure_message() const {
   const bool is_set_up = is_at_loop_ || marks_.contains(INSTR_PREPARING);
   if (!is_definition_error_) reply.fields["part"] = is_set_up ? "statement" : "setup";
   if (line_ != 0) reply.fields["line"] = std::to_string(line_);
-  if (files_) reply.fields["files"] = *files_;
+  if (!files_.empty()) reply.fields["files"] = files_;
   return reply;
 }
 
 void TimedSnippet::add_files(wire::Message& reply) {
   note_files();
-  if (files_) reply.fields["files"] = *files_;
+  if (!files_.empty()) reply.fields["files"] = files_;
 }
 
 void TimedSnippet::note_files() {
-  if (wants_files_) files_ = imported_files();
+  files_ = loaded_files();
 }
 
 bool TimedSnippet::resume(std::uint64_t iterations) {
@@ -112,7 +111,7 @@ bool TimedSnippet::resume(std::uint64_t iterations) {
 
 void TimedSnippet::report(const char* part) const {
   wire::Fields fields{{"part", part}, {"snippet", std::to_string(number_)}};
-  if (files_) fields["files"] = *files_;
+  if (!files_.empty()) fields["files"] = files_;
   on_progress_(fields);
 }
 

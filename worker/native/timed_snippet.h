@@ -51,7 +51,7 @@ class TimedSnippet {
   const std::string& failure() const { return failure_; }
   wire::Message failure_message() const;
 
-  // Adds imported_files() to a reply, if the request wants them.
+  // Adds loaded_files() to a reply.
   void add_files(wire::Message& reply);
 
  private:
@@ -69,8 +69,7 @@ class TimedSnippet {
   std::string device_;
   std::size_t number_;
   OnProgress on_progress_;
-  bool wants_files_;
-  std::optional<std::string> files_;  // imported by now
+  std::string files_;  // loaded by now
   const void* module_ = nullptr;
   bool has_gradients_ = true;
   struct Moment {

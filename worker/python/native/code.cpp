@@ -132,8 +132,8 @@ std::string compiler_log(const std::string& log) {
                      : "";
 }
 
-std::optional<std::string> imported_files() {
-  return text_of(call(module_attribute("instr_native_code", "imported_files")));
+std::string loaded_files() {
+  return text_of(call(module_attribute("instr_native_code", "loaded_files")));
 }
 
 void call_verifier(const void* code, instr_verification* verification) {

@@ -72,7 +72,7 @@ def _find_input(file):
     return file
 
 
-def imported_files():
+def loaded_files():
     """Returns a line for each file or installed package that modules were imported from, outside the
     standard library, torch and the worker."""
     homes = [os.path.dirname(os.__file__), f"{serve.folder}/platform_home", os.path.dirname(torch.__file__)]
