@@ -168,13 +168,18 @@ def _unlowered():
     return xla.unlowered() if xla else _unlowered_by_openvino()
 
 
+def _json(value):
+    """Returns JSON in UTF-8, which has no lone surrogates."""
+    return json.dumps(value, ensure_ascii=False).encode("utf-8", "replace").decode()
+
+
 def report():
     """Returns names and values alternately; empty if nothing has been compiled."""
     dynamo = sys.modules.get("torch._dynamo.utils")
     all_counters = getattr(dynamo, "counters", None)
     if not all_counters:
         unlowered = _unlowered()  # by a device, without torch.compile()
-        return ["compiler", json.dumps({"unlowered": unlowered})] if unlowered else []
+        return ["compiler", _json({"unlowered": unlowered})] if unlowered else []
     notes = {name: _notes(log) for log, name in _NOTES.items()}
     frames = all_counters.get("frames", {})
     numbers = {
@@ -188,7 +193,7 @@ def report():
         numbers["recompilations"] = len(_messages("recompiles"))
     notes["counters"] = _counters(all_counters)
     notes["unlowered"] = dict(list(_unlowered().items())[:MAX_NAMES])
-    numbers["compiler"] = json.dumps(notes)
+    numbers["compiler"] = _json(notes)
     return [str(item) for pair in numbers.items() for item in pair]
 
 
