@@ -56,10 +56,6 @@ std::string format_options(const Variant& variant) {
   return text + fmt::format(" {}", variant.iterations.value_or(0));
 }
 
-double timeout_of(const Variant& variant, const MeasureConfig& config) {
-  return variant.timeout.value_or(config.timeout.value_or(TimerOptions{}.timeout_s));
-}
-
 // The setting that differs, if any.
 std::string find_setting(const ExperimentRecord& record, const ExperimentSetting& now) {
   const ExperimentSetting& then = record.setting;
@@ -123,7 +119,7 @@ Fingerprint identify(const Variant& variant, const RunIdentity& run) {
   }
   if (!libraries.empty()) entries.emplace_back(kLibraryHash, content_hash(libraries));
   entries.emplace_back(kMinTime, fmt::format("{}", run.config.min_time));
-  entries.emplace_back(kTimeout, fmt::format("{}", timeout_of(variant, run.config)));
+  entries.emplace_back(kTimeout, fmt::format("{}", time_limit(variant, run.config)));
   for (const std::string& variable : run.environment) {
     const std::string name = variable.substr(0, variable.find('='));
     if (is_of_session(name)) continue;

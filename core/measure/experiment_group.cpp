@@ -259,7 +259,7 @@ class GroupExperiment {
   }
 
   void time_warm_start(Experiment& experiment) {
-    if (!find_times(experiment) || !options_.wants_warm_compile) return;
+    if (!find_times(experiment) || !options_.config.wants_warm_compile) return;
     if (!experiment.warm.verb.empty()) return;  // the times were measured once more
     report_step_("compiling again");
     auto reply = ask_worker("start", worker_, {*experiment.code}, options_);
@@ -272,7 +272,7 @@ class GroupExperiment {
     if (auto* timed = std::get_if<Counted>(&result.outcome)) {
       add_start(timed->metrics, experiment.started, "");
       // A repeated measurement, too, compiled with a filled cache.
-      if (options_.wants_warm_compile) add_start(timed->metrics, experiment.warm, "warm_");
+      if (options_.config.wants_warm_compile) add_start(timed->metrics, experiment.warm, "warm_");
     }
     if (is_candidate(result.variant) && !result.verification) verify_apart(result);
     return result;

@@ -29,9 +29,6 @@ namespace instr {
 
 namespace {
 
-// Compiling executes thousands of times as much as a call.
-constexpr double kLongerForCompiling = 10;
-
 constexpr std::size_t kMaxTextLength = 400;  // of a line of source
 constexpr const char* kProfileEnding = ".callgrind.out";
 
@@ -173,14 +170,16 @@ Attempt lost(std::string message, const std::string& log) {
 }
 
 Measurer::Measurer(const ScheduleOptions& options)
-    : options_(options), memory_limit_(memory_limit_here(options.jobs)) {}
+    : config_(options.config),
+      is_fresh_(options.needs_fresh_process()),
+      memory_limit_(memory_limit_here(options.jobs)) {}
 
 bool Measurer::follows_calls(const Variant& variant) const {
-  return options_.follow_calls && variant.language == Language::kPython;
+  return config_.follows_calls && variant.language == Language::kPython;
 }
 
 bool Measurer::wants_profile(const Variant& variant) const {
-  return options_.keep_profiles || (options_.want_functions && !follows_calls(variant));
+  return config_.keep_profiles || (config_.wants_functions && !follows_calls(variant));
 }
 
 wire::Message Measurer::make_request(const CompiledVariant& compiled) const {
@@ -192,31 +191,30 @@ wire::Message Measurer::make_request(const CompiledVariant& compiled) const {
                          {"memory_limit", std::to_string(memory_limit_)},
                          {"want_profile", wants_profile(variant) ? "1" : "0"},
                          {"follow_calls", follows_calls(variant) ? "1" : "0"},
-                         {"cache_sim", options_.simulation.cache ? "1" : "0"},
-                         {"branch_sim", options_.simulation.branch ? "1" : "0"},
+                         {"cache_sim", config_.simulation.cache ? "1" : "0"},
+                         {"branch_sim", config_.simulation.branch ? "1" : "0"},
                          {"judged", is_gated(variant) ? "1" : "0"},
-                         {"fork", options_.fresh_process ? "0" : "1"}}};
+                         {"fork", is_fresh_ ? "0" : "1"}}};
   // The worker chooses a number that is absent by the statement's cost.
   if (variant.warmup) request.fields["warmup"] = std::to_string(*variant.warmup);
   if (variant.iterations) request.fields["iterations"] = std::to_string(*variant.iterations);
   if (is_counted_once(variant)) request.fields["once"] = "1";
   if (variant.compiles && !variant.warmup) request.fields["warmup"] = "1";
   // Without instrumentation, the compiler's warm-up is much faster.
-  if (options_.call_paths || variant.compiles) request.fields["instrument_late"] = "1";
+  if (config_.call_paths || variant.compiles) request.fields["instrument_late"] = "1";
   return request;
 }
 
 std::optional<Failure> Measurer::check_iterations(const Variant& variant) const {
   const auto iterations = static_cast<std::uint64_t>(variant.iterations.value_or(1));
-  if (!options_.call_paths || iterations <= kMaxTreeIterations) return std::nullopt;
+  if (!config_.call_paths || iterations <= kMaxTreeIterations) return std::nullopt;
   return Failure{FailureKind::kDefinitionError,
                  fmt::format("call paths are recorded for at most {} iterations, not for {}",
                              kMaxTreeIterations, iterations)};
 }
 
 std::chrono::milliseconds Measurer::timeout(const Variant& variant) const {
-  const double usual = options_.timeout_s * (variant.compiles ? kLongerForCompiling : 1);
-  return timeout_of(variant.timeout.value_or(usual));
+  return timeout_of(time_limit(variant, config_));
 }
 
 std::chrono::milliseconds Measurer::load_patience(const Variant& variant) const {
@@ -228,13 +226,12 @@ Attempt Measurer::measure(const CompiledVariant& compiled, WorkerProcess& where)
   const auto log_begin = where.log_size();
   const Stopwatch watch;
   // Without a fork there is no host to enforce the timeout.
-  const auto limit =
-      options_.fresh_process ? timeout(compiled.variant) : with_margin(timeout(compiled.variant));
+  const auto limit = is_fresh_ ? timeout(compiled.variant) : with_margin(timeout(compiled.variant));
   const auto reply = where.request(make_request(compiled), limit);
   Attempt attempt;
   if (const auto late = reply ? "" : late_text(reply.error(), limit); !late.empty()) {
-    attempt.outcome = Failure{FailureKind::kTimedOut,
-                              options_.fresh_process ? late : "the worker itself was " + late};
+    attempt.outcome =
+        Failure{FailureKind::kTimedOut, is_fresh_ ? late : "the worker itself was " + late};
   } else if (!reply) {
     attempt = lost(std::string("the worker was lost: ") + to_string(reply.error()),
                    where.log_since(log_begin));
@@ -256,7 +253,7 @@ Outcome Measurer::settle(const wire::Message& reply, const Variant& variant,
   outcome = with_loaded(with_cause(std::move(outcome), work_dir), reply, work_dir);
   if (auto* counted = std::get_if<Counted>(&outcome)) {
     counted->followed = read_followed(reply, variant, work_dir);
-    if (options_.want_functions && counted->followed) {
+    if (config_.wants_functions && counted->followed) {
       counted->functions = function_costs(*counted->followed, counted->second_block_instructions);
     }
   }
@@ -266,9 +263,9 @@ Outcome Measurer::settle(const wire::Message& reply, const Variant& variant,
 Outcome Measurer::read_measured(const wire::Message& reply, const Variant& variant,
                                 const fs::path& profile) const {
   std::optional<Profile> read;
-  const auto paths = options_.call_paths ? ProfilePaths::kSeparate : ProfilePaths::kMerged;
-  if (options_.want_functions && !follows_calls(variant)) {
-    const bool has_places = options_.want_lines || options_.call_paths;
+  const auto paths = config_.call_paths ? ProfilePaths::kSeparate : ProfilePaths::kMerged;
+  if (config_.wants_functions && !follows_calls(variant)) {
+    const bool has_places = config_.wants_lines || config_.call_paths;
     const auto lines = has_places ? ProfileLines::kRead : ProfileLines::kIgnored;
     auto parsed = read_profile(profile, paths, lines);
     if (!parsed) return Failure{FailureKind::kNoProfile, to_string(parsed.error())};
@@ -278,12 +275,12 @@ Outcome Measurer::read_measured(const wire::Message& reply, const Variant& varia
   Outcome outcome = parse_reply(reply, variant, read ? &*read : nullptr, paths);
   auto* counted = std::get_if<Counted>(&outcome);
   if (counted == nullptr) return outcome;
-  if (read && options_.want_lines) counted->lines = source_lines(*read, counted->iterations);
-  return options_.keep_profiles ? keep(profile, variant, std::move(*counted)) : outcome;
+  if (read && config_.wants_lines) counted->lines = source_lines(*read, counted->iterations);
+  return config_.keep_profiles ? keep(profile, variant, std::move(*counted)) : outcome;
 }
 
 Outcome Measurer::keep(const fs::path& profile, const Variant& variant, Counted counted) const {
-  auto kept = *options_.keep_profiles / (make_file_name(variant.key) + kProfileEnding);
+  auto kept = *config_.keep_profiles / (make_file_name(variant.key) + kProfileEnding);
   auto text = read_text(profile);
   if (!text) return Failure{FailureKind::kNoProfile, "cannot read " + profile.string()};
   if (auto done = write_text(kept, count_open_calls(*std::move(text))); !done) {

@@ -46,7 +46,8 @@ class Measurer {
                         const std::filesystem::path& profile) const;
   Outcome keep(const std::filesystem::path& profile, const Variant& variant, Counted counted) const;
 
-  const ScheduleOptions& options_;
+  const MeasureConfig& config_;
+  const bool is_fresh_;
   const std::uint64_t memory_limit_;
 };
 

@@ -40,16 +40,16 @@ class ReportingSource : public ZygoteSource {
 }  // namespace
 
 WorkerOptions Scheduler::worker_options() const {
-  return {.valgrind = options_.valgrind,
-          .valgrind_tools = options_.valgrind_tools,
+  return {.valgrind = options_.valgrind.program,
+          .valgrind_tools = options_.valgrind.tools,
           .work_dir = folder_.path(),
-          .simulation = options_.simulation,
-          .call_paths = options_.call_paths,
-          .churn = options_.churn};
+          .simulation = options_.config.simulation,
+          .call_paths = options_.config.call_paths,
+          .churn = options_.config.churn};
 }
 
 StartSource Scheduler::zygote_source() const {
-  auto start = options_.is_warm
+  auto start = options_.config.is_warm
                    ? warm_workers(worker_options(), options_.find_worker, options_.note)
                    : own_roots(worker_options(), options_.find_worker);
   return [start = std::move(start), on_phase = options_.on_phase](
@@ -98,7 +98,7 @@ void Scheduler::kill() {
 }
 
 void Scheduler::add(std::vector<CompiledVariant> variants) {
-  if (!options_.fresh_process) {
+  if (!options_.needs_fresh_process()) {
     for (const auto& each : variants) zygotes_.need(choose_zygote(each.variant));
   }
   {
@@ -137,7 +137,7 @@ std::optional<Scheduler::Choice> Scheduler::next() {
   std::vector<Choice> choices;
   for (const auto& [key, tasks] : waiting_) {
     Candidate candidate;
-    if (!options_.fresh_process) {
+    if (!options_.needs_fresh_process()) {
       // A zygote that failed to start counts as ready: its error is reported.
       auto state = zygotes_.state(key.zygote);
       candidate.zygote_ready =
@@ -226,8 +226,8 @@ void Scheduler::drop(std::unique_ptr<WorkerProcess>& host) {
 
 void Scheduler::finish(Task task, Attempt attempt) {
   auto* failure = std::get_if<Failure>(&attempt.outcome);
-  bool retry = attempt.again ||
-               (failure != nullptr && should_retry(failure->kind, task.attempts, options_.retries));
+  bool retry = attempt.again || (failure != nullptr && should_retry(failure->kind, task.attempts,
+                                                                    options_.config.retries));
   const std::string key = task.compiled.variant.key;
   {
     std::lock_guard lock(mutex_);
@@ -254,8 +254,8 @@ void Scheduler::finish(Task task, Attempt attempt) {
 
 Expected<std::unique_ptr<Scheduler>> Scheduler::start(ScheduleOptions options,
                                                       MeasureEvents events) {
-  if (options.keep_profiles) {
-    TRY(make_output_folder(*options.keep_profiles, "name another one with --keep-profiles"));
+  if (options.config.keep_profiles) {
+    TRY(make_output_folder(*options.config.keep_profiles, "name another one with --keep-profiles"));
   }
   TRY_ASSIGN(auto folder, PrivateFolder::make());
   return std::unique_ptr<Scheduler>(
@@ -268,7 +268,7 @@ void Scheduler::prepare(const std::vector<Variant>& variants) {
     rows_.clear();
     for (const auto& variant : variants) rows_.try_emplace(variant.key, rows_.size());
   }
-  if (options_.fresh_process) return;
+  if (options_.needs_fresh_process()) return;
   for (const auto& variant : variants) zygotes_.need(choose_zygote(variant));
 }
 

@@ -45,7 +45,7 @@ Attempt Scheduler::attempt(const Task& task, const UnitKey& key,
     events_.on_start(task.compiled.variant.key);
   }
   try {
-    if (options_.fresh_process) return attempt_fresh(task);
+    if (options_.needs_fresh_process()) return attempt_fresh(task);
     if (!host) {
       if (auto problem = make_host(task, key, host)) return *std::move(problem);
     }
@@ -132,7 +132,8 @@ Attempt Scheduler::attempt_fresh(const Task& task) {
 
 Attempt Scheduler::run_fresh(const Task& task, Root& root) {
   auto ready = root.await_hello().and_then(check_hello).and_then([&](const auto&) {
-    return warm_up(root, choose_zygote(task.compiled.variant), {.call_paths = options_.call_paths});
+    return warm_up(root, choose_zygote(task.compiled.variant),
+                   {.call_paths = options_.config.call_paths});
   });
   if (!ready) return lost(to_string(ready.error()));
   const auto patience = measurer_.load_patience(task.compiled.variant);

@@ -54,7 +54,7 @@ class GroupTimer {
     const Stopwatch watch;
     TimerOptions options = side_->options;
     bool drops_first = in_turns && fixed_iterations(group_, options) != 0;
-    options.repetitions = repetitions + (drops_first ? 1 : 0);
+    options.config.repetitions = repetitions + (drops_first ? 1 : 0);
     for (const Part& part : std::exchange(parts_, {})) repeat_part(part, options, drops_first);
     seconds_ += watch.seconds();
   }
@@ -70,7 +70,7 @@ class GroupTimer {
   }
 
   void report() {
-    if (side_->options.wants_relative && parts_.size() == 1) add_relative_times();
+    if (side_->options.config.wants_relative && parts_.size() == 1) add_relative_times();
     for (std::size_t i = 0; i < group_.size(); ++i) {
       side_->events.on_done({group_[i].variant, std::move(outcomes_[i]),
                              seconds_ / static_cast<double>(group_.size())});
@@ -256,15 +256,15 @@ bool time_all(std::vector<TimedSide> sides, std::stop_token stop) {
   });
   for (auto& timers : make_timers(sides)) {
     if (stop.stop_requested()) return false;
-    const TimerOptions& options = sides.front().options;
+    const MeasureConfig& config = sides.front().options.config;
     bool has_turns = timers.size() > 1;
-    const int rounds = count_rounds(timers, options.repetitions);
+    const int rounds = count_rounds(timers, config.repetitions);
     for (const GroupTimer& timer : timers) timer.begin();
     alternate(timers, rounds, stop, [&](GroupTimer& timer, int round) {
-      timer.repeat(share_of(round, rounds, options.repetitions), has_turns);
+      timer.repeat(share_of(round, rounds, config.repetitions), has_turns);
     });
-    alternate(timers, options.wants_start ? std::min(kMaxTimedStarts, options.repetitions) : 0,
-              stop, [](GroupTimer& timer, int) { timer.start(); });
+    alternate(timers, config.wants_start ? std::min(kMaxTimedStarts, config.repetitions) : 0, stop,
+              [](GroupTimer& timer, int) { timer.start(); });
     if (stop.stop_requested()) return false;
     for (GroupTimer& timer : timers) timer.report();
   }

@@ -32,12 +32,12 @@ void add_to(wire::Message& request, const CompilerOptions& options, const Varian
 }
 
 int fixed_iterations(const TimedGroup& group, const TimerOptions& options) {
-  return options.iterations.value_or(group.front().variant.iterations.value_or(0));
+  return options.config.iterations.value_or(group.front().variant.iterations.value_or(0));
 }
 
 std::chrono::milliseconds sum_timeouts(const TimedGroup& group, const TimerOptions& options) {
   double sum = 0;
-  for (const auto& compiled : group) sum += compiled.variant.timeout.value_or(options.timeout_s);
+  for (const auto& compiled : group) sum += time_limit(compiled.variant, options.config);
   return timeout_of(sum);
 }
 
@@ -46,7 +46,7 @@ namespace {
 std::string list_timeouts(const TimedGroup& group, const TimerOptions& options) {
   std::string list;
   for (const auto& compiled : group) {
-    const auto limit = timeout_of(compiled.variant.timeout.value_or(options.timeout_s));
+    const auto limit = timeout_of(time_limit(compiled.variant, options.config));
     list += fmt::format("{}{}", list.empty() ? "" : " ", limit.count());
   }
   return list;
@@ -69,14 +69,14 @@ wire::Message make_timing_request(const char* verb, const TimedGroup& group,
                         {{"symbols", symbols},
                          {"device", variant.device},
                          {"threads", std::to_string(variant.threads)},
-                         {"repetitions", std::to_string(options.repetitions)},
-                         {"min_time", fmt::format("{}", options.min_time_s)},
+                         {"repetitions", std::to_string(options.config.repetitions)},
+                         {"min_time", fmt::format("{}", options.config.min_time)},
                          {"iterations", std::to_string(fixed_iterations(group, options))},
                          {"dtype", find_default_type(variant)},
-                         {"events", fmt::format("{}", fmt::join(options.events, " "))},
+                         {"events", fmt::format("{}", fmt::join(options.config.events, " "))},
                          {"cores", cores_for(variant.threads)},
                          {"memory_limit", std::to_string(options.memory_limit)},
-                         {"wants_events", options.wants_operators ? "1" : "0"},
+                         {"wants_events", options.config.wants_operators ? "1" : "0"},
                          {"timeouts_ms", list_timeouts(group, options)},
                          {"timeout_ms", std::to_string(sum_timeouts(group, options).count())}}};
   for (const auto& [candidate, unit, symbol] : group) {

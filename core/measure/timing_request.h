@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/compile/compiled_variant.h"
+#include "core/measure/measure_config.h"
 #include "core/measure/native_worker.h"
 
 namespace instr {
@@ -24,18 +25,9 @@ struct CompilerOptions {
 void add_to(wire::Message& request, const CompilerOptions& options, const Variant& compiled);
 
 struct TimerOptions {
-  int repetitions = 10;
-  double min_time_s = 0.05;              // of one repetition
-  double timeout_s = 60;                 // of a variant without its own
-  std::uint64_t memory_limit = 0;        // bytes that a process may use; 0: no limit
-  bool wants_start = false;              // also time the start of each
-  bool wants_relative = false;           // also the times in units of eager's
-  std::vector<std::string> events = {};  // also count these (worker/native/event_counter.h)
-  // For a repetition; absent: the variant's own number, or as many as fill min_time_s.
-  std::optional<int> iterations = {};
+  MeasureConfig config = {};
+  std::uint64_t memory_limit = 0;  // bytes that a process may use; 0: no limit
   CompilerOptions compiler = {};
-  bool wants_operators = false;    // an experiment's time by operator
-  bool wants_warm_compile = true;  // an experiment's compile time with a filled cache
 };
 
 // Variants of a benchmark in one language, which differ only in their backend.

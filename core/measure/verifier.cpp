@@ -71,7 +71,7 @@ tl::expected<Verification, std::string> verify(const Variant& candidate,
   if (auto failed = compiled.failures.find(candidate.key); failed != compiled.failures.end()) {
     return Verification{Code::kVerifierDidntRun, failed->second.message};
   }
-  const auto limit = timeout_of(candidate.timeout.value_or(options.timeout_s));
+  const auto limit = timeout_of(time_limit(candidate, options.config));
   wire::Message request = make_request(candidate, options, limit);
   std::set<std::filesystem::path> units;
   add_verification(request, units, candidate, compiled);

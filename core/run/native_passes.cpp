@@ -58,13 +58,7 @@ std::vector<TimedSide> NativePasses::timed_sides(std::vector<CompiledVariant> va
 }
 
 TimerOptions NativePasses::timer_options() const {
-  TimerOptions options{config_.repetitions, config_.min_time};
-  options.events = config_.events;
-  options.wants_start = config_.wants_start;
-  options.wants_relative = config_.wants_relative;
-  options.memory_limit = memory_limit_here(1);
-  if (config_.timeout) options.timeout_s = *config_.timeout;
-  return options;
+  return {.config = config_, .memory_limit = memory_limit_here(1)};
 }
 
 Expected<bool> NativePasses::verify(const std::vector<Variant>& candidates, std::stop_token stop) {
@@ -77,15 +71,11 @@ Expected<bool> NativePasses::verify(const std::vector<Variant>& candidates, std:
 
 Expected<bool> NativePasses::experiment(const std::vector<Variant>& variants,
                                         std::stop_token stop) {
-  TimerOptions options = timer_options();
-  options.iterations = config_.iterations;
-  options.wants_operators = config_.wants_operators;
-  options.wants_warm_compile = config_.wants_warm_compile;
   reporter_.measuring("measuring");
   return by_language(
       variants, stop, [&](const auto& selected, const NativeLanguage& language) -> Expected<bool> {
         const auto ran =
-            run_experiments(selected, language, options, reporter_.measure_events(), stop);
+            run_experiments(selected, language, timer_options(), reporter_.measure_events(), stop);
         if (!ran || !*ran || config_.dump.empty()) return ran;
         TRY_ASSIGN(auto compiled, language.support.compile_all(selected, Purpose::kMeasure, stop));
         std::vector<CompiledVariant> to_dump;

@@ -52,27 +52,14 @@ Expected<void> Session::start(std::stop_token stop) {
 
 Expected<void> Session::open_scheduler() {
   if (cpu_class() == CpuClass::kPlain) reporter_.note(kNoAvx2);
-  ScheduleOptions options;
-  options.valgrind = valgrind_.program;
-  options.valgrind_tools = valgrind_.tools;
+  ScheduleOptions options{.config = config_, .valgrind = valgrind_};
   options.jobs = tools_->compile.jobs;
   options.find_worker = [this](Language language) { return build_counting_worker(language); };
   options.expected = [known = reporter_.costs](const Variant& variant) {
     return known.of(variant.key, Work::kCount);
   };
-  if (config_.timeout) options.timeout_s = *config_.timeout;
-  options.retries = config_.retries;
-  options.fresh_process = config_.isolation == Isolation::kProcess;
-  options.churn = config_.churn;
-  options.is_warm = config_.is_warm;
   options.note = [this](const std::string& what) { reporter_.note(what); };
   options.on_phase = [this](const std::string& what) { return reporter_.phase(what); };
-  options.simulation = config_.simulation;
-  options.call_paths = config_.call_paths;
-  options.want_lines = config_.wants_lines;
-  options.want_functions = config_.wants_functions;
-  options.follow_calls = config_.follows_calls;
-  options.keep_profiles = config_.keep_profiles;
   TRY_ASSIGN(scheduler_, Scheduler::start(std::move(options), reporter_.measure_events()));
   return {};
 }

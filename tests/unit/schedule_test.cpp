@@ -116,10 +116,10 @@ class Unstartable : public ::testing::Test {
     options.find_worker = [this](Language) -> Expected<WorkerProgram> {
       return WorkerProgram{folder_.path() / "worker", {}, pinned_environment(cpu_class())};
     };
-    options.valgrind = valgrind;
+    options.valgrind.program = valgrind;
     options.jobs = 2;
-    options.retries = retries_;
-    options.fresh_process = fresh;
+    options.config.retries = retries_;
+    options.config.isolation = fresh ? Isolation::kProcess : Isolation::kFork;
     return value_of(Scheduler::start(
         options, {[this](const std::string& key) { started_.push_back(key); },
                   [this](Measurement measurement) { done_.push_back(std::move(measurement)); }}));
