@@ -13,7 +13,6 @@ generate(zsh/_instr_bench zsh)
 generate(fish/instr_bench.fish fish)
 generate(man1/instr_bench.1 man)
 generate(definition.schema.json schema definitions)
-generate(results.schema.json schema results)
 generate(commands commands)
 file(STRINGS ${FOLDER}/commands commands)
 list(POP_FRONT commands)  # the default command: its page is the program's

@@ -1,16 +1,16 @@
 # The layout of `cmake --install`. All files find each other by relative paths, so that the prefix may be
 # moved afterwards.
 
-# Completions, man pages and JSON Schemas are printed by the program itself.
+# Completions, man pages and the JSON Schema of definitions are printed by the program itself.
 set(generated ${PROJECT_BINARY_DIR}/generated)
 set(generated_files ${generated}/man1/instr_bench.1 ${generated}/bash/instr_bench
   ${generated}/zsh/_instr_bench ${generated}/fish/instr_bench.fish
-  ${generated}/definition.schema.json ${generated}/results.schema.json)
+  ${generated}/definition.schema.json)
 add_custom_command(OUTPUT ${generated_files}
   COMMAND ${CMAKE_COMMAND} -DPROGRAM=$<TARGET_FILE:instr_bench> -DTOOLS=${PROJECT_SOURCE_DIR}/tools
     -DFOLDER=${generated} -P ${PROJECT_SOURCE_DIR}/cmake/generate.cmake
   DEPENDS instr_bench cmake/generate.cmake tools/merge-comment
-  COMMENT "Generating completions, man pages and schemas" VERBATIM)
+  COMMENT "Generating completions, man pages and the schema" VERBATIM)
 add_custom_target(pages ALL DEPENDS ${generated_files})
 
 set(own_share ${CMAKE_INSTALL_DATADIR}/instr_bench)
@@ -20,8 +20,7 @@ install(DIRECTORY worker definitions suites tools/selftest DESTINATION ${own_sha
 if(INSTR_STATIC_SIMDJSON)
   install(TARGETS python_worker DESTINATION ${own_share}/worker/python/prebuilt)
 endif()
-install(FILES ${generated}/definition.schema.json ${generated}/results.schema.json
-  DESTINATION ${own_share})
+install(FILES ${generated}/definition.schema.json DESTINATION ${own_share})
 install(PROGRAMS tools/merge-comment DESTINATION ${CMAKE_INSTALL_BINDIR} RENAME instr_bench-merge-comment)
 
 install(FILES README.md CHANGELOG.md CONTRIBUTING.md RELEASING.md LICENSE

@@ -98,12 +98,6 @@ std::string command_names(const std::vector<CommandSummary>& all) {
   return names;
 }
 
-std::optional<std::string> generate_schema(const std::string& name) {
-  if (name == "definitions") return definition_schema().dump(2) + "\n";
-  if (name == "results") return results_schema().dump(2) + "\n";
-  return std::nullopt;
-}
-
 ExpectedStatus generate(const std::vector<std::string>& operands) {
   const Declared declared;
   const auto& all = declared.summaries();
@@ -111,8 +105,8 @@ ExpectedStatus generate(const std::vector<std::string>& operands) {
   std::optional<std::string> text;
   if (what == "man") {
     text = generate_man_page(all, operands.size() == 1 ? commands().front().name : operands[1]);
-  } else if (what == "schema") {
-    text = generate_schema(operands.size() == 1 ? "" : operands[1]);
+  } else if (what == "schema" && operands.size() == 2 && operands[1] == "definitions") {
+    text = definition_schema().dump(2) + "\n";
   } else if (operands.size() == 1) {
     if (what == "bash") text = bash_completion(all);
     if (what == "zsh") text = zsh_completion(all);
@@ -121,8 +115,7 @@ ExpectedStatus generate(const std::vector<std::string>& operands) {
   }
   if (!text) {
     return fail(
-        "`generate` takes bash, zsh, fish, man, man COMMAND, commands, schema definitions "
-        "or schema results",
+        "`generate` takes bash, zsh, fish, man, man COMMAND, commands or schema definitions",
         "see instr_bench generate --help");
   }
   print_output(*text);
@@ -136,10 +129,9 @@ Action generate_command(CommandLine& line) {
   auto showing = std::make_shared<Showing>();
   line.describe(
       "Prints completions for bash, zsh or fish, the man page of the command NAME, the names of "
-      "all commands, or a JSON Schema: of definition files (schema definitions) or of the lines of "
-      "results files (schema results). For this shell: source <(instr_bench generate bash); "
-      "instr_bench generate fish | source. For an editor: instr_bench generate schema definitions "
-      "> definition.schema.json.");
+      "all commands, or the JSON Schema of definition files (schema definitions). For this shell: "
+      "source <(instr_bench generate bash); instr_bench generate fish | source. For an editor: "
+      "instr_bench generate schema definitions > definition.schema.json.");
   line.operands({"bash|zsh|fish|man|commands|schema [NAME]", 1, 2}, *operands);
   line.group("What to show");
   declare_showing(line, *showing);

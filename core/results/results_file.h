@@ -51,10 +51,6 @@ nlohmann::ordered_json json_numbers(const std::vector<double>& values);
 // The time, as "2026-01-02T03:04:05Z".
 std::string utc_now();
 
-// The JSON Schema of a line of a results file. Members that it does not describe are allowed, as
-// readers ignore them.
-nlohmann::ordered_json results_schema();
-
 // Formats a line of a results file, without its newline. Bytes that are not UTF-8 become U+FFFD.
 std::string to_line(const nlohmann::ordered_json& json);
 

@@ -1,9 +1,8 @@
-// The JSON Schemas that the program prints, and files checked with them by check-jsonschema.
+// The JSON Schema of definitions that the program prints, and files checked with it by
+// check-jsonschema.
 #include <filesystem>
 
-#include "core/results/results_file.h"
 #include "tests/formats/consumers.h"
-#include "tests/results_examples.h"
 
 namespace instr::formats::schemas_test {
 namespace {
@@ -12,8 +11,9 @@ using Errors = std::map<std::string, std::string>;
 
 class Schemas : public ConsumerTest {
  protected:
-  std::string schema(const std::string& name) const {
-    return write(name + ".schema.json", run({INSTR_BENCH_PROGRAM, "generate", "schema", name}));
+  std::string schema() const {
+    return write("definition.schema.json",
+                 run({INSTR_BENCH_PROGRAM, "generate", "schema", "definitions"}));
   }
 
   // Returns the errors of all files by file and place: {"0.toml $.benchmark[0].stmt": "1 is not
@@ -39,19 +39,10 @@ class Schemas : public ConsumerTest {
     return errors;
   }
 
-  Errors errors_in(const std::string& kind, const std::vector<std::string>& files) const {
-    std::vector<std::string> words{"--schemafile", schema(kind)};
+  Errors errors_in(const std::vector<std::string>& files) const {
+    std::vector<std::string> words{"--schemafile", schema()};
     words.insert(words.end(), files.begin(), files.end());
     return errors_of(std::move(words));
-  }
-
-  // Writes each line of a results file as a separate file.
-  std::vector<std::string> lines_of(const fs::path& file) const {
-    std::vector<std::string> files;
-    for (const std::string& line : split_lines(text_of(file))) {
-      files.push_back(write("line" + std::to_string(files.size()) + ".json", line));
-    }
-    return files;
   }
 };
 
@@ -63,15 +54,13 @@ std::vector<std::string> files_in(const fs::path& folder) {
   return files;
 }
 
-TEST_F(Schemas, AreValid) {
-  EXPECT_EQ(errors_of({"--check-metaschema", schema("definitions"), schema("results")}), Errors{});
-}
+TEST_F(Schemas, AreValid) { EXPECT_EQ(errors_of({"--check-metaschema", schema()}), Errors{}); }
 
 TEST_F(Schemas, AcceptTheDefinitionsOfThisRepository) {
   for (const char* folder : {"definitions", "suites", "tests/fixtures/definitions/accepted"}) {
     const auto files = files_in(folder);
     EXPECT_GE(files.size(), 3u) << folder;
-    EXPECT_EQ(errors_in("definitions", files), Errors{}) << folder;
+    EXPECT_EQ(errors_in(files), Errors{}) << folder;
   }
 }
 
@@ -118,57 +107,7 @@ TEST_F(Schemas, RefuseUnknownKeysAndWrongValues) {
     files.push_back(write(name, "schema = 1\n" + wrong.text));
     expected[name + " " + wrong.path] = wrong.message;
   }
-  EXPECT_EQ(errors_in("definitions", files), expected);
-}
-
-TEST_F(Schemas, AcceptRecordedResults) {
-  for (const char* name : {"before.jsonl", "after.jsonl"}) {
-    const auto lines = lines_of(fixture(name));
-    EXPECT_GE(lines.size(), 3u);
-    EXPECT_EQ(errors_in("results", lines), Errors{}) << name;
-  }
-}
-
-TEST_F(Schemas, DescribeEveryMemberOfWrittenResults) {
-  const fs::path file = folder() / "results.jsonl";
-  testing::write_results(file, example_header(), measurements_of_all_outcomes());
-  const auto lines = lines_of(file);
-  EXPECT_EQ(lines.size(), measurements_of_all_outcomes().size() + 2);  // the header and the end
-  EXPECT_EQ(errors_in("results", lines), Errors{});
-  const json any = json::parse(std::ifstream(schema("results")));
-  for (const std::string& path : lines) {
-    const json line = json::parse(std::ifstream(path));
-    const json& part = line.contains("schema") ? any["then"]
-                       : line.contains("end")  ? any["else"]["then"]
-                                               : any["else"]["else"];
-    for (const auto& [name, value] : line.items()) {
-      EXPECT_TRUE(part["properties"].contains(name)) << name;
-      const json& members =
-          part["properties"].value(name, json::object()).value("properties", json());
-      if (!value.is_object() || members.is_null() || name == "fingerprint") continue;
-      for (const auto& [inner, ignored] : value.items()) {
-        EXPECT_TRUE(members.contains(inner)) << name << " " << inner;
-      }
-    }
-  }
-}
-
-TEST_F(Schemas, RefuseOtherLines) {
-  const json good = json::parse(to_json(measurements_of_all_outcomes()[0]).dump());
-  json wrong = good;
-  wrong["steady"] = "yes";
-  json incomplete = good;
-  incomplete.erase("blocks");
-  json guessed = good;
-  guessed["outcome"] = "guessed";
-  EXPECT_EQ(
-      errors_in("results", {write("good.json", good.dump()), write("0.json", wrong.dump()),
-                            write("1.json", incomplete.dump()), write("2.json", guessed.dump())}),
-      (Errors{{"0.json $.steady", "'yes' is not of type 'boolean'"},
-              {"1.json $", "'blocks' is a required property"},
-              {"2.json $.outcome",
-               "'guessed' is not one of ['counted', 'timed', 'verified', 'skipped', "
-               "'failed']"}}));
+  EXPECT_EQ(errors_in(files), expected);
 }
 
 }  // namespace

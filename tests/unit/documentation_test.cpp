@@ -1,6 +1,7 @@
 // Every link of the documentation leads to a file and, if it names one, to a heading in it.
 #include <cctype>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 #include <set>
 #include <sstream>
 #include <string>
@@ -8,11 +9,13 @@
 #include <vector>
 
 #include "core/base/read_file.h"
+#include "tests/results_examples.h"
 #include "tests/testing.h"
 
 namespace instr::documentation_test {
 namespace {
 
+using namespace testing;
 namespace fs = std::filesystem;
 
 std::vector<fs::path> pages() {
@@ -87,6 +90,24 @@ TEST(Documentation, LinksLeadToFilesAndHeadings) {
     }
   }
   EXPECT_GT(checked, 100u);
+}
+
+// The table of FORMATS.md has each member of a line.
+TEST(Documentation, DescribesEveryMemberOfResults) {
+  const std::string page =
+      read_file((fs::path(INSTR_SOURCE_DIR) / "docs/FORMATS.md").string(), kMaxTextBytes).value();
+  TemporaryFolder folder;
+  const fs::path file = folder / "results.jsonl";
+  write_results(file, example_header(), measurements_of_all_outcomes());
+  std::size_t members = 0;
+  for (const std::string& line : split_lines(text_of(file))) {
+    const auto json = nlohmann::json::parse(line);
+    for (const auto& [name, value] : json.items()) {
+      ++members;
+      EXPECT_TRUE(name == "end" || has(page, "`" + name + "`")) << name;
+    }
+  }
+  EXPECT_GT(members, 50U);
 }
 
 }  // namespace
