@@ -171,10 +171,21 @@ inline std::string errors_of(const std::string& text) {
   return load_errors({folder.write("a.toml", text)}, folder.path());
 }
 
-// Returns the definitions of a file with this text; an error fails the test.
-inline std::vector<Definition> definitions_of(const std::string& text) {
+// Returns the benchmarks of a file with this text; an error fails the test.
+inline std::vector<GroupedBenchmark> definitions_of(const std::string& text) {
   const TemporaryFolder folder;
   return value_of(load_definitions({folder.write("a.toml", text)}));
+}
+
+// Returns the snippet of each statement.
+inline std::vector<Snippet> snippets_of(const std::vector<GroupedBenchmark>& benchmarks) {
+  std::vector<Snippet> snippets;
+  for (const GroupedBenchmark& benchmark : benchmarks) {
+    for (const Statement& statement : benchmark.statements) {
+      snippets.push_back(make_snippet(benchmark, statement));
+    }
+  }
+  return snippets;
 }
 
 // --- Measurements ---

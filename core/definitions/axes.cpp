@@ -63,15 +63,15 @@ constexpr Axis kAxes[] = {
 
 }  // namespace
 
-std::vector<Definition> apply_axes(std::vector<Definition> definitions,
-                                   const ExperimentAxes& axes) {
-  for (Definition& definition : definitions) {
-    if (!axes.threads.empty()) definition.threads = axes.threads;
-    if (!axes.shapes.empty()) definition.shapes = axes.shapes;
-    definition.only_compiling = axes.only_compiling && !definition.compiles;
-    if (!axes.devices.empty() && definition.names_devices) definition.devices = axes.devices;
+std::vector<GroupedBenchmark> apply_axes(std::vector<GroupedBenchmark> definitions,
+                                         const ExperimentAxes& axes) {
+  for (GroupedBenchmark& benchmark : definitions) {
+    if (!axes.threads.empty()) benchmark.threads = axes.threads;
+    if (!axes.shapes.empty()) benchmark.shapes = axes.shapes;
+    benchmark.only_compiling = axes.only_compiling && !benchmark.compiles;
+    if (!axes.devices.empty() && benchmark.names_devices) benchmark.devices = axes.devices;
     bool has_type = false;
-    for (auto& [name, values] : definition.matrix) {
+    for (auto& [name, values] : benchmark.matrix) {
       has_type = has_type || name == "dtype";
       if (const auto own = axes.parameters.find(name); own != axes.parameters.end()) {
         values = own->second;
@@ -81,18 +81,18 @@ std::vector<Definition> apply_axes(std::vector<Definition> definitions,
       for (int size : axes.batch_sizes) values.push_back(std::to_string(size));
     }
     if (!has_type && !axes.data_types.empty()) {
-      auto& types = definition.matrix.emplace_back("dtype", axes.data_types).second;
-      if (definition.is_explicit) std::erase(types, kAmp);
+      auto& types = benchmark.matrix.emplace_back("dtype", axes.data_types).second;
+      if (benchmark.is_explicit) std::erase(types, kAmp);
     }
   }
   return definitions;
 }
 
-Expected<void> check_parameters(const std::vector<Definition>& definitions,
+Expected<void> check_parameters(const std::vector<GroupedBenchmark>& definitions,
                                 const ExperimentAxes& axes) {
   std::set<std::string> known;
-  for (const Definition& definition : definitions) {
-    for (const auto& [name, values] : definition.matrix) known.insert(name);
+  for (const GroupedBenchmark& benchmark : definitions) {
+    for (const auto& [name, values] : benchmark.matrix) known.insert(name);
   }
   for (const auto& [name, values] : axes.parameters) {
     if (known.contains(name)) continue;

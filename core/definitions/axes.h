@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/base/error.h"
-#include "core/definitions/definition.h"
+#include "core/definitions/grouped_benchmark.h"
 #include "core/definitions/variant.h"
 
 namespace instr {
@@ -44,10 +44,11 @@ inline constexpr const char* kDataTypes[] = {"float32", "float64", "float16", "b
 
 // Applies the axes to each definition. A definition with its own parameter `dtype` keeps its
 // values; an explicit one gets no kAmp, as nothing is put around its statement.
-std::vector<Definition> apply_axes(std::vector<Definition> definitions, const ExperimentAxes& axes);
+std::vector<GroupedBenchmark> apply_axes(std::vector<GroupedBenchmark> definitions,
+                                         const ExperimentAxes& axes);
 
 // Refuses a parameter that no definition has.
-Expected<void> check_parameters(const std::vector<Definition>& definitions,
+Expected<void> check_parameters(const std::vector<GroupedBenchmark>& definitions,
                                 const ExperimentAxes& axes);
 
 // Removes the variants that have one of these values. An error, without a place, if none remains.

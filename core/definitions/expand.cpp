@@ -7,6 +7,8 @@
 #include <set>
 #include <unordered_map>
 
+#include "core/base/trim.h"
+
 namespace instr {
 namespace {
 
@@ -18,27 +20,34 @@ struct Kind {
   bool has_dynamic_shapes;
 };
 
-bool has_body(const Definition& definition, Backend backend) {
-  if (!runs_in(backend, definition.language)) return false;
+bool has_body(const Snippet& snippet, Backend backend) {
+  if (!runs_in(backend, snippet.language)) return false;
   switch (facts_of(backend).body) {
     case Body::kStatement: return true;
     case Body::kScript:
-    case Body::kCapturedScript: return definition.torchscript && !definition.is_explicit;
-    case Body::kPackage: return definition.package && !definition.is_explicit;
+    case Body::kCapturedScript: return snippet.torchscript && !snippet.is_explicit;
+    case Body::kPackage: return snippet.package && !snippet.is_explicit;
     case Body::kTraced:
     case Body::kCompiled:
-    case Body::kLazy: return definition.signature && !definition.is_explicit;
+    case Body::kLazy: return snippet.signature && !snippet.is_explicit;
   }
   return false;
 }
 
-// Returns the backends that the definition has a body for. Only compilers have dynamic shapes, and
+// A statement of a benchmark, with the backends that variants are made for.
+struct Point {
+  const GroupedBenchmark& benchmark;
+  const Snippet& snippet;
+  const std::vector<Backend>& backends;
+};
+
+// Returns the backends that the snippet has a body for. Only compilers have dynamic shapes, and
 // eager, which they are compared with.
-std::vector<Backend> select_backends(const std::string& shapes, const Definition& definition,
-                                     std::vector<Backend> backends) {
+std::vector<Backend> select_backends(const std::string& shapes, const Point& point) {
+  std::vector<Backend> backends = point.backends;
   std::erase_if(backends, [&](Backend backend) {
-    return !has_body(definition, backend) ||
-           (definition.only_compiling && !is_of_torch_compile(backend));
+    return !has_body(point.snippet, backend) ||
+           (point.benchmark.only_compiling && !is_of_torch_compile(backend));
   });
   if (shapes == kShapes[0]) return backends;
   const bool has_compiler = std::any_of(backends.begin(), backends.end(), is_of_torch_compile);
@@ -48,12 +57,12 @@ std::vector<Backend> select_backends(const std::string& shapes, const Definition
   return backends;
 }
 
-std::vector<Kind> list_kinds(const Definition& definition, const std::vector<Backend>& backends) {
-  const bool is_differentiated = definition.autograd && !definition.is_explicit;
+std::vector<Kind> list_kinds(const Point& point) {
+  const bool is_differentiated = point.benchmark.autograd && !point.snippet.is_explicit;
   std::vector<Kind> kinds;
-  for (const std::string& shapes : definition.shapes) {
+  for (const std::string& shapes : point.benchmark.shapes) {
     const bool is_dynamic = shapes != kShapes[0];
-    for (const Backend backend : select_backends(shapes, definition, backends)) {
+    for (const Backend backend : select_backends(shapes, point)) {
       kinds.push_back({backend, Autograd::kForward, is_dynamic});
       if (!is_differentiated || !facts_of(backend).keeps_gradients) continue;
       kinds.push_back({backend, Autograd::kForwardBackward, is_dynamic});
@@ -77,26 +86,26 @@ void substitute_in(std::optional<Text>& text, const Params& params) {
 
 // Returns the names that texts may have in braces. Of two equal names the first is used, so
 // parameters take precedence.
-Params names_in_texts(const Definition& definition, Params params, const std::string& device,
+Params names_in_texts(const GroupedBenchmark& benchmark, Params params, const std::string& device,
                       Autograd autograd) {
-  if (definition.names_devices) params.emplace_back("device", device);
-  if (definition.autograd) {
+  if (benchmark.names_devices) params.emplace_back("device", device);
+  if (benchmark.autograd) {
     params.emplace_back("training", autograd == Autograd::kForwardBackward ? "true" : "false");
   }
   return params;
 }
 
-// Makes the part common to the variants of a definition at one point of its matrix.
-Variant make_variant(const Definition& definition, const Params& params, const std::string& device,
+// Makes the part common to the variants of a statement at one point of the matrix.
+Variant make_variant(const Point& point, const Params& params, const std::string& device,
                      Autograd autograd) {
   Variant variant;
-  static_cast<Snippet&>(variant) = definition;
+  static_cast<Snippet&>(variant) = point.snippet;
   variant.device = device;
   variant.autograd = autograd;
-  const Params given = names_in_texts(definition, params, device, autograd);
-  if (given.empty() || definition.is_explicit) return variant;
+  const Params given = names_in_texts(point.benchmark, params, device, autograd);
+  if (given.empty() || variant.is_explicit) return variant;
 
-  const Params names = definition.language == Language::kPython ? spell_for_python(given) : given;
+  const Params names = variant.language == Language::kPython ? spell_for_python(given) : given;
   variant.description = substitute(variant.description, names);
   for (Text& setup : variant.global_setups) setup.code = substitute(setup.code, names);
   for (Text& setup : variant.setups) setup.code = substitute(setup.code, names);
@@ -115,23 +124,24 @@ std::string format_key_prefix(const std::string& label, const Params& params, La
   return key;
 }
 
-void add_variants_at(const Definition& definition, const std::vector<Kind>& kinds,
-                     const Params& params, std::vector<Variant>& variants) {
+void add_variants_at(const Point& point, const std::vector<Kind>& kinds, const Params& params,
+                     std::vector<Variant>& variants) {
+  const GroupedBenchmark& benchmark = point.benchmark;
   for (const auto& [backend, autograd, has_dynamic_shapes] : kinds) {
     // Texts cannot name the shapes; keys name only dynamic ones, which were added later.
     Params named = params;
     if (has_dynamic_shapes) named.emplace_back("shapes", kShapes[1]);
-    if (definition.only_compiling) named.emplace_back(kColdCompile);
-    const std::string prefix = format_key_prefix(definition.label, named, definition.language);
-    for (const int threads : definition.threads) {
-      for (const std::string& device : definition.devices) {
+    if (benchmark.only_compiling) named.emplace_back(kColdCompile);
+    const std::string prefix =
+        format_key_prefix(point.snippet.label, named, point.snippet.language);
+    for (const int threads : benchmark.threads) {
+      for (const std::string& device : benchmark.devices) {
         if (!runs_on(backend, device)) continue;
-        Variant& variant =
-            variants.emplace_back(make_variant(definition, params, device, autograd));
+        Variant& variant = variants.emplace_back(make_variant(point, params, device, autograd));
         variant.key = fmt::format("{}/{}/{}/t{}/{}", prefix, to_string(backend),
                                   to_string(autograd), threads, device);
         variant.params = named;
-        variant.compiles = definition.compiles || definition.only_compiling;
+        variant.compiles = benchmark.compiles || benchmark.only_compiling;
         variant.backend = backend;
         variant.threads = threads;
       }
@@ -140,40 +150,54 @@ void add_variants_at(const Definition& definition, const std::vector<Kind>& kind
 }
 
 // Advances `at` to the next combination, the last parameter fastest; false after the last one.
-bool advance(const Definition& definition, std::vector<std::size_t>& at) {
+bool advance(const GroupedBenchmark& benchmark, std::vector<std::size_t>& at) {
   for (std::size_t i = at.size(); i-- > 0;) {
-    if (++at[i] < definition.matrix[i].second.size()) return true;
+    if (++at[i] < benchmark.matrix[i].second.size()) return true;
     at[i] = 0;
   }
   return false;
 }
 
-void add_definition(const Definition& definition, const std::vector<Backend>& backends,
-                    std::vector<Variant>& variants) {
-  if (count_variants(definition, backends) == 0) return;
-  const std::vector<Kind> kinds = list_kinds(definition, backends);
-  std::vector<std::size_t> at(definition.matrix.size(), 0);
+std::uint64_t count_variants(const Point& point) {
+  std::uint64_t count = 0;
+  for (const Kind& kind : list_kinds(point)) {
+    for (const std::string& device : point.benchmark.devices)
+      count += runs_on(kind.backend, device);
+  }
+  count = saturating_product(count, point.benchmark.threads.size());
+  for (const auto& [name, values] : point.benchmark.matrix) {
+    if (values.empty()) return 0;
+    count = saturating_product(count, values.size());
+  }
+  return count;
+}
+
+void add_variants(const Point& point, std::vector<Variant>& variants) {
+  if (count_variants(point) == 0) return;
+  const GroupedBenchmark& benchmark = point.benchmark;
+  const std::vector<Kind> kinds = list_kinds(point);
+  std::vector<std::size_t> at(benchmark.matrix.size(), 0);
   do {
     Params params;
     for (std::size_t i = 0; i < at.size(); ++i) {
-      params.emplace_back(definition.matrix[i].first, definition.matrix[i].second[at[i]]);
+      params.emplace_back(benchmark.matrix[i].first, benchmark.matrix[i].second[at[i]]);
     }
-    add_variants_at(definition, kinds, params, variants);
-  } while (advance(definition, at));
+    add_variants_at(point, kinds, params, variants);
+  } while (advance(benchmark, at));
 }
 
 // Runs before anything is expanded, so that even a huge matrix costs nothing.
-Errors check_sizes(const std::vector<Definition>& definitions,
+Errors check_sizes(const std::vector<GroupedBenchmark>& benchmarks,
                    const std::vector<Backend>& backends) {
   Errors errors;
   std::uint64_t total = 0;
-  for (const Definition& definition : definitions) {
-    const std::uint64_t count = count_variants(definition, backends);
+  for (const GroupedBenchmark& benchmark : benchmarks) {
+    const std::uint64_t count = count_variants(benchmark, backends);
     if (count > kMaxVariantsPerBenchmark) {
       errors.push_back(
-          {definition.where,
+          {benchmark.where,
            fmt::format("`{}` makes {} variants, more than the {} allowed for one benchmark",
-                       definition.label, count, kMaxVariantsPerBenchmark),
+                       benchmark.label, count, kMaxVariantsPerBenchmark),
            "give its matrix fewer values, or split it into several benchmarks"});
     } else {
       total += count;
@@ -216,15 +240,36 @@ std::uint64_t saturating_product(std::uint64_t a, std::uint64_t b) {
   return b != 0 && a > kMax / b ? kMax : a * b;
 }
 
-std::uint64_t count_variants(const Definition& definition, const std::vector<Backend>& backends) {
-  std::uint64_t count = 0;
-  for (const Kind& kind : list_kinds(definition, backends)) {
-    for (const std::string& device : definition.devices) count += runs_on(kind.backend, device);
+// A module without a statement in C++ is traced, so it needs no text in TorchScript; a statement
+// does.
+Snippet make_snippet(const GroupedBenchmark& benchmark, const Statement& statement) {
+  Snippet snippet = benchmark;
+  const SharedCode& shared = benchmark.in(statement.language);
+  snippet.language = statement.language;
+  snippet.global_setups = shared.global_setups;
+  snippet.setups = shared.setups;
+  snippet.module = statement.module ? statement.module : shared.module;
+  snippet.label += statement.suffix;
+  snippet.stmt = statement.text;
+  if (snippet.language == Language::kPython) {
+    snippet.package.reset();
+    if (snippet.torchscript)
+      snippet.torchscript = statement.text ? *statement.text : *snippet.module;
+  } else if (statement.text && snippet.torchscript && is_blank(snippet.torchscript->code)) {
+    snippet.torchscript.reset();
   }
-  count = saturating_product(count, definition.threads.size());
-  for (const auto& [name, values] : definition.matrix) {
-    if (values.empty()) return 0;
-    count = saturating_product(count, values.size());
+  return snippet;
+}
+
+std::uint64_t count_variants(const GroupedBenchmark& benchmark,
+                             const std::vector<Backend>& backends) {
+  std::uint64_t count = 0;
+  for (const Statement& statement : benchmark.statements) {
+    const Snippet snippet = make_snippet(benchmark, statement);
+    const std::uint64_t more = count_variants(Point{benchmark, snippet, backends});
+    count = more > std::numeric_limits<std::uint64_t>::max() - count
+                ? std::numeric_limits<std::uint64_t>::max()
+                : count + more;
   }
   return count;
 }
@@ -253,12 +298,17 @@ std::string substitute(std::string_view code, const Params& params) {
   return result;
 }
 
-tl::expected<std::vector<Variant>, Errors> expand(const std::vector<Definition>& definitions,
+tl::expected<std::vector<Variant>, Errors> expand(const std::vector<GroupedBenchmark>& benchmarks,
                                                   const std::vector<Backend>& backends) {
-  Errors errors = check_sizes(definitions, backends);
+  Errors errors = check_sizes(benchmarks, backends);
   if (!errors.empty()) return tl::unexpected<Errors>(std::move(errors));
   std::vector<Variant> variants;
-  for (const Definition& definition : definitions) add_definition(definition, backends, variants);
+  for (const GroupedBenchmark& benchmark : benchmarks) {
+    for (const Statement& statement : benchmark.statements) {
+      const Snippet snippet = make_snippet(benchmark, statement);
+      add_variants({benchmark, snippet, backends}, variants);
+    }
+  }
   errors = check_keys(variants);
   if (!errors.empty()) return tl::unexpected<Errors>(std::move(errors));
   return variants;

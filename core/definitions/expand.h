@@ -1,5 +1,5 @@
-// Expands definitions to variants: every combination of parameters, backend, autograd, threads and
-// device, with the parameters substituted in the texts.
+// Expands benchmarks to variants: every combination of statement, parameters, backend, autograd,
+// threads and device, with the parameters substituted in the texts.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/definitions/definition.h"
+#include "core/definitions/grouped_benchmark.h"
 #include "core/definitions/variant.h"
 
 namespace instr {
@@ -17,8 +17,11 @@ namespace instr {
 inline constexpr std::uint64_t kMaxVariantsPerBenchmark = 10'000;
 inline constexpr std::uint64_t kMaxVariants = 100'000;
 
-// Returns how many variants a definition expands to; saturates instead of overflowing.
-std::uint64_t count_variants(const Definition& definition,
+// Returns the snippet of one statement, with the code that the benchmark has in its language.
+Snippet make_snippet(const GroupedBenchmark& benchmark, const Statement& statement);
+
+// Returns how many variants a benchmark expands to; saturates instead of overflowing.
+std::uint64_t count_variants(const GroupedBenchmark& benchmark,
                              const std::vector<Backend>& backends = kUsualBackends);
 
 // Multiplies; saturates instead of overflowing.
@@ -28,11 +31,11 @@ std::uint64_t saturating_product(std::uint64_t a, std::uint64_t b);
 std::string substitute(std::string_view code,
                        const std::vector<std::pair<std::string, std::string>>& params);
 
-// Returns all variants for these backends, in the order of the definitions; within a definition,
-// the last parameter changes fastest, then backend, autograd, threads, device. Errors: more
-// variants than the limits above, two variants with the same key.
+// Returns all variants for these backends, in the order of the benchmarks and of their statements;
+// within a statement, the last parameter changes fastest, then backend, autograd, threads, device.
+// Errors: more variants than the limits above, two variants with the same key.
 tl::expected<std::vector<Variant>, Errors> expand(
-    const std::vector<Definition>& definitions,
+    const std::vector<GroupedBenchmark>& benchmarks,
     const std::vector<Backend>& backends = kUsualBackends);
 
 }  // namespace instr

@@ -88,7 +88,7 @@ std::vector<fs::path> find_definition_files(const std::vector<fs::path>& paths, 
 
 class Loader {
  public:
-  tl::expected<std::vector<Definition>, Errors> load(const std::vector<fs::path>& paths) {
+  tl::expected<std::vector<GroupedBenchmark>, Errors> load(const std::vector<fs::path>& paths) {
     if (paths.empty()) {
       errors_.push_back({{}, "no definitions are given", "name a TOML file, or a folder of them"});
       return result();
@@ -99,7 +99,7 @@ class Loader {
     for (File* file : roots) resolve_includes(*file);
     for (const File* file : roots) read_benchmarks(*file);
     check_unused(roots);
-    if (errors_.empty() && definitions_.empty()) {
+    if (errors_.empty() && benchmarks_.empty()) {
       errors_.push_back({{paths.front().string(), 0, 0},
                          "there is no benchmark in these definitions",
                          "add a [[benchmark]] with a label and a stmt"});
@@ -110,8 +110,8 @@ class Loader {
  private:
   using Identity = std::pair<dev_t, ino_t>;
 
-  tl::expected<std::vector<Definition>, Errors> result() {
-    if (errors_.empty()) return std::move(definitions_);
+  tl::expected<std::vector<GroupedBenchmark>, Errors> result() {
+    if (errors_.empty()) return std::move(benchmarks_);
     const auto order = [&](const Error& error) {
       const auto file = file_order_.find(error.where.file);
       return std::tuple(file == file_order_.end() ? 0 : file->second, error.where.line,
@@ -341,8 +341,7 @@ class Loader {
       const toml::array* list = use ? use->as_array() : nullptr;
       is_any_broken_ |=
           list ? !list->empty() && !list->is_homogeneous<std::string>() : use && !use->is_string();
-      auto definitions = read_benchmark(*benchmark.as_table(), context, errors_);
-      std::move(definitions.begin(), definitions.end(), std::back_inserter(definitions_));
+      benchmarks_.push_back(read_benchmark(*benchmark.as_table(), context, errors_));
     }
   }
 
@@ -360,7 +359,7 @@ class Loader {
   }
 
   Errors errors_;
-  std::vector<Definition> definitions_;
+  std::vector<GroupedBenchmark> benchmarks_;
   std::map<Identity, std::unique_ptr<File>> files_;
   std::map<std::string, std::size_t> file_order_;  // for sorting the errors
   std::vector<const File*> chain_;
@@ -369,7 +368,8 @@ class Loader {
 
 }  // namespace
 
-tl::expected<std::vector<Definition>, Errors> load_definitions(const std::vector<fs::path>& paths) {
+tl::expected<std::vector<GroupedBenchmark>, Errors> load_definitions(
+    const std::vector<fs::path>& paths) {
   return Loader().load(paths);
 }
 

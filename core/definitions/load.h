@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <vector>
 
-#include "core/definitions/definition.h"
+#include "core/definitions/grouped_benchmark.h"
 
 namespace instr {
 
@@ -12,7 +12,7 @@ namespace instr {
 // files sorted), then in the order written; a file that is named twice is loaded once. A file that
 // is only included contributes its setups and its `global_setup`, not its benchmarks. Errors are
 // sorted by file and place.
-tl::expected<std::vector<Definition>, Errors> load_definitions(
+tl::expected<std::vector<GroupedBenchmark>, Errors> load_definitions(
     const std::vector<std::filesystem::path>& paths);
 
 // Reads the [build] table of a TOML file and ignores the rest. An error if the table is missing.

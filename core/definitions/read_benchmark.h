@@ -1,5 +1,4 @@
-// Reads one [[benchmark]] table into definitions, one for each statement and language; and a file's
-// [build] table.
+// Reads a [[benchmark]] table, and a file's [build] table.
 #pragma once
 
 #include <array>
@@ -12,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/definitions/definition.h"
+#include "core/definitions/grouped_benchmark.h"
 #include "core/definitions/toml_reader.h"
 
 namespace instr {
@@ -29,9 +28,9 @@ struct BenchmarkContext {
   std::map<std::string, std::string> limits;                       // of the file: metric -> "0.5%"
 };
 
-// If this adds to `errors`, the definitions must not be used.
-std::vector<Definition> read_benchmark(const toml::table& table, const BenchmarkContext& context,
-                                       Errors& errors);
+// If this adds to `errors`, the benchmark must not be used.
+GroupedBenchmark read_benchmark(const toml::table& table, const BenchmarkContext& context,
+                                Errors& errors);
 
 // Reads a file's [build] table: users' own code. Paths become absolute, from the folder of the
 // file. A missing source is an error.
@@ -43,9 +42,9 @@ std::map<std::string, std::string> read_limits(const TableReader& read, const So
                                                Errors& errors);
 
 // Reads the options that are the same for all statements and languages: threads, devices, tags and
-// so on; limits of the benchmark replace those that `definition` has.
+// so on; limits of the benchmark replace those that `benchmark` has.
 void read_options(const TableReader& read, const SourceText& source, Errors& errors,
-                  Definition& definition);
+                  GroupedBenchmark& benchmark);
 
 // Reads a benchmark's `matrix`: its parameters, in the order written; values as C++ spells them (a
 // float always has a point or an exponent). `variants_of_point`: the number of variants per
@@ -54,14 +53,6 @@ void read_options(const TableReader& read, const SourceText& source, Errors& err
 // value is read.
 std::vector<std::pair<std::string, std::vector<std::string>>> read_matrix(
     const TableReader& benchmark, const SourceText& source, std::uint64_t variants_of_point);
-
-// A statement, with the suffix that it adds to the benchmark's label.
-struct Statement {
-  Language language = Language::kCpp;
-  std::string suffix;
-  std::optional<Text> text;    // absent if the module makes the statement
-  std::optional<Text> module;  // one of many; absent: the benchmark's
-};
 
 // Adds the statements of a [[benchmark]] table in this language, in the order written: a statement,
 // many statements, or many modules.

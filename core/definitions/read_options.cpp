@@ -29,16 +29,16 @@ void refuse_empty_list(const TableReader& read, std::string_view key) {
   }
 }
 
-void read_threads_and_devices(const TableReader& read, Definition& definition) {
+void read_threads_and_devices(const TableReader& read, GroupedBenchmark& benchmark) {
   for (const char* key : {"threads", "device"}) refuse_empty_list(read, key);
   if (auto threads = read.integers("threads"); !threads.empty()) {
     refuse_repeated(read, "threads", threads);
-    definition.threads = std::move(threads);
+    benchmark.threads = std::move(threads);
   }
   if (auto devices = read.strings("device"); !devices.empty()) {
     refuse_repeated(read, "device", devices);
-    definition.devices = std::move(devices);
-    definition.names_devices = true;
+    benchmark.devices = std::move(devices);
+    benchmark.names_devices = true;
   }
 }
 
@@ -117,24 +117,24 @@ std::map<std::string, std::string> read_limits(const TableReader& read, const So
 }
 
 void read_options(const TableReader& read, const SourceText& source, Errors& errors,
-                  Definition& definition) {
-  read_threads_and_devices(read, definition);
-  read_tags(read, definition);
-  definition.is_only_timed = read.boolean("timed");
-  definition.compiles = read.boolean("compiles");
-  definition.warmup = read.integer("warmup");
-  definition.iterations = read.integer("iterations");
-  if (definition.iterations.value_or(1) != 1 && is_counted_once(definition)) {
-    const char* key = definition.compiles ? "compiles" : "warmup";
+                  GroupedBenchmark& benchmark) {
+  read_threads_and_devices(read, benchmark);
+  read_tags(read, benchmark);
+  benchmark.is_only_timed = read.boolean("timed");
+  benchmark.compiles = read.boolean("compiles");
+  benchmark.warmup = read.integer("warmup");
+  benchmark.iterations = read.integer("iterations");
+  if (benchmark.iterations.value_or(1) != 1 && is_counted_once(benchmark)) {
+    const char* key = benchmark.compiles ? "compiles" : "warmup";
     read.refuse("iterations", fmt::format("with this `{}` a single iteration is counted", key),
                 fmt::format("leave out `iterations` or `{}`", key));
   }
-  read_timeout(read, definition);
-  read_requirements(read, definition);
+  read_timeout(read, benchmark);
+  read_requirements(read, benchmark);
   for (auto& [metric, limit] : read_limits(read, source, errors)) {
-    definition.limits[metric] = std::move(limit);
+    benchmark.limits[metric] = std::move(limit);
   }
-  read_tolerance(read, source, errors, definition.tolerance);
+  read_tolerance(read, source, errors, benchmark.tolerance);
 }
 
 }  // namespace instr

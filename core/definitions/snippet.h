@@ -56,7 +56,7 @@ struct Tolerance {
   bool operator==(const Tolerance&) const = default;
 };
 
-// In a Definition, texts may contain parameters such as "{n}"; in a Variant they are final.
+// In a GroupedBenchmark, texts may contain parameters such as "{n}"; in a Variant they are final.
 struct Snippet {
   std::string label;
   Language language = Language::kCpp;

@@ -11,18 +11,18 @@ namespace {
 
 using namespace testing;
 
-Definition definition(const std::string& label) {
-  Definition made;
+GroupedBenchmark definition(const std::string& label) {
+  GroupedBenchmark made;
   made.label = label;
   made.where.file = "some/suite.toml";
-  made.stmt = Text{"f({batch_size});", {}};
+  made.statements = {{.text = Text{"f({batch_size});", {}}}};
   return made;
 }
 
 TEST(ExperimentAxes, ReplaceTheDefinitionsOwn) {
-  Definition one = definition("one");
+  GroupedBenchmark one = definition("one");
   one.matrix = {{"batch_size", {"1", "2"}}};
-  Definition other = definition("other");
+  GroupedBenchmark other = definition("other");
   other.matrix = {{"dtype", {"Int64"}}};
   auto variants =
       value_of(expand(apply_axes({one, other}, {{"float32", "float64"}, {8}, {1, 2}, {}})));
@@ -41,10 +41,10 @@ TEST(ExperimentAxes, ReplaceTheDefinitionsOwn) {
 }
 
 TEST(ExperimentAxes, OnlyCompilingLeavesBackendsThatCompileAndNamesTheirVariants) {
-  Definition calls = definition("calls");
-  calls.language = Language::kPython;
+  GroupedBenchmark calls = definition("calls");
+  calls.statements[0].language = Language::kPython;
   calls.signature = Signature{{"x"}, "y", {}};
-  Definition compiles = calls;
+  GroupedBenchmark compiles = calls;
   compiles.label = "compiles";
   compiles.signature.reset();
   compiles.compiles = true;
@@ -61,10 +61,10 @@ TEST(ExperimentAxes, OnlyCompilingLeavesBackendsThatCompileAndNamesTheirVariants
 }
 
 TEST(ExperimentAxes, ParametersHaveOtherValues) {
-  Definition one = definition("one");
+  GroupedBenchmark one = definition("one");
   one.matrix = {{"n", {"20"}}, {"kind", {"a", "b"}}};
   const ExperimentAxes axes{.parameters = {{"n", {"1000", "x"}}}};
-  const std::vector<Definition> definitions{one, definition("other")};
+  const std::vector<GroupedBenchmark> definitions{one, definition("other")};
   EXPECT_TRUE(check_parameters(definitions, axes));
   std::vector<std::string> keys;
   for (const Variant& variant : value_of(expand(apply_axes(definitions, axes)))) {
@@ -82,8 +82,8 @@ TEST(ExperimentAxes, ParametersHaveOtherValues) {
 }
 
 TEST(ExperimentAxes, AutocastIsNotForExplicitDefinitions) {
-  Definition plain = definition("plain");
-  Definition fixed = definition("fixed");
+  GroupedBenchmark plain = definition("plain");
+  GroupedBenchmark fixed = definition("fixed");
   fixed.is_explicit = true;
   auto made = apply_axes({plain, fixed}, {.data_types = {"amp", "float64"}});
   auto variants = value_of(expand(made));
@@ -97,8 +97,8 @@ TEST(ExperimentAxes, AutocastIsNotForExplicitDefinitions) {
 }
 
 TEST(ExperimentAxes, DevicesAreForDefinitionsThatNameThem) {
-  Definition fixed = definition("fixed");
-  Definition any = definition("any");
+  GroupedBenchmark fixed = definition("fixed");
+  GroupedBenchmark any = definition("any");
   any.names_devices = true;
   auto made = apply_axes({fixed, any}, {{}, {}, {}, {"cpu", "cuda"}});
   EXPECT_EQ(made[0].devices, std::vector<std::string>{"cpu"});
@@ -112,11 +112,11 @@ std::vector<std::string> keys_of(const std::vector<Variant>& variants) {
 }
 
 TEST(ExperimentAxes, DynamicShapesAreForCompilersAndTheirEager) {
-  Definition compiled = definition("compiled");
-  compiled.language = Language::kPython;
+  GroupedBenchmark compiled = definition("compiled");
+  compiled.statements[0].language = Language::kPython;
   compiled.signature = Signature{{"x"}, "y", {}};
-  compiled.torchscript = compiled.stmt;
-  const Definition plain = definition("plain");
+  compiled.torchscript = compiled.statements[0].text;
+  const GroupedBenchmark plain = definition("plain");
   const std::vector<Backend> backends{Backend::kEager, Backend::kTorchScript, Backend::kInductor};
   const std::string end = "/forward/t1/cpu";
   auto both = apply_axes({compiled, plain}, {.shapes = {"static", "dynamic"}});

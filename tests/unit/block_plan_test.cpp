@@ -87,7 +87,7 @@ TEST(BlockPlan, AnIterationIsCountedOnceAndInAnotherProcess) {
 }
 
 TEST(BlockPlan, NotedCodeSettlesAtTheEndOfTheWarmUp) {
-  Statement noted = constant(100);
+  CostlyStatement noted = constant(100);
   noted.can_note = true;
   const Result python = run(options(), noted);
   EXPECT_EQ(python.count(BlockKind::kNoting), 1u);
@@ -106,7 +106,7 @@ TEST(BlockPlan, NotedCodeSettlesAtTheEndOfTheWarmUp) {
 TEST(BlockPlan, CodeIsNotNotedInAShortWarmUp) {
   PlanOptions given = options();
   given.warmup = 2 + torch_side::kSettlingIterations;
-  Statement noted = constant(100);
+  CostlyStatement noted = constant(100);
   noted.can_note = true;
   EXPECT_EQ(run(given, noted).count(BlockKind::kNoting), 0u);
   given.warmup = *given.warmup + 1;
@@ -118,7 +118,7 @@ TEST(BlockPlan, AnInterpreterIsResetBeforeEachCountedBlock) {
   PlanOptions python = options();
   python.resets = true;
   python.entry.has_collisions = true;
-  Statement statement{[](std::uint64_t since_reset) { return 1000 + since_reset % 7; }};
+  CostlyStatement statement{[](std::uint64_t since_reset) { return 1000 + since_reset % 7; }};
   statement.fills_a_cache = true;
   const Result result = run(python, statement);
   EXPECT_GE(result.count(BlockKind::kCounted), 2u);
@@ -134,7 +134,7 @@ TEST(BlockPlan, AnInterpreterIsResetBeforeEachCountedBlock) {
 }
 
 // An interpreter's objects have other addresses in each iteration, some of which collide.
-Statement collides(std::uint64_t in_100_000) {
+CostlyStatement collides(std::uint64_t in_100_000) {
   return {
       [=](std::uint64_t i) { return 100'000 + (i % 2 == 0 ? in_100_000 : i * i % in_100_000); }};
 }
@@ -147,7 +147,7 @@ TEST(BlockPlan, FewCollisionsInAnInterpreterNeedAnotherProcess) {
   EXPECT_EQ(few.count(BlockKind::kSingle), 0u);
   EXPECT_TRUE(few.plan.judge().is_steady);
   EXPECT_EQ(few.plan.judge().repeats, 1u);
-  Statement calls = collides(50);
+  CostlyStatement calls = collides(50);
   calls.system_calls = 1;
   const Result with_calls = run(python, calls);
   EXPECT_TRUE(with_calls.plan.judge().is_steady);
@@ -169,7 +169,7 @@ TEST(BlockPlan, ResultIsKeptBeforeAReset) {
 TEST(BlockPlan, CodeIsSettledWhenItsCountingBegins) {
   PlanOptions python = options();
   python.resets = true;
-  Statement noted = constant(100);
+  CostlyStatement noted = constant(100);
   noted.can_note = true;
   std::vector<std::uint64_t> left;
   for (const PlannedBlock& block : run(python, noted).blocks) {
@@ -209,7 +209,7 @@ TEST(BlockPlan, StatementThatNeverRepeatsEndsAtALimitOfItsCost) {
 }
 
 TEST(BlockPlan, SystemCallsNeedMoreBlocksAndMoreProcesses) {
-  Statement clock = constant(100);
+  CostlyStatement clock = constant(100);
   clock.system_calls = 1;
   const Result calls = run(options(), clock);
   EXPECT_EQ(calls.count(BlockKind::kCounted), kMaxBlocks);
@@ -218,7 +218,7 @@ TEST(BlockPlan, SystemCallsNeedMoreBlocksAndMoreProcesses) {
 }
 
 TEST(BlockPlan, GrowthNeedsMoreBlocks) {
-  Statement growing = constant(100);
+  CostlyStatement growing = constant(100);
   growing.growth = 48;
   const Result grows = run(options(), growing);
   EXPECT_EQ(grows.count(BlockKind::kCounted), kMaxBlocks);
@@ -228,7 +228,7 @@ TEST(BlockPlan, GrowthNeedsMoreBlocks) {
 TEST(BlockPlan, UnjudgedStatementEndsWithTheFirstEqualPair) {
   PlanOptions unjudged = options();
   unjudged.is_judged = false;
-  Statement clock = constant(100);
+  CostlyStatement clock = constant(100);
   clock.system_calls = 1;
   const Result calls = run(unjudged, clock);
   EXPECT_EQ(calls.count(BlockKind::kCounted), 2u);
@@ -273,7 +273,7 @@ TEST(BlockPlan, OnlyCountedBlocksAreTheResult) {
 }
 
 TEST(BlockPlan, SlowStatementsHaveShortBlocksInEachProcess) {
-  Statement slow = constant(500);
+  CostlyStatement slow = constant(500);
   slow.system_calls = 2;
   slow.cpu_us = 20'000;
   const Result first = run(options(), slow);

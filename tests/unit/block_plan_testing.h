@@ -19,7 +19,7 @@ inline std::uint64_t warm_up_for(std::uint64_t iterations) {
 inline PlanOptions options() { return {.warm_up_for = warm_up_for, .max_block = 960}; }
 
 // A statement by what its iterations do, numbered from 0.
-struct Statement {
+struct CostlyStatement {
   std::function<std::uint64_t(std::uint64_t)> cost;
   std::uint64_t system_calls = 0;
   std::int64_t growth = 0;
@@ -28,7 +28,7 @@ struct Statement {
   bool fills_a_cache = false;  // iterations are numbered from 0 again after each reset
 };
 
-inline Statement constant(std::uint64_t cost) {
+inline CostlyStatement constant(std::uint64_t cost) {
   return {[cost](std::uint64_t) { return cost; }};
 }
 
@@ -59,7 +59,7 @@ struct Result {
 };
 
 // Runs the statement as planned.
-inline Result run(const PlanOptions& plan_options, const Statement& statement) {
+inline Result run(const PlanOptions& plan_options, const CostlyStatement& statement) {
   Result result{BlockPlan(plan_options), {}};
   std::uint64_t iteration = 0;
   Block ended;

@@ -11,15 +11,15 @@ namespace {
 
 using namespace testing;
 
-Definition definition(const std::string& label) {
-  Definition result;
+GroupedBenchmark definition(const std::string& label) {
+  GroupedBenchmark result;
   result.label = label;
   result.where = {"a.toml", 3, 1};
-  result.stmt = Text{"auto y = x + {n};", {"a.toml", 5, 9}};
+  result.statements = {{.text = Text{"auto y = x + {n};", {"a.toml", 5, 9}}}};
   return result;
 }
 
-std::vector<std::string> keys(const std::vector<Definition>& definitions) {
+std::vector<std::string> keys(const std::vector<GroupedBenchmark>& definitions) {
   const auto variants = expand(definitions);
   std::vector<std::string> result;
   if (!variants) {
@@ -45,7 +45,7 @@ TEST(Expand, GivesOneVariantToAPlainStatement) {
 }
 
 TEST(Expand, GivesEveryCombinationInOrder) {
-  Definition all = definition("matmul/mm");
+  GroupedBenchmark all = definition("matmul/mm");
   all.torchscript = Text{"y = x + {n}", {}};
   all.autograd = true;
   all.threads = {1, 2};
@@ -64,7 +64,7 @@ TEST(Expand, GivesEveryCombinationInOrder) {
 }
 
 TEST(Expand, CapturesGraphsOnlyOnCuda) {
-  Definition both = definition("add");
+  GroupedBenchmark both = definition("add");
   both.torchscript = Text{"y = x", {}};
   both.autograd = true;
   both.devices = {"cpu", "cuda"};
@@ -81,12 +81,13 @@ TEST(Expand, CapturesGraphsOnlyOnCuda) {
 }
 
 TEST(Expand, SubstitutesParametersInEveryText) {
-  Definition all = definition("x");
+  GroupedBenchmark all = definition("x");
   all.description = "d{n}";
-  all.global_setups = {Text{"g{n}", {"a.toml", 1, 2}}};
-  all.setups = {{"s{n}", {"a.toml", 3, 4}}, {"t{n}", {}}};
+  SharedCode& shared = all.in(Language::kCpp);
+  shared.global_setups = {Text{"g{n}", {"a.toml", 1, 2}}};
+  shared.setups = {{"s{n}", {"a.toml", 3, 4}}, {"t{n}", {}}};
   all.torchscript = Text{"ts{n}", {}};
-  all.module = Text{"m{n}", {}};
+  shared.module = Text{"m{n}", {}};
   all.matrix = {{"n", {"true"}}};
   const auto variants = value_of(expand({all}));
   const Variant& variant = variants.front();
@@ -102,8 +103,8 @@ TEST(Expand, SubstitutesParametersInEveryText) {
 }
 
 TEST(Expand, SubstitutesTheDeviceIfTheBenchmarkNamesDevices) {
-  Definition one = definition("sum");
-  one.stmt->code = "x.to(\"{device}\")";
+  GroupedBenchmark one = definition("sum");
+  one.statements[0].text->code = "x.to(\"{device}\")";
   one.devices = {"cpu", "cuda"};
   one.names_devices = true;
   auto variants = *expand({one});
@@ -115,13 +116,13 @@ TEST(Expand, SubstitutesTheDeviceIfTheBenchmarkNamesDevices) {
   EXPECT_EQ((*expand({one}))[1].stmt->code, "x.to(\"a\")");
   EXPECT_EQ((*expand({definition("sum")}))[0].stmt->code, "auto y = x + {n};");
   one = definition("sum");
-  one.stmt->code = "std::vector<int>{device}";
+  one.statements[0].text->code = "std::vector<int>{device}";
   EXPECT_EQ((*expand({one}))[0].stmt->code, "std::vector<int>{device}");
 }
 
 TEST(Expand, SubstitutesTrainingIfTheBenchmarkIsDifferentiated) {
-  Definition one = definition("model");
-  one.stmt->code = "model.train({training})";
+  GroupedBenchmark one = definition("model");
+  one.statements[0].text->code = "model.train({training})";
   one.torchscript = Text{"self.train({training})", {}};
   EXPECT_EQ((*expand({one}))[0].stmt->code, "model.train({training})");
   one.autograd = true;
@@ -133,14 +134,14 @@ TEST(Expand, SubstitutesTrainingIfTheBenchmarkIsDifferentiated) {
   EXPECT_EQ(variants[1].torchscript->code, "self.train(True)");
   EXPECT_EQ(variants[2].stmt->code, "model.train(false)");  // frozen: without gradients
   EXPECT_TRUE(variants[1].params.empty());
-  one.language = Language::kPython;
+  one.statements[0].language = Language::kPython;
   EXPECT_EQ((*expand({one}, {Backend::kEager}))[1].stmt->code, "model.train(True)");
   one.matrix = {{"training", {"a"}}};
   EXPECT_EQ((*expand({one}))[1].stmt->code, "model.train(a)");
 }
 
 TEST(Expand, LeavesExplicitBenchmarksAsWritten) {
-  Definition all = definition("x");
+  GroupedBenchmark all = definition("x");
   all.is_explicit = true;
   all.torchscript = Text{"y = x", {}};
   all.autograd = true;
@@ -152,13 +153,13 @@ TEST(Expand, LeavesExplicitBenchmarksAsWritten) {
 }
 
 TEST(Expand, RefusesExplodingMatricesWithoutExpandingThem) {
-  Definition huge = definition("huge");
+  GroupedBenchmark huge = definition("huge");
   const std::vector<std::string> ten(10, "1");
   for (int i = 0; i < 30; ++i) huge.matrix.emplace_back("p" + std::to_string(i), ten);
   EXPECT_EQ(count_variants(huge), std::numeric_limits<std::uint64_t>::max());
   huge.matrix.resize(7);
   EXPECT_EQ(count_variants(huge), 10'000'000u);
-  Definition also = huge;
+  GroupedBenchmark also = huge;
   also.label = "also";
   const auto variants = expand({huge, also});
   ASSERT_FALSE(variants);
@@ -169,7 +170,7 @@ TEST(Expand, RefusesExplodingMatricesWithoutExpandingThem) {
 }
 
 TEST(Expand, AcceptsTheLimitAndRefusesOneMore) {
-  Definition max = definition("x");
+  GroupedBenchmark max = definition("x");
   max.matrix = {{"n", {}}};
   for (int i = 0; i < 10'000; ++i) max.matrix[0].second.push_back(std::to_string(i));
   EXPECT_TRUE(expand({max}));
@@ -178,9 +179,9 @@ TEST(Expand, AcceptsTheLimitAndRefusesOneMore) {
 }
 
 TEST(Expand, RefusesTooManyVariantsInAll) {
-  Definition many = definition("x");
+  GroupedBenchmark many = definition("x");
   many.matrix = {{"n", std::vector<std::string>(10'000, "1")}};
-  const auto variants = expand(std::vector<Definition>(11, many));
+  const auto variants = expand(std::vector<GroupedBenchmark>(11, many));
   ASSERT_FALSE(variants);
   EXPECT_EQ(variants.error()[0].what,
             "the definitions make 110000 variants, more than the 100000 allowed in one run");

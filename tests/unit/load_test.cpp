@@ -7,10 +7,14 @@ namespace {
 
 using namespace testing;
 
-std::vector<std::string> labels(const std::vector<Definition>& definitions) {
+std::vector<std::string> labels(const std::vector<Snippet>& snippets) {
   std::vector<std::string> result;
-  for (const Definition& definition : definitions) result.push_back(definition.label);
+  for (const Snippet& snippet : snippets) result.push_back(snippet.label);
   return result;
+}
+
+std::vector<std::string> labels(const std::vector<GroupedBenchmark>& benchmarks) {
+  return labels(snippets_of(benchmarks));
 }
 
 std::string plain(const std::string& label) {
@@ -72,8 +76,9 @@ TEST(Load, ReadsEveryTextOfABenchmark) {
   const TemporaryFolder folder;
   const fs::path file = folder.write("a.toml", kEveryKey);
   const auto definitions = value_of(load_definitions({file}));
-  ASSERT_EQ(definitions.size(), 1u);
-  const Definition& all = definitions.front();
+  const auto snippets = snippets_of(definitions);
+  ASSERT_EQ(snippets.size(), 1u);
+  const Snippet& all = snippets.front();
   const auto at = [&](int line, int column) { return SourceLocation{file.string(), line, column}; };
   EXPECT_EQ(all.label, "all");
   EXPECT_EQ(all.description, "everything");
@@ -95,7 +100,7 @@ TEST(Load, ReadsEveryTextOfABenchmark) {
 }
 
 TEST(Load, ReadsEveryOptionOfABenchmark) {
-  const Definition all = definitions_of(kEveryKey).at(0);
+  const GroupedBenchmark all = definitions_of(kEveryKey).at(0);
   EXPECT_TRUE(all.autograd);
   EXPECT_EQ(all.reduce, "mean");
   EXPECT_FALSE(all.is_explicit);
@@ -124,7 +129,7 @@ TEST(Load, TracesAModuleInCppIndependentlyOfPython) {
       "signature = \"f(x) -> y\"\ntorchscript = true\n";
   const auto scripts = [&](const std::string& more) {
     std::vector<std::string> texts;
-    for (const Definition& one : definitions_of(module + more)) {
+    for (const Snippet& one : snippets_of(definitions_of(module + more))) {
       texts.push_back(one.torchscript ? "<" + one.torchscript->code + ">" : "none");
     }
     return texts;
@@ -156,7 +161,7 @@ matrix = { n = [4] }
 }
 
 TEST(Load, AcceptsAValueInsteadOfAList) {
-  const Definition one = definitions_of(R"(schema = 1
+  const GroupedBenchmark one = definitions_of(R"(schema = 1
 setups.x.cpp = "int x;"
 [[benchmark]]
 label = "x"
@@ -168,8 +173,8 @@ tags = "slow"
 timeout = 60
 matrix = { n = 4 }
 )")
-                             .at(0);
-  EXPECT_EQ(one.setups.size(), 1u);
+                                   .at(0);
+  EXPECT_EQ(one.in(Language::kCpp).setups.size(), 1u);
   EXPECT_EQ(one.threads, std::vector<int>{2});
   EXPECT_EQ(one.devices, std::vector<std::string>{"cuda"});
   EXPECT_EQ(one.tags, std::vector<std::string>{"slow"});
@@ -178,7 +183,7 @@ matrix = { n = 4 }
 }
 
 TEST(Load, MakesABenchmarkOfEachOfManyStatements) {
-  const auto definitions = definitions_of(R"(schema = 1
+  const auto definitions = snippets_of(definitions_of(R"(schema = 1
 [[benchmark]]
 label = "math"
 setup = "int x;"
@@ -187,7 +192,7 @@ sub = ["x -= 1;", '''
 x - 1;''']
 eq = "x == 1;"
 add = ["x + 1;"]
-)");
+)"));
   EXPECT_EQ(labels(definitions),
             (std::vector<std::string>{"math/sub/0", "math/sub/1", "math/eq", "math/add/0"}));
   EXPECT_EQ(definitions[1].stmt->code, "x - 1;");
@@ -197,7 +202,7 @@ add = ["x + 1;"]
 }
 
 TEST(Load, MakesABenchmarkOfEachOfManyModules) {
-  const auto definitions = definitions_of(R"toml(schema = 1
+  const auto definitions = snippets_of(definitions_of(R"toml(schema = 1
 [[benchmark]]
 label = "nn"
 signature = "f(x) -> y"
@@ -207,7 +212,7 @@ b = "B()"
 [benchmark.py_modules]
 a = "A()"
 b = "B({n})"
-)toml");
+)toml"));
   ASSERT_EQ(labels(definitions), (std::vector<std::string>{"nn/b", "nn/b", "nn/a"}));
   EXPECT_EQ(definitions[0].language, Language::kCpp);
   EXPECT_EQ(definitions[0].module->code, "B()");
@@ -221,16 +226,16 @@ b = "B({n})"
 }
 
 TEST(Load, GivesTheStatementToEachOfManyModules) {
-  const auto definitions = definitions_of(R"toml(schema = 1
+  const auto definitions = snippets_of(definitions_of(R"toml(schema = 1
 [[benchmark]]
 label = "nn"
 stmt = "instr_module->zero_grad();"
 [benchmark.modules]
 a = "A()"
 b = "B()"
-)toml");
+)toml"));
   ASSERT_EQ(labels(definitions), (std::vector<std::string>{"nn/a", "nn/b"}));
-  for (const Definition& one : definitions) EXPECT_EQ(one.stmt->code, "instr_module->zero_grad();");
+  for (const Snippet& one : definitions) EXPECT_EQ(one.stmt->code, "instr_module->zero_grad();");
 }
 
 TEST(Load, ReadsTheBuildTable) {
@@ -266,9 +271,9 @@ stmt = "y;"
 }
 
 TEST(Load, ReadsFilesWithOtherLineEndsAndAByteOrderMark) {
-  const auto definitions = definitions_of(
-      "\xEF\xBB\xBFschema = 1\r\n[[benchmark]]\r\nlabel = \"x\"\r\nstmt = "
-      "\"\"\"\r\nx;\r\ny;\"\"\"\r\n");
+  const auto definitions = snippets_of(
+      definitions_of("\xEF\xBB\xBFschema = 1\r\n[[benchmark]]\r\nlabel = \"x\"\r\nstmt = "
+                     "\"\"\"\r\nx;\r\ny;\"\"\"\r\n"));
   ASSERT_EQ(definitions.size(), 1u);
   EXPECT_EQ(definitions[0].stmt->where.line, 5);
   EXPECT_EQ(definitions[0].stmt->where.column, 1);
@@ -308,7 +313,7 @@ TEST(Load, KeepsPathsAsTheCallerWroteThem) {
   fs::current_path(before);
   ASSERT_TRUE(file && whole);
   EXPECT_EQ(file->at(0).where.file, "sub/a.toml");
-  EXPECT_EQ(whole->at(0).stmt->where.file, "sub/a.toml");
+  EXPECT_EQ(whole->at(0).statements[0].text->where.file, "sub/a.toml");
 }
 
 TEST(Load, RefusesPathsWithoutDefinitions) {
@@ -349,7 +354,7 @@ stmt = "x;"
 )");
   const auto definitions = value_of(load_definitions({file}));
   ASSERT_EQ(definitions.size(), 1u);
-  const Definition& one = definitions.front();
+  const SharedCode& one = definitions.front().in(Language::kCpp);
   EXPECT_EQ(one.setups[0].code, "int r;");
   EXPECT_EQ(one.setups[0].where.file, (folder.path() / "lib/right.toml").string());
   EXPECT_EQ(one.setups[1].code, "int d;");

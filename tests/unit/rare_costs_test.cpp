@@ -55,7 +55,7 @@ TEST(RareCosts, WithoutAPeriodAreNotSteady) {
     };
   };
   EXPECT_FALSE(run(options(), {squares_from(60)}).plan.judge().is_steady);
-  Statement growing{squares_from(700)};
+  CostlyStatement growing{squares_from(700)};
   growing.growth = 8;  // has a mark of its own
   EXPECT_TRUE(run(options(), growing).plan.judge().is_steady);
 }
@@ -73,7 +73,7 @@ TEST(RareCosts, HaveAPeriodBesideAShorterOne) {
 TEST(RareCosts, AreNoCollisions) {
   const PlanOptions python = interpreter();
   const auto collide = [&](std::uint64_t extra) {
-    Statement statement{
+    CostlyStatement statement{
         [=](std::uint64_t since_reset) { return 8000 + (since_reset > 100 ? extra : 0); }};
     statement.fills_a_cache = true;
     return run(python, statement);

@@ -10,14 +10,14 @@ namespace instr::select_test {
 namespace {
 
 std::vector<Variant> all_variants() {
-  Definition mm;
+  GroupedBenchmark mm;
   mm.label = "matmul/mm";
-  mm.stmt = Text{"x;", {}};
+  mm.statements = {{.text = Text{"x;", {}}}};
   mm.torchscript = Text{"y = x", {}};
   mm.autograd = true;
   mm.threads = {1, 2};
   mm.matrix = {{"n", {"4", "64"}}};
-  Definition slow = mm;
+  GroupedBenchmark slow = mm;
   slow.label = "conv/large";
   slow.torchscript.reset();
   slow.autograd = false;
