@@ -12,7 +12,7 @@
 #include "core/commands/cli/options.h"
 #include "core/commands/cli/values.h"
 #include "core/run/config.h"
-#include "core/run/reference.h"
+#include "core/run/gate.h"
 
 namespace instr {
 

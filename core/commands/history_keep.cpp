@@ -10,7 +10,7 @@
 #include "core/history/schema.h"
 #include "core/results/result_set.h"
 #include "core/run/backfill.h"
-#include "core/run/reference.h"
+#include "core/run/gate.h"
 
 namespace instr {
 

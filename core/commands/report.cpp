@@ -14,7 +14,7 @@
 #include "core/report/html_data.h"
 #include "core/results/baselines.h"
 #include "core/results/result_set.h"
-#include "core/run/reference.h"
+#include "core/run/gate.h"
 
 namespace instr {
 

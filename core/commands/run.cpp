@@ -19,11 +19,11 @@
 #include "core/results/baselines.h"
 #include "core/results/result_set.h"
 #include "core/results/verification.h"
+#include "core/run/gate.h"
 #include "core/run/left_out.h"
 #include "core/run/measured_files.h"
 #include "core/run/pipeline.h"
 #include "core/run/recorder.h"
-#include "core/run/reference.h"
 #include "core/run/session.h"
 
 namespace instr {

@@ -14,7 +14,7 @@
 #include "core/compile/installation.h"
 #include "core/report/comparison_text.h"
 #include "core/results/result_set.h"
-#include "core/run/reference.h"
+#include "core/run/gate.h"
 
 namespace instr {
 

@@ -5,7 +5,7 @@
 #include "core/base/error.h"
 #include "core/compare/compare.h"
 #include "core/results/result_set.h"
-#include "core/run/reference.h"
+#include "core/run/gate.h"
 
 namespace instr {
 

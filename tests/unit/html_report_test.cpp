@@ -6,7 +6,7 @@
 #include "core/compare/compare.h"
 #include "core/report/html_data.h"
 #include "core/results/result_set.h"
-#include "core/run/reference.h"
+#include "core/run/gate.h"
 #include "tests/results_examples.h"
 #include "tests/testing.h"
 #include "tests/unit/history_testing.h"

@@ -10,8 +10,8 @@
 #include "core/compare/compare.h"
 #include "core/report/report.h"
 #include "core/run/config.h"
+#include "core/run/gate.h"
 #include "core/run/progress.h"
-#include "core/run/reference.h"
 
 namespace instr {
 

@@ -1,4 +1,4 @@
-#include "core/run/reference.h"
+#include "core/run/gate.h"
 
 #include <fmt/format.h>
 

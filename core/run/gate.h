@@ -1,5 +1,5 @@
-// The reference of a comparison, a baseline or expected counts: read before a run, and compared
-// with its results.
+// The gate: the reference of a comparison (a baseline or expected counts), the limits, and what is
+// checked before results may be compared with it.
 #pragma once
 
 #include <filesystem>
