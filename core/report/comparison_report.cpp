@@ -206,7 +206,7 @@ DocumentRecord make_record(const ComparedRow& row) {
 
 }  // namespace
 
-Document comparison_document(const Comparison& comparison) {
+Document comparison_records(const Comparison& comparison) {
   Document document;
   document.head = to_line(head_json(comparison));
   document.summary = to_line(Json{{"summary", summary_json(comparison.summary)}});
@@ -222,11 +222,11 @@ Document comparison_document(const Comparison& comparison) {
 
 Expected<std::string> compare_report(ReportFormat format, const Comparison& comparison,
                                      const CompareReportOptions& options) {
-  if (format == ReportFormat::kTable) return compare_table(comparison, options.table);
-  if (format == ReportFormat::kMarkdown) return compare_markdown(comparison, options.markdown);
   if (format == ReportFormat::kJunit) return compare_junit(comparison);
   const FormatFacts& facts = facts_of(format);
-  if (facts.render != nullptr) return facts.render(comparison_document(comparison), {});
+  if (facts.render != nullptr) {
+    return facts.render(comparison_document(format, comparison, options), options.render);
+  }
   return fail(fmt::format("the format {} cannot express a comparison, only one run", facts.name),
               fmt::format("print the new results in it instead: "
                           "`instr_bench baseline show FILE --format={}`",

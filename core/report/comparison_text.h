@@ -18,23 +18,6 @@ std::string format_change(double change);
 // 0.0031 -> "+0.31%"; "from 0" if it is infinite; "" if it is absent or 0.
 std::string format_relative(std::optional<double> relative);
 
-// A metric of a row.
-struct CompareLine {
-  std::string name;    // printable: the metric; in a row's first line the key
-  bool is_key = true;  // the first line; a metric other than instructions is behind the key
-  std::string metric;  // "instructions", "allocs", ...
-  std::string before;  // "" if absent
-  std::string after;
-  std::string change;
-  std::string relative;
-  std::string result;  // "slower, fails"; "" for a metric that did not fail, warn or gain
-  Tone tone = Tone::kPlain;
-};
-
-// A line for the instructions (or else the first metric), and one for each other metric that
-// changed or is missing on one side. At least one line.
-std::vector<CompareLine> compare_lines(const ComparedRow& row);
-
 // A function that changed, or the rest. Changes are rounded so that their sum is the row's.
 struct AttributionLine {
   std::string change;
@@ -64,6 +47,15 @@ struct SameChange {
 // The rows with an attribution, in their order. `text_of`: makes the text of a change.
 std::vector<SameChange> same_changes(const Comparison& comparison,
                                      const std::function<std::string(const ComparedRow&)>& text_of);
+
+// `text` in at most three lines of at most `width` columns (0: any); longer words are cut.
+std::string indented(const std::string& text, std::size_t width, std::size_t indent = 2);
+
+// The calls and functions in which a row changed, and the lines if they are known.
+std::string places_text(const ComparedRow& row, std::size_t width);
+
+// The change, the calls and a table of the functions.
+std::string places_markdown(const Attribution& attribution);
 
 // "2 benchmarks fail, 1 warns, 3 gained more than their limit: refresh the baseline".
 std::string verdict_line(const Comparison& comparison);

@@ -189,7 +189,8 @@ namespace {
 
 constexpr std::size_t kMaxSteps = 10;            // at a commit whose functions are listed
 constexpr std::size_t kMaxSubjectColumns = 100;  // columns
-constexpr std::size_t kMaxNamed = 5;             // benchmarks in a command
+constexpr std::size_t kMaxKeyColumns = 160;
+constexpr std::size_t kMaxNamed = 5;  // benchmarks in a command
 
 using RecordedSteps = std::vector<RecordedStep>;
 
@@ -271,7 +272,8 @@ std::string format_functions(const SqlDatabase& database, const RecordedSteps& s
     if (listed == kMaxSteps) break;
     const auto attribution = functions.attribute(step);
     if (!attribution) continue;
-    text += attribution_markdown({step.series.key}, *attribution);
+    text += fmt::format("\n{}: {}", comment_code(printable(step.series.key), kMaxKeyColumns),
+                        places_markdown(*attribution));
     ++listed;
   }
   return text;
@@ -330,7 +332,7 @@ std::string format_section(const SqlDatabase& database, const RecordedSteps& ste
   const Commit& commit = first.commit;
   std::string text =
       fmt::format("\n## {} ({}): {}\n\n", short_hash(commit.hash), format_date(commit.authored),
-                  markdown_code(printable(commit.subject), kMaxSubjectColumns));
+                  comment_code(printable(commit.subject), kMaxSubjectColumns));
   if (first.count_other_candidates() > 0) {
     text += fmt::format(
         "This commit or one before it, back to {}: those between were not measured.\n\n",

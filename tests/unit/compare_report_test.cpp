@@ -29,15 +29,6 @@ std::string in_csv(const Comparison& comparison) {
   return value_of(compare_report(ReportFormat::kCsv, comparison));
 }
 
-TEST(CompareReport, PassesItsOptionsOn) {
-  Comparison comparison = compared({counted("a", 100)}, {counted("a", 100)});
-  CompareReportOptions options;
-  options.table.show_same = true;
-  EXPECT_EQ(compare_report(ReportFormat::kTable, comparison, options),
-            compare_table(comparison, options.table));
-  EXPECT_NE(compare_report(ReportFormat::kTable, comparison, options), compare_table(comparison));
-}
-
 TEST(CompareJson, AbsentValuesAreNull) {
   Comparison comparison = compared({counted("a", {{"instructions", 0}, {"allocs", 2}})},
                                    {counted("a", {{"instructions", 3}})});
