@@ -1,6 +1,8 @@
 // A comparison as a document for people: for a terminal, or for a comment on a merge request.
 #include <fmt/format.h>
 
+#include <map>
+
 #include "core/base/format.h"
 #include "core/definitions/metrics.h"
 #include "core/report/comparison_report.h"
@@ -121,34 +123,50 @@ DocumentRow comparison_row(const ComparedRow& row, const RenderOptions& options)
 
 namespace {
 
-std::string join_headings(const std::vector<const ComparedRow*>& rows, bool color) {
-  std::string out;
-  for (const ComparedRow* row : rows) {
-    out += styled(printable(row->key), Style::kHeading, color) + "\n";
+// Rows whose changes have the same text.
+struct SameChange {
+  std::string text;
+  std::vector<std::string> keys;  // printable
+};
+
+// The rows with an attribution, in their order. `text_of`: makes the text of a row's change.
+template <class TextOf>
+std::vector<SameChange> same_changes(const Comparison& comparison, const TextOf& text_of) {
+  std::vector<SameChange> changes;
+  std::map<std::string, std::size_t> places;
+  for (const ComparedRow& row : comparison.rows) {
+    if (!row.attribution) continue;
+    const std::string text = text_of(row);
+    const auto [place, is_new] = places.try_emplace(text, changes.size());
+    if (is_new) changes.push_back({text, {}});
+    changes[place->second].keys.push_back(printable(row.key));
   }
-  return out;
+  return changes;
 }
 
 void add_places(Document& document, const Comparison& comparison,
                 const CompareReportOptions& options) {
   const RenderOptions& render = options.render;
+  const auto add = [&document](const std::string& text) {
+    document.notes.push_back({.kind = DocumentNote::Kind::kText, .text = text});
+  };
   std::size_t left_out = comparison.not_attributed;
-  const auto changes = same_changes(
-      comparison, [&render](const ComparedRow& row) { return places_text(row, render.width); });
-  for (const SameChange& change : changes) {
+  for (const SameChange& change : same_changes(comparison, [&render](const ComparedRow& row) {
+         return places_text(row, render.width);
+       })) {
     if (document.notes.size() == options.max_attributions) {
-      left_out += change.rows.size();
-    } else {
-      document.notes.push_back({.kind = DocumentNote::Kind::kText,
-                                .text = join_headings(change.rows, render.color) + change.text});
+      left_out += change.keys.size();
+      continue;
     }
+    std::string keys;
+    for (const std::string& key : change.keys) {
+      keys += styled(key, Style::kHeading, render.color) + "\n";
+    }
+    add(keys + change.text);
   }
   if (left_out == 0) return;
-  document.notes.push_back(
-      {.kind = DocumentNote::Kind::kText,
-       .text =
-           indented("the functions of " + format_plural(left_out, "more row") + " are not shown",
-                    render.width, 0)});
+  const std::string rows = format_plural(left_out, "more row");
+  add(indented("the functions of " + rows + " are not shown", render.width, 0));
 }
 
 Style choose_style(Verdict verdict) {
@@ -186,14 +204,10 @@ std::string reason_item(const ComparedRow& row) {
 
 std::vector<std::string> places_items(const Comparison& comparison) {
   std::vector<std::string> items;
-  const auto changes = same_changes(
-      comparison, [](const ComparedRow& row) { return places_markdown(*row.attribution); });
-  for (const SameChange& change : changes) {
-    std::vector<std::string> names;
-    for (const ComparedRow* row : change.rows) {
-      names.push_back(comment_code(printable(row->key), kKeyWidth));
-    }
-    items.push_back(fmt::format("\n{}: {}", fmt::join(names, ", "), change.text));
+  for (SameChange& change : same_changes(
+           comparison, [](const ComparedRow& row) { return places_markdown(*row.attribution); })) {
+    for (std::string& key : change.keys) key = comment_code(key, kKeyWidth);
+    items.push_back(fmt::format("\n{}: {}", fmt::join(change.keys, ", "), change.text));
   }
   return items;
 }

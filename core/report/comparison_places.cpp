@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
-#include <sstream>
+#include <string_view>
 
 #include "core/base/format.h"
 #include "core/base/table.h"
@@ -141,7 +141,8 @@ TableLine make_line(const LineChange& change, std::size_t width) {
                     {count(change.after)},
                     {format_change(change.change())},
                     {shorten_middle(printable(place_text(change)), path_width(width))},
-                    {mark + printable(side.text)}}};
+                    {mark + printable(side.text)}},
+          .indent = kIndent};
 }
 
 // Returns the lines that changed most, in their original order.
@@ -165,7 +166,8 @@ void add_rest(Table& table, double change, const std::string& where) {
 }  // namespace
 
 std::string lines_text(const LineChanges& changes, std::size_t width) {
-  Table table{.columns = {{.heading = "before"},
+  constexpr std::size_t kMinBefore = kIndent + std::string_view("before").size();
+  Table table{.columns = {{.heading = "before", .min = kMinBefore},
                           {.heading = "after"},
                           {.heading = "change"},
                           {.heading = "line", .align = Align::kLeft},
@@ -182,13 +184,8 @@ std::string lines_text(const LineChanges& changes, std::size_t width) {
     add_rest(table, others, format_plural(left, "other line"));
   }
   add_rest(table, changes.elsewhere, kNoLineNumbers);
-  shorten_last(table, width > kIndent ? width - kIndent : width);
-  std::istringstream lines(table_text(table, /*color=*/false));
-  std::string text;
-  for (std::string line; std::getline(lines, line);) {
-    text += std::string(kIndent, ' ') + line + "\n";
-  }
-  return text;
+  shorten_last(table, width);
+  return table_text(table, /*color=*/false);
 }
 
 }  // namespace instr

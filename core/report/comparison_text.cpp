@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 
 #include "core/base/format.h"
 #include "core/profile/function_names.h"
@@ -161,20 +160,6 @@ std::vector<CallLine> call_lines(const Attribution& attribution, std::size_t wid
                      call_text(call, name_of(call.caller), name_of(call.callee))});
   }
   return lines;
-}
-
-std::vector<SameChange> same_changes(
-    const Comparison& comparison, const std::function<std::string(const ComparedRow&)>& text_of) {
-  std::vector<SameChange> changes;
-  std::map<std::string, std::size_t> places;
-  for (const ComparedRow& row : comparison.rows) {
-    if (!row.attribution) continue;
-    const std::string text = text_of(row);
-    const auto [place, is_new] = places.try_emplace(text, changes.size());
-    if (is_new) changes.push_back({text, {}});
-    changes[place->second].rows.push_back(&row);
-  }
-  return changes;
 }
 
 std::string verdict_line(const Comparison& comparison) {

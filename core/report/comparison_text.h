@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstddef>
-#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -37,16 +36,6 @@ struct CallLine {
 
 // Texts take at most `width` columns (0: no limit).
 std::vector<CallLine> call_lines(const Attribution& attribution, std::size_t width);
-
-// Rows whose changes have the same text.
-struct SameChange {
-  std::string text;
-  std::vector<const ComparedRow*> rows;  // at least one
-};
-
-// The rows with an attribution, in their order. `text_of`: makes the text of a change.
-std::vector<SameChange> same_changes(const Comparison& comparison,
-                                     const std::function<std::string(const ComparedRow&)>& text_of);
 
 // `text` in at most three lines of at most `width` columns (0: any); longer words are cut.
 std::string indented(const std::string& text, std::size_t width, std::size_t indent = 2);

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <limits>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -114,6 +115,9 @@ struct Document {
   std::vector<std::string> fields = {};  // of CSV; empty: no line of names
   std::vector<DocumentRecord> records = {};
 };
+
+// A member of an object of JSON as a field of CSV; empty if it is missing or null.
+std::string csv_field(const nlohmann::ordered_json& object, const std::string& name);
 
 // Adds the rows of the table as records, and the names of its columns as fields.
 void add_records(Document& document, const DocumentTable& table);
