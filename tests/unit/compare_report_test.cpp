@@ -108,8 +108,9 @@ TEST(CompareJunit, ClassIsTheLabel) {
   };
   EXPECT_EQ(class_of("a/b/n=4/k=5/eager/forward/t1/cpu"), "a/b");
   EXPECT_EQ(class_of("a/b/0/eager/forward/t1/cpu"), "a/b/0");
+  EXPECT_EQ(class_of("a/b/py/eager/forward/t1/cpu"), "a/b");
   EXPECT_EQ(class_of("n=4/eager/forward/t1/cpu"), "n=4");
-  EXPECT_EQ(class_of("eager/forward/t1/cpu"), "eager/forward/t1/cpu");
+  EXPECT_EQ(class_of("eager/forward/t1/cpu"), "eager");
   EXPECT_EQ(class_of("/eager/forward/t1/cpu"), "/eager/forward/t1/cpu");
   EXPECT_EQ(class_of("//"), "//");
   EXPECT_EQ(class_of("plain"), "plain");
