@@ -6,7 +6,7 @@
 #include "core/base/format.h"
 #include "core/definitions/metrics.h"
 #include "core/report/comparison_report.h"
-#include "core/report/comparison_text.h"
+#include "core/report/report_tables.h"
 
 namespace instr {
 

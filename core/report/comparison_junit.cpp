@@ -5,7 +5,6 @@
 #include "core/base/junit.h"
 #include "core/definitions/variant.h"
 #include "core/report/comparison_report.h"
-#include "core/report/comparison_text.h"
 
 namespace instr {
 

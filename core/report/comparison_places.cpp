@@ -10,7 +10,6 @@
 #include "core/base/table.h"
 #include "core/base/terminal.h"
 #include "core/report/comparison_report.h"
-#include "core/report/comparison_text.h"
 
 namespace instr {
 

@@ -6,7 +6,6 @@
 #include <nlohmann/json.hpp>
 
 #include "core/base/version.h"
-#include "core/report/comparison_text.h"
 
 namespace instr {
 

@@ -1,5 +1,3 @@
-#include "core/report/comparison_text.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,6 +5,7 @@
 
 #include "core/base/format.h"
 #include "core/profile/function_names.h"
+#include "core/report/comparison_report.h"
 
 namespace instr {
 

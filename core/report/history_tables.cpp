@@ -17,7 +17,6 @@
 #include "core/history/profiles.h"
 #include "core/history/read.h"
 #include "core/report/comparison_report.h"
-#include "core/report/comparison_text.h"
 #include "core/report/formats.h"
 #include "core/report/report_tables.h"
 #include "core/results/results_file.h"

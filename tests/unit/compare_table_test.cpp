@@ -4,7 +4,6 @@
 
 #include "core/base/format.h"
 #include "core/report/comparison_report.h"
-#include "core/report/comparison_text.h"
 #include "core/results/result_set.h"
 #include "tests/golden.h"
 #include "tests/testing.h"
