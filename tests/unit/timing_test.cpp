@@ -163,6 +163,8 @@ TEST(Timing, AreComparedBySignificance) {
   ASSERT_NE(faster.metric("wall"), nullptr);
   EXPECT_LT(faster.metric("wall")->speedup->p, 0.01);
   EXPECT_EQ(comparison_row(faster, {}).cells[3].text, "2.00x ±3% (p<0.01)");
+  EXPECT_HAS(value_of(compare_report(ReportFormat::kMarkdown, comparison)),
+             "| 2.00x ±3% (p&#60;0.01) |");
   EXPECT_EQ(comparison_row(comparison.rows[1], {}).cells[3].text, "same");
 }
 
