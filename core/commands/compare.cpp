@@ -1,9 +1,6 @@
 #include "core/compare/compare.h"
 
-#include <unistd.h>
-
 #include "core/base/output.h"
-#include "core/base/terminal.h"
 #include "core/commands/commands.h"
 #include "core/compare/kept_values.h"
 #include "core/definitions/select.h"
@@ -23,12 +20,9 @@ ExpectedStatus show_comparison(const ComparisonShowing& how, const Comparison& c
       print_message(line + "\n");
     }
   }
-  Terminal terminal = inspect_terminal(STDOUT_FILENO, how.showing.color);
-  CompareReportOptions report_as;
-  report_as.table.width = terminal.width;
-  report_as.table.color = terminal.color;
-  report_as.table.show_same = how.show_same;
-  report_as.table.show_keys = how.showing.show_keys;
+  const CompareReportOptions report_as{.render = render_options(how.showing),
+                                       .show_same = how.show_same,
+                                       .show_keys = how.showing.show_keys};
   TRY_ASSIGN(auto text, compare_report(how.format, comparison, report_as));
   print_output(text);
   if (comparison.verdict != Verdict::kFails) return kGood;

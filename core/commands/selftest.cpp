@@ -12,7 +12,7 @@
 #include "core/commands/commands.h"
 #include "core/compare/planted_changes.h"
 #include "core/compile/installation.h"
-#include "core/report/comparison_text.h"
+#include "core/report/comparison_report.h"
 #include "core/results/result_set.h"
 #include "core/run/gate.h"
 

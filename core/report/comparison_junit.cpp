@@ -3,31 +3,12 @@
 
 #include "core/base/format.h"
 #include "core/base/junit.h"
+#include "core/definitions/variant.h"
 #include "core/report/comparison_report.h"
-#include "core/report/comparison_text.h"
 
 namespace instr {
 
 namespace {
-
-// Backend, autograd, threads and device.
-constexpr int kPartsBehindParameters = 4;
-
-// The part of a key before the parameters ("n=64") and the last four parts; all of a key without
-// such parts.
-std::string find_label(const std::string& key) {
-  std::size_t end = key.size();
-  for (int i = 0; i < kPartsBehindParameters && end != std::string::npos && end > 0; ++i) {
-    end = key.rfind('/', end - 1);
-  }
-  if (end == std::string::npos || end == 0) return key;
-  std::string label = key.substr(0, end);
-  for (std::size_t at = label.find('/'); at != std::string::npos; at = label.find('/', at + 1)) {
-    std::string part = label.substr(at + 1, label.find('/', at + 1) - at - 1);
-    if (part.find('=') != std::string::npos) return label.substr(0, at);
-  }
-  return label;
-}
 
 std::string value_text(const std::optional<double>& value) {
   return value ? format_count(*value) : "none";
@@ -88,8 +69,9 @@ std::string format_row(const ComparedRow& row) {
 }
 
 JunitCase make_case(const ComparedRow& row) {
+  const std::string label = parse_key(row.key).label;
   JunitCase made;
-  made.classname = find_label(row.key);
+  made.classname = label.empty() ? row.key : label;
   made.name = row.key;
   if (row.verdict == Verdict::kFails) {
     made.result = JunitResult::kFailure;

@@ -6,7 +6,6 @@
 #include <nlohmann/json.hpp>
 
 #include "core/base/version.h"
-#include "core/report/comparison_text.h"
 
 namespace instr {
 
@@ -165,11 +164,6 @@ Json summary_json(const ComparisonSummary& summary) {
   return json;
 }
 
-std::string csv_number(const std::optional<double>& value) {
-  Json json = number(value);
-  return json.is_null() ? "" : to_line(json);
-}
-
 // The reason and the changed limits.
 std::string format_remarks(const ComparedRow& row) {
   std::string text = row.reason;
@@ -179,34 +173,33 @@ std::string format_remarks(const ComparedRow& row) {
   return text;
 }
 
-std::vector<std::string> csv_fields(const ComparedRow& row, const MetricChange& metric) {
-  std::vector<std::string> fields{row.key,
-                                  format_state(row.state),
-                                  to_string(row.verdict),
-                                  metric.metric,
-                                  csv_number(metric.before),
-                                  csv_number(metric.after),
-                                  csv_number(metric.change()),
-                                  csv_number(metric.relative())};
-  for (const auto& limit : {metric.hard, metric.soft}) {
-    fields.push_back(csv_number(limit ? limit->percent : std::nullopt));
-    fields.push_back(csv_number(limit ? limit->absolute : std::nullopt));
+// A line for each metric, or one without a metric.
+std::vector<std::vector<std::string>> csv_lines(const ComparedRow& row, const Json& json) {
+  Json metrics = json["metrics"];
+  if (metrics.empty()) metrics[""] = Json::object();
+  std::vector<std::vector<std::string>> lines;
+  for (const auto& [name, metric] : metrics.items()) {
+    std::vector<std::string>& fields = lines.emplace_back();
+    for (const char* member : {"key", "state", "verdict"}) {
+      fields.push_back(csv_field(json, member));
+    }
+    fields.push_back(name);
+    for (const char* member : {"before", "after", "change", "relative"}) {
+      fields.push_back(csv_field(metric, member));
+    }
+    for (const char* kind : {"hard", "soft"}) {
+      const Json limit = metric.value(kind, Json());
+      for (const char* part : {"percent", "absolute"}) fields.push_back(csv_field(limit, part));
+    }
+    fields.push_back(csv_field(metric, "verdict"));
+    fields.push_back(format_remarks(row));
   }
-  fields.emplace_back(metric.metric.empty() ? "" : to_string(metric.verdict));
-  fields.push_back(format_remarks(row));
-  return fields;
-}
-
-DocumentRecord make_record(const ComparedRow& row) {
-  DocumentRecord record{to_line(row_json(row)), {}};
-  for (const MetricChange& metric : row.metrics) record.lines.push_back(csv_fields(row, metric));
-  if (row.metrics.empty()) record.lines.push_back(csv_fields(row, MetricChange{}));
-  return record;
+  return lines;
 }
 
 }  // namespace
 
-Document comparison_document(const Comparison& comparison) {
+Document comparison_records(const Comparison& comparison) {
   Document document;
   document.head = to_line(head_json(comparison));
   document.summary = to_line(Json{{"summary", summary_json(comparison.summary)}});
@@ -216,17 +209,20 @@ Document comparison_document(const Comparison& comparison) {
       "key",          "state",         "verdict",        "metric",       "before",
       "after",        "change",        "relative",       "hard_percent", "hard_absolute",
       "soft_percent", "soft_absolute", "metric_verdict", "reason"};
-  for (const ComparedRow& row : comparison.rows) document.records.push_back(make_record(row));
+  for (const ComparedRow& row : comparison.rows) {
+    const Json json = row_json(row);
+    document.records.push_back({to_line(json), csv_lines(row, json)});
+  }
   return document;
 }
 
 Expected<std::string> compare_report(ReportFormat format, const Comparison& comparison,
                                      const CompareReportOptions& options) {
-  if (format == ReportFormat::kTable) return compare_table(comparison, options.table);
-  if (format == ReportFormat::kMarkdown) return compare_markdown(comparison, options.markdown);
   if (format == ReportFormat::kJunit) return compare_junit(comparison);
   const FormatFacts& facts = facts_of(format);
-  if (facts.render != nullptr) return facts.render(comparison_document(comparison), {});
+  if (facts.render != nullptr) {
+    return facts.render(comparison_document(format, comparison, options), options.render);
+  }
   return fail(fmt::format("the format {} cannot express a comparison, only one run", facts.name),
               fmt::format("print the new results in it instead: "
                           "`instr_bench baseline show FILE --format={}`",

@@ -1,71 +1,17 @@
-#include "core/report/comparison_text.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 
 #include "core/base/format.h"
 #include "core/profile/function_names.h"
+#include "core/report/comparison_report.h"
 
 namespace instr {
 
 namespace {
 
 constexpr double kFewDecimals = 10;  // changes from here on have one decimal, others up to three
-
-std::string value_text(const std::string& metric, const std::optional<double>& value) {
-  return value ? format_metric(metric, *value) : "";
-}
-
-Tone choose_tone(Verdict verdict, RowState state) {
-  switch (verdict) {
-    case Verdict::kFails: return Tone::kBad;
-    case Verdict::kWarns: return Tone::kWarning;
-    case Verdict::kGain: return Tone::kGood;
-    case Verdict::kPasses: break;
-  }
-  if (state == RowState::kFaster) return Tone::kGood;
-  bool is_plain = state == RowState::kSlower || state == RowState::kNew;
-  return is_plain ? Tone::kPlain : Tone::kDim;
-}
-
-std::string format_result(const ComparedRow& row) {
-  std::string state = to_string(row.state);
-  const MetricChange* ir = row.metric(kInstructions);
-  if (ir != nullptr && ir->accepted) state += ", accepted";
-  return row.verdict == Verdict::kPasses ? state : state + ", " + to_string(row.verdict);
-}
-
-// "2.00x": how many times as fast.
-std::string time_change(const MetricChange& metric) {
-  if (metric.change() == 0) return "same";
-  if (*metric.after <= 0) return "to 0";
-  if (metric.speedup) return to_string(*metric.speedup);
-  return fmt::format("{:.2f}x", *metric.before / *metric.after);
-}
-
-CompareLine make_line(const MetricChange& metric) {
-  CompareLine line;
-  line.metric = printable(metric.metric);
-  line.before = value_text(metric.metric, metric.before);
-  line.after = value_text(metric.metric, metric.after);
-  if (auto change = metric.change()) {
-    line.change = is_duration(metric.metric) ? time_change(metric) : format_change(*change);
-  }
-  line.relative = format_relative(metric.relative());
-  return line;
-}
-
-// True if the metric changed, or is missing in one of two counts.
-bool is_shown(const ComparedRow& row, const MetricChange& metric) {
-  const bool counted_twice = row.state == RowState::kSame || row.state == RowState::kSlower ||
-                             row.state == RowState::kFaster ||
-                             row.state == RowState::kNotComparable;
-  if (!counted_twice) return false;
-  return metric.before.has_value() != metric.after.has_value() || metric.change().value_or(0) != 0;
-}
 
 std::string format_quantity(std::size_t count, const char* singular, const char* plural) {
   return format_count(static_cast<double>(count)) + " " + (count == 1 ? singular : plural);
@@ -149,29 +95,6 @@ std::string format_relative(std::optional<double> relative) {
   return sign + format_count(std::round(percent)) + "%";
 }
 
-std::vector<CompareLine> compare_lines(const ComparedRow& row) {
-  std::vector<CompareLine> lines;
-  for (const MetricChange& metric : row.metrics) {
-    if (!lines.empty() && !is_shown(row, metric)) continue;
-    CompareLine line = make_line(metric);
-    line.name = line.metric;
-    line.is_key = false;
-    if (metric.verdict != Verdict::kPasses) line.result = to_string(metric.verdict);
-    if (metric.accepted) line.result = "accepted";
-    line.tone = choose_tone(metric.verdict, RowState::kSlower);
-    lines.push_back(std::move(line));
-  }
-  if (lines.empty()) lines.emplace_back();
-  CompareLine& first = lines.front();
-  first.name = printable(row.key);
-  if (!row.metrics.empty() && row.metrics.front().metric != kInstructions)
-    first.name += " " + first.metric;
-  first.is_key = true;
-  first.result = format_result(row);
-  first.tone = choose_tone(row.verdict, row.state);
-  return lines;
-}
-
 std::vector<AttributionLine> attribution_lines(const Attribution& attribution, std::size_t width) {
   const int decimals = choose_decimals(attribution.difference);
   std::vector<std::string> names = short_names(attribution, width);
@@ -236,20 +159,6 @@ std::vector<CallLine> call_lines(const Attribution& attribution, std::size_t wid
                      call_text(call, name_of(call.caller), name_of(call.callee))});
   }
   return lines;
-}
-
-std::vector<SameChange> same_changes(
-    const Comparison& comparison, const std::function<std::string(const ComparedRow&)>& text_of) {
-  std::vector<SameChange> changes;
-  std::map<std::string, std::size_t> places;
-  for (const ComparedRow& row : comparison.rows) {
-    if (!row.attribution) continue;
-    const std::string text = text_of(row);
-    const auto [place, is_new] = places.try_emplace(text, changes.size());
-    if (is_new) changes.push_back({text, {}});
-    changes[place->second].rows.push_back(&row);
-  }
-  return changes;
 }
 
 std::string verdict_line(const Comparison& comparison) {

@@ -31,6 +31,12 @@ DocumentCell count_cell(std::size_t count, Tone tone) {
   return {format_count(static_cast<double>(count)), tone, std::to_string(count)};
 }
 
+std::string csv_field(const nlohmann::ordered_json& object, const std::string& name) {
+  const auto it = object.find(name);
+  if (it == object.end() || it->is_null()) return "";
+  return it->is_string() ? it->get<std::string>() : to_line(*it);
+}
+
 void add_records(Document& document, const DocumentTable& table) {
   for (const DocumentColumn& column : table.columns) document.fields.push_back(column.name);
   for (const DocumentRow& row : table.rows) {

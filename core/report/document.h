@@ -4,8 +4,10 @@
 
 #include <cstddef>
 #include <limits>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/base/table.h"
@@ -40,10 +42,16 @@ struct DocumentRow {
   std::string group = {};           // a heading shared with the rows beside it
   std::string name = {};            // below that heading
   std::string lines = {};           // below the row, in text
+  std::string narrow = {};          // the whole row in a TooWide::kNarrow table
   std::string more = {};            // further members in JSON: `"attribution":{…}`
+  std::vector<std::vector<DocumentCell>> parts = {};  // indented lines below the row, for people
 };
 
-enum class TooWide { kOverflow, kStacked };  // stacked: a line for each value
+enum class TooWide {
+  kOverflow,
+  kStacked,  // a line for each value
+  kNarrow,   // DocumentRow::narrow
+};
 
 struct DocumentTable {
   std::string title = {};  // without a colon; not repeated if it names the first column
@@ -53,19 +61,37 @@ struct DocumentTable {
   Headings headings = Headings::kRuled;
   TooWide too_wide = TooWide::kOverflow;
   std::string stacked_title = {};
+  std::size_t min_name = 20;   // columns below which names are not shortened
   bool is_tall = false;        // a name that does not fit stands above its row
   bool has_keys = false;       // names are keys, which are never shortened
   bool shortens_last = false;  // the last column, to fit
 };
 
 struct DocumentNote {
-  enum class Kind { kFootnote, kList, kFailure, kConclusion };
+  enum class Kind {
+    kFootnote,
+    kList,
+    kFailure,
+    kConclusion,
+    kText,  // lines that are shown as they are
+  };
   Kind kind = Kind::kFootnote;
   std::string text = {};                // of a failure: the message
   std::string title = {};               // of a list: before each item; of a failure: the kind
   std::vector<std::string> items = {};  // of a failure: the keys
   std::size_t max_items = std::numeric_limits<std::size_t>::max();  // in text
   std::optional<Style> style = {};
+};
+
+// A part of a comment, in Markdown: as much of it as there is space for.
+struct DocumentSection {
+  std::string title = {};               // that unfolds it; empty: it is not folded
+  std::vector<std::string> items = {};  // Markdown, each of them shown whole or left out
+  DocumentTable table = {};             // after the items; Headings::kNone: continues a table
+  const char* items_name = "";          // to say how many are left out
+  std::size_t left_out = 0;             // items that are missing already
+  std::size_t share = 1;                // takes the space that is left, divided by this
+  bool is_vital = false;                // nothing follows it unless it is complete
 };
 
 // An object of JSON in one line, and the same as lines of CSV.
@@ -79,6 +105,7 @@ struct Document {
   std::string title = {};
   std::vector<DocumentTable> tables = {};
   std::vector<DocumentNote> notes = {};
+  std::vector<DocumentSection> sections = {};  // in Markdown
 
   // For programs.
   std::string head = {};                 // an object of JSON; the first line of JSON Lines
@@ -89,12 +116,18 @@ struct Document {
   std::vector<DocumentRecord> records = {};
 };
 
+// A member of an object of JSON as a field of CSV; empty if it is missing or null.
+std::string csv_field(const nlohmann::ordered_json& object, const std::string& name);
+
 // Adds the rows of the table as records, and the names of its columns as fields.
 void add_records(Document& document, const DocumentTable& table);
 
 struct RenderOptions {
   std::size_t width = 0;  // columns of the terminal; 0: any
   bool color = false;
+  // The limit of Markdown with sections, at least 2,000. GitHub allows 65,536 characters in a
+  // comment and GitLab more; the rest is for the caller's own text.
+  std::size_t max_bytes = 60000;
 };
 
 // The text in lines of at most `width` columns (0: any), each in that style.
@@ -106,5 +139,11 @@ std::string full_heading(const DocumentColumn& column);
 
 // Escapes the characters that Markdown or HTML would interpret, for a cell or a line.
 std::string markdown_text(const std::string& text);
+
+// The same for a comment, as character references: "@name" is no mention, and "#1" no issue.
+std::string comment_text(std::string_view text);
+
+// Text of at most so many columns as code in a comment.
+std::string comment_code(std::string_view text, std::size_t width);
 
 }  // namespace instr

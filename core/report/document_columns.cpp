@@ -30,10 +30,10 @@ TableColumn make_column(const DocumentTable& table, const DocumentColumn& column
   return made;
 }
 
-TableLine make_line(const DocumentRow& row, const ColumnNumbers& shown, bool is_flat) {
-  TableLine line{.indent = is_flat ? 0 : kRowIndent};
-  for (const std::size_t i : shown) line.cells.push_back({row.cells[i].text, row.cells[i].tone});
-  if (!is_flat) line.cells.front().text = row.name;
+TableLine make_line(const std::vector<DocumentCell>& cells, const ColumnNumbers& shown,
+                    std::size_t indent) {
+  TableLine line{.indent = indent};
+  for (const std::size_t i : shown) line.cells.push_back({cells[i].text, cells[i].tone});
   return line;
 }
 
@@ -49,8 +49,9 @@ std::size_t end_of_group(const std::vector<DocumentRow>& rows, std::size_t begin
 // of other groups a heading and indented rows.
 Table make_columns(const DocumentTable& table, const ColumnNumbers& shown,
                    const RenderOptions& options, std::size_t max_flat = kAnyWidth) {
-  Table made{.columns = {}, .headings = table.headings};
-  if (table.has_keys) made.min_name = kAnyWidth;
+  Table made{.columns = {},
+             .headings = table.headings,
+             .min_name = table.has_keys ? kAnyWidth : table.min_name};
   for (const std::size_t i : shown) made.columns.push_back(make_column(table, table.columns[i]));
   const std::vector<DocumentRow>& rows = table.rows;
   bool is_after_group = false;
@@ -68,7 +69,11 @@ Table make_columns(const DocumentTable& table, const ColumnNumbers& shown,
     }
     made.lines.push_back({.text = between});
     for (std::size_t i = begin; i < end; ++i) {
-      made.lines.push_back(make_line(rows[i], shown, is_flat));
+      made.lines.push_back(make_line(rows[i].cells, shown, is_flat ? 0 : kRowIndent));
+      if (!is_flat) made.lines.back().cells.front().text = rows[i].name;
+      for (const auto& part : rows[i].parts) {
+        made.lines.push_back(make_line(part, shown, kRowIndent));
+      }
       if (!rows[i].lines.empty()) made.lines.push_back({.text = rows[i].lines});
     }
   }

@@ -59,6 +59,10 @@ std::string table_block(const DocumentTable& table, const RenderOptions& options
   if (const auto columns = fit_columns(table, options)) {
     return out + table_text(columns->table, options.color);
   }
+  if (table.too_wide == TooWide::kNarrow) {
+    for (const DocumentRow& row : table.rows) out += row.narrow;
+    return out;
+  }
   const TextColumns necessary = lay_out_necessary(table, options);
   if (table.too_wide == TooWide::kStacked) {
     return out + stacked_text(table, necessary.shown, options);
@@ -100,6 +104,7 @@ std::string note_text(const DocumentNote& note, const RenderOptions& options) {
       return wrapped(note.text, options.width, Style::kDim, options.color);
     case DocumentNote::Kind::kList: return list_text(note, options.width);
     case DocumentNote::Kind::kFailure: return failure_text(note, options);
+    case DocumentNote::Kind::kText: return note.text;
     case DocumentNote::Kind::kConclusion: break;
   }
   return wrapped(note.text, options.width, note.style, options.color);
@@ -128,9 +133,9 @@ std::string render_text(const Document& document, const RenderOptions& options) 
   for (const DocumentTable& table : document.tables) add(table_block(table, options));
   for (std::size_t i = 0; i < document.notes.size(); ++i) {
     const DocumentNote& note = document.notes[i];
-    const bool is_next_footnote = i > 0 && note.kind == DocumentNote::Kind::kFootnote &&
-                                  document.notes[i - 1].kind == note.kind;
-    if (is_next_footnote) {
+    const bool is_short =
+        note.kind == DocumentNote::Kind::kFootnote || note.kind == DocumentNote::Kind::kConclusion;
+    if (is_short && i > 0 && document.notes[i - 1].kind == note.kind) {
       out += note_text(note, options);
     } else {
       add(note_text(note, options));

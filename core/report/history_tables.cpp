@@ -17,7 +17,6 @@
 #include "core/history/profiles.h"
 #include "core/history/read.h"
 #include "core/report/comparison_report.h"
-#include "core/report/comparison_text.h"
 #include "core/report/formats.h"
 #include "core/report/report_tables.h"
 #include "core/results/results_file.h"
@@ -189,7 +188,8 @@ namespace {
 
 constexpr std::size_t kMaxSteps = 10;            // at a commit whose functions are listed
 constexpr std::size_t kMaxSubjectColumns = 100;  // columns
-constexpr std::size_t kMaxNamed = 5;             // benchmarks in a command
+constexpr std::size_t kMaxKeyColumns = 160;
+constexpr std::size_t kMaxNamed = 5;  // benchmarks in a command
 
 using RecordedSteps = std::vector<RecordedStep>;
 
@@ -271,7 +271,8 @@ std::string format_functions(const SqlDatabase& database, const RecordedSteps& s
     if (listed == kMaxSteps) break;
     const auto attribution = functions.attribute(step);
     if (!attribution) continue;
-    text += attribution_markdown({step.series.key}, *attribution);
+    text += fmt::format("\n{}: {}", comment_code(printable(step.series.key), kMaxKeyColumns),
+                        places_markdown(*attribution));
     ++listed;
   }
   return text;
@@ -330,7 +331,7 @@ std::string format_section(const SqlDatabase& database, const RecordedSteps& ste
   const Commit& commit = first.commit;
   std::string text =
       fmt::format("\n## {} ({}): {}\n\n", short_hash(commit.hash), format_date(commit.authored),
-                  markdown_code(printable(commit.subject), kMaxSubjectColumns));
+                  comment_code(printable(commit.subject), kMaxSubjectColumns));
   if (first.count_other_candidates() > 0) {
     text += fmt::format(
         "This commit or one before it, back to {}: those between were not measured.\n\n",

@@ -33,32 +33,26 @@ std::vector<std::string> metric_names(const std::vector<Measurement>& measuremen
   return names;
 }
 
-// A field of a measurement's JSON as a CSV field; empty if it is missing or null.
-std::string field(const Json& json, const std::string& name) {
-  const auto it = json.find(name);
-  if (it == json.end() || it->is_null()) return "";
-  return it->is_string() ? it->get<std::string>() : to_line(*it);
-}
-
 std::vector<std::string> csv_fields(const Json& json, const Variant& variant,
                                     const std::vector<std::string>& metrics) {
-  std::vector<std::string> fields{field(json, "key"), field(json, "label"), params_text(variant)};
+  std::vector<std::string> fields{csv_field(json, "key"), csv_field(json, "label"),
+                                  params_text(variant)};
   for (const char* name : {"language", "backend", "autograd", "threads", "device", "outcome"}) {
-    fields.push_back(field(json, name));
+    fields.push_back(csv_field(json, name));
   }
   Json values = json.value("metrics", Json::object());
-  for (const std::string& name : metrics) fields.push_back(field(values, name));
-  for (const char* name : {"iterations", "steady"}) fields.push_back(field(json, name));
+  for (const std::string& name : metrics) fields.push_back(csv_field(values, name));
+  for (const char* name : {"iterations", "steady"}) fields.push_back(csv_field(json, name));
   Json blocks = json.value("blocks", Json::array());
   for (std::size_t i = 0; i < 2; ++i) {
     fields.push_back(i < blocks.size() && blocks[i].is_number() ? to_line(blocks[i]) : "");
   }
-  for (const char* name : {"gated", "seconds"}) fields.push_back(field(json, name));
+  for (const char* name : {"gated", "seconds"}) fields.push_back(csv_field(json, name));
   Json failure = json.value("failure", Json::object());
-  fields.push_back(field(failure, "kind"));
-  fields.push_back(failure.empty() ? field(json, "reason") : field(failure, "message"));
+  fields.push_back(csv_field(failure, "kind"));
+  fields.push_back(failure.empty() ? csv_field(json, "reason") : csv_field(failure, "message"));
   Json verification = json.value("verification", Json::object());
-  for (const char* name : {"code", "reason"}) fields.push_back(field(verification, name));
+  for (const char* name : {"code", "reason"}) fields.push_back(csv_field(verification, name));
   return fields;
 }
 

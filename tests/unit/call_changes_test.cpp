@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "core/compare/attribution.h"
-#include "core/report/comparison_text.h"
+#include "core/report/comparison_report.h"
 #include "core/results/functions_file.h"
 #include "tests/golden.h"
 #include "tests/testing.h"

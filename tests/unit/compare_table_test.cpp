@@ -4,7 +4,6 @@
 
 #include "core/base/format.h"
 #include "core/report/comparison_report.h"
-#include "core/report/comparison_text.h"
 #include "core/results/result_set.h"
 #include "tests/golden.h"
 #include "tests/testing.h"
@@ -16,6 +15,14 @@ using namespace testing;
 
 Comparison comparison_of(std::vector<Measurement> first, std::vector<Measurement> second) {
   return value_of(compare(before(std::move(first)), after(std::move(second))));
+}
+
+std::string in_table(const Comparison& comparison, const CompareReportOptions& options = {}) {
+  return value_of(compare_report(ReportFormat::kTable, comparison, options));
+}
+
+std::string in_markdown(const Comparison& comparison, const CompareReportOptions& options = {}) {
+  return value_of(compare_report(ReportFormat::kMarkdown, comparison, options));
 }
 
 // A row of each kind, with functions.
@@ -138,67 +145,68 @@ TEST(CompareText, VerdictsCount) {
             "instructions on the geometric mean: +9.89% (3 benchmarks)");
 }
 
-TEST(CompareTable, WideOne) { EXPECT_GOLDEN("compare/table.txt", compare_table(example())); }
+TEST(CompareTable, WideOne) { EXPECT_GOLDEN("compare/table.txt", in_table(example())); }
 
 TEST(CompareTable, OtherMetricsAreNamedAndEqualInstructionsShown) {
   EXPECT_GOLDEN(
       "compare/other_metrics.txt",
-      compare_table(comparison_of({counted("a", {{"instructions", 7}, {"allocs", 1}, {"D1mr", 0}}),
-                                   counted("b", {{"allocs", 1}})},
-                                  {counted("a", {{"instructions", 7}, {"allocs", 1}, {"D1mr", 4}}),
-                                   counted("b", {{"allocs", 2}})})));
+      in_table(comparison_of({counted("a", {{"instructions", 7}, {"allocs", 1}, {"D1mr", 0}}),
+                              counted("b", {{"allocs", 1}})},
+                             {counted("a", {{"instructions", 7}, {"allocs", 1}, {"D1mr", 4}}),
+                              counted("b", {{"allocs", 2}})})));
 }
 
 TEST(CompareTable, SameRowsOnlyOnRequest) {
   const Comparison same = comparison_of({counted("a", 1)}, {counted("a", 1)});
-  CompareTableOptions options;
-  EXPECT_GOLDEN("compare/without_same_rows.txt", compare_table(same, options));
+  CompareReportOptions options;
+  EXPECT_GOLDEN("compare/without_same_rows.txt", in_table(same, options));
   options.show_same = true;
-  EXPECT_GOLDEN("compare/same_rows.txt", compare_table(same, options));
+  EXPECT_GOLDEN("compare/same_rows.txt", in_table(same, options));
 }
 
 TEST(CompareTable, FitsEveryWidth) {
   Comparison comparison = example();
   comparison.rows[2].reason = "no spaces: " + std::string(500, 'x') + "\nand\nmore\nlines";
-  for (int width = 40; width < 140; ++width) {
-    CompareTableOptions options;
-    options.width = width;
-    for (const std::string& line : split_lines(compare_table(comparison, options))) {
-      EXPECT_LE(display_width(line), static_cast<std::size_t>(width)) << line;
+  for (std::size_t width = 40; width < 140; ++width) {
+    CompareReportOptions options;
+    options.render.width = width;
+    for (const std::string& line : split_lines(in_table(comparison, options))) {
+      EXPECT_LE(display_width(line), width) << line;
     }
   }
-  for (const int width : {40, 75}) {  // 40: no space for calls, the functions' names come first
-    CompareTableOptions options;
-    options.width = width;
+  // 40: no space for calls, the functions' names come first.
+  for (const std::size_t width : {40U, 75U}) {
+    CompareReportOptions options;
+    options.render.width = width;
     EXPECT_GOLDEN("compare/table_of_" + std::to_string(width) + "_columns.txt",
-                  compare_table(example(), options));
+                  in_table(example(), options));
   }
 }
 
 TEST(CompareTable, KeysAreWholeOnRequest) {
-  CompareTableOptions options;
-  options.width = 80;
-  EXPECT_FALSE(has(compare_table(example(), options), "matmul/mm/n=64/eager/forward/t1/cpu  "));
+  CompareReportOptions options;
+  options.render.width = 80;
+  EXPECT_FALSE(has(in_table(example(), options), "matmul/mm/n=64/eager/forward/t1/cpu  "));
   options.show_keys = true;
-  for (options.width = 1; options.width < 140; ++options.width) {
-    EXPECT_FALSE(has(compare_table(example(), options), "/…")) << options.width;
-    EXPECT_HAS(compare_table(example(), options), "pointwise/add/eager/forward/t1/cpu")
-        << options.width;
+  for (options.render.width = 1; options.render.width < 140; ++options.render.width) {
+    EXPECT_FALSE(has(in_table(example(), options), "/…")) << options.render.width;
+    EXPECT_HAS(in_table(example(), options), "pointwise/add/eager/forward/t1/cpu")
+        << options.render.width;
   }
 }
 
 TEST(CompareTable, ColourIsOnRequestAndOutsideTheText) {
-  CompareTableOptions options;
-  options.color = true;
-  EXPECT_GOLDEN("compare/table_in_color.txt", compare_table(example(), options));
+  CompareReportOptions options;
+  options.render.color = true;
+  EXPECT_GOLDEN("compare/table_in_color.txt", in_table(example(), options));
 }
 
 TEST(CompareTable, RowsWhoseFunctionsAreNotShownAreCounted) {
-  CompareTableOptions options;
+  CompareReportOptions options;
   options.max_attributions = 0;
-  EXPECT_GOLDEN("compare/functions_not_shown.txt", compare_table(example(), options));
+  EXPECT_GOLDEN("compare/functions_not_shown.txt", in_table(example(), options));
   EXPECT_GOLDEN("compare/functions_unknown.txt",
-                compare_table(comparison_of({counted("a", 1)}, {counted("a", 2)}), options));
+                in_table(comparison_of({counted("a", 1)}, {counted("a", 2)}), options));
 }
 
 const char* const kStrange = "a|b`c\n\x1b[31m<script>@team 日本 \"q\" \xff *x* [l](u) $m$ #1\\";
@@ -207,11 +215,11 @@ TEST(CompareTable, StrangeKeysAreSafe) {
   auto comparison = comparison_of(
       {counted(kStrange, 1), failed("k")},
       {counted(kStrange, 9), failed("k", FailureKind::kException, "bad|\x1b[2J\n</details>")});
-  EXPECT_GOLDEN("compare/strange_keys.txt", compare_table(comparison));
-  for (int width : {30, 60, 100}) {
-    CompareTableOptions options;
-    options.width = width;
-    EXPECT_FALSE(has(compare_table(comparison, options), "\x1b"));
+  EXPECT_GOLDEN("compare/strange_keys.txt", in_table(comparison));
+  for (const std::size_t width : {30U, 60U, 100U}) {
+    CompareReportOptions options;
+    options.render.width = width;
+    EXPECT_FALSE(has(in_table(comparison, options), "\x1b"));
   }
 }
 
@@ -238,14 +246,14 @@ void expect_whole(const std::string& markdown) {
 }
 
 TEST(CompareMarkdown, Example) {
-  const std::string text = compare_markdown(example());
+  const std::string text = in_markdown(example());
   expect_whole(text);
   EXPECT_GOLDEN("compare/table.md", text);
 }
 
 TEST(CompareMarkdown, NothingFoldedWhereThereIsNothing) {
   EXPECT_GOLDEN("compare/all_same.md",
-                compare_markdown(comparison_of({counted("a", 1)}, {counted("a", 1)})));
+                in_markdown(comparison_of({counted("a", 1)}, {counted("a", 1)})));
 }
 
 TEST(CompareMarkdown, StrangeKeysBreakNothing) {
@@ -253,7 +261,7 @@ TEST(CompareMarkdown, StrangeKeysBreakNothing) {
       comparison_of({counted(kStrange, 1), counted("k", 1)},
                     {counted(kStrange, 9), counted(std::string("new") + kStrange, 1),
                      failed("k", FailureKind::kException, "bad|\x1b[2J\n</details>")});
-  std::string text = compare_markdown(comparison);
+  std::string text = in_markdown(comparison);
   expect_whole(text);
   EXPECT_GOLDEN("compare/strange_keys.md", text);
 }
@@ -284,21 +292,21 @@ TEST(CompareMarkdown, NeverLongerThanItsLimit) {
        {std::string("/eager"), std::string(600, '|'), std::string("語`")}) {
     Comparison comparison = huge(end);
     for (std::size_t max : {2000U, 5000U, 60000U}) {
-      CompareMarkdownOptions options;
-      options.max_bytes = max;
-      std::string text = compare_markdown(comparison, options);
+      CompareReportOptions options;
+      options.render.max_bytes = max;
+      std::string text = in_markdown(comparison, options);
       EXPECT_LE(text.size(), max);
       EXPECT_TRUE(text.starts_with("**instr_bench: "));
       EXPECT_HAS(text, "\nLeft out, to stay within ");
       expect_whole(text);
     }
   }
-  std::string text = compare_markdown(huge("/eager"));
+  std::string text = in_markdown(huge("/eager"));
   EXPECT_GT(text.size(), 50000U);
 }
 
 TEST(CompareMarkdown, FailuresAreNeverOmittedForOthers) {
-  std::string text = compare_markdown(huge("/eager"));
+  std::string text = in_markdown(huge("/eager"));
   EXPECT_GT(text.size(), 50000U);
   EXPECT_HAS(text, "rows that fail (");
   EXPECT_FALSE(has(text, "<details>"));
@@ -309,7 +317,7 @@ TEST(CompareMarkdown, FailuresAreNeverOmittedForOthers) {
     first.push_back(counted("key" + std::to_string(i), 1e6));
     second.push_back(counted("key" + std::to_string(i), i < 400 ? 2e6 : 1e6 + 1));
   }
-  text = compare_markdown(comparison_of(first, second));
+  text = in_markdown(comparison_of(first, second));
   EXPECT_FALSE(has(text, "rows that fail ("));
   EXPECT_HAS(text, "<code>key399</code>");
   EXPECT_HAS(text, "Changes within the limits (4,600 benchmarks)");
@@ -324,9 +332,9 @@ TEST(CompareMarkdown, APartThatExactlyFitsIsIncluded) {
   }
   Comparison comparison = comparison_of(first, second);
   for (std::size_t max = 4000; max < 4100; ++max) {
-    CompareMarkdownOptions options;
-    options.max_bytes = max;
-    std::string text = compare_markdown(comparison, options);
+    CompareReportOptions options;
+    options.render.max_bytes = max;
+    std::string text = in_markdown(comparison, options);
     EXPECT_HAS(text, "Changes within the limits (100 benchmarks)") << max;
     EXPECT_GT(text.size(), max - 800);
   }
@@ -338,7 +346,7 @@ TEST(CompareMarkdown, ATooLongRowDoesNotKeepOthersOut) {
   for (int i = 0; i < 50000; ++i) marks += "\xCC\x81";
   auto comparison = comparison_of({counted(marks, 1), counted("plain", 1)},
                                   {counted(marks, 9), counted("plain", 2)});
-  std::string text = compare_markdown(comparison);
+  std::string text = in_markdown(comparison);
   EXPECT_LE(text.size(), 60000U);
   EXPECT_HAS(text, "<code>plain</code>");
   EXPECT_HAS(text, "rows that fail (1)");

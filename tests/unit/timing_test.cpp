@@ -8,8 +8,9 @@
 #include "core/base/format.h"
 #include "core/compare/compare.h"
 #include "core/measure/parse_reply.h"
-#include "core/report/comparison_text.h"
+#include "core/report/comparison_report.h"
 #include "core/report/report.h"
+#include "core/report/report_tables.h"
 #include "core/results/results_file.h"
 #include "tests/golden.h"
 #include "tests/testing.h"
@@ -161,8 +162,10 @@ TEST(Timing, AreComparedBySignificance) {
   EXPECT_EQ(faster.key, "b");
   ASSERT_NE(faster.metric("wall"), nullptr);
   EXPECT_LT(faster.metric("wall")->speedup->p, 0.01);
-  EXPECT_EQ(compare_lines(faster)[0].change, "2.00x ±3% (p<0.01)");
-  EXPECT_EQ(compare_lines(comparison.rows[1])[0].change, "same");
+  EXPECT_EQ(comparison_row(faster, {}).cells[3].text, "2.00x ±3% (p<0.01)");
+  EXPECT_HAS(value_of(compare_report(ReportFormat::kMarkdown, comparison)),
+             "| 2.00x ±3% (p&#60;0.01) |");
+  EXPECT_EQ(comparison_row(comparison.rows[1], {}).cells[3].text, "same");
 }
 
 TEST(Timing, ALimitThatCannotBeExceededIsAnError) {
