@@ -227,7 +227,7 @@ Expected<std::set<std::string>> UnitCompiler::find_reaching(const fs::path& fold
   TRY(write_text(source, make_preprocessor_input(variants, options_.purpose)));
   std::vector<std::string> arguments = context.flags;
   append(arguments, header_arguments(context));
-  arguments.insert(arguments.end(), {"-E", "-o", output.string(), source.string()});
+  arguments.insert(arguments.end(), {"-E", "-P", "-o", output.string(), source.string()});
   if (!options_.toolchain.is_clang) arguments.push_back("-fpch-preprocess");
   std::optional<std::string> errors;
   TRY(run_compiler(arguments, errors));

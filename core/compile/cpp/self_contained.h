@@ -1,5 +1,5 @@
-// The effects that a C++ text can have on other texts in the same unit, and on the loop around it,
-// as far as its tokens show. Pure: runs no compiler.
+// Decides which C++ texts may share a unit: those that cannot change the meaning of other texts, or
+// of the loop around them. Pure: runs no compiler.
 #pragma once
 
 #include <set>
@@ -13,27 +13,26 @@
 
 namespace instr {
 
-// Returns true if the code has no effect on other code: its brackets, strings and comments are
-// complete; it has no preprocessor directive, however spelled, no _Pragma, no __COUNTER__, and no
-// assembler directive except .rept. Returns false for text that compilers may read differently, by
-// version or flags (trigraphs, digraphs, continued lines): it only gets a separate unit. Also for
-// preprocessed text.
+// Returns true if the code may share a unit. Its brackets, strings and comments are closed. It
+// affects neither the preprocessor nor the assembler: it has no '#', no _Pragma, no __COUNTER__,
+// and no assembler directive but .rept. And all compilers read it alike. Other code is compiled
+// alone, which is always right, if slower. Also for preprocessed code.
 bool is_self_contained(std::string_view code);
 
-// Returns true if the code's brackets, strings and comments are balanced.
+// Returns false if a bracket, string or comment of the code is not closed, or closed twice.
 bool is_complete(std::string_view code);
 
 // Returns true if a goto in the code goes to a label outside it.
 bool jumps_out(std::string_view code);
 
-// Macros of a header may contain code that a text must not contain, such as an open bracket or a
-// _Pragma, so texts are also checked after preprocessing. Makes the source for the compiler's -E:
-// each text of the variants twice, after the headers that the unit includes. The variants have the
-// same global setup, or none, and their texts are self-contained as written.
+// A header's macro may expand to code that is not self-contained, so texts are checked again after
+// preprocessing. Makes the source for the compiler's -E -P: the headers that the unit includes,
+// then the texts of each variant twice. The variants have the same global setup, or none, and their
+// texts are self-contained as written.
 std::string make_preprocessor_input(std::span<const Variant> variants, Purpose purpose);
 
 // Returns the symbols (make_snippet_symbol) of variants that cannot share a unit: their
-// preprocessed text is not self-contained, or differs the second time.
+// preprocessed texts are not self-contained, or differ the second time.
 std::set<std::string> find_reaching_symbols(std::string_view preprocessed);
 
 }  // namespace instr

@@ -9,6 +9,7 @@ follow from names alone: those of attributes are placed by placed_names.cpp, typ
 
 import ctypes
 import gc
+import sys
 import types
 
 _LONGEST_NAME = 94  # that has a place
@@ -38,8 +39,11 @@ def write_names(path):
 # In a type object of CPython 3.9 to 3.14, on a machine of 64 bits.
 _FLAGS_AT, _VERSION_AT = 168, 384
 _HAS_VERSION, _IS_STATIC = 1 << 19, 1 << 1
+_SETS_FLAG = sys.version_info < (3, 13)  # later, a type without a version has the number 0
 
-_LAST_OF_IMPORTS = 1 << 16  # the interpreter continues with the next number
+# Since 3.12, the interpreter's own types have numbers below 2 << 16, and all others begin there.
+_FIRST_OF_IMPORTS = 2 << 16 if sys.version_info >= (3, 12) else 0
+_LAST_OF_IMPORTS = _FIRST_OF_IMPORTS + (1 << 16)  # the interpreter continues with the next number
 _FIRST_OF_NAMES, _NUMBERS_OF_NAMES = 1 << 28, 1 << 24
 
 
@@ -95,7 +99,8 @@ def pin_type_versions():
     for name, one in sorted(((_name(one), one) for one in _all_types()), key=lambda pair: pair[0]):
         _look_up(one)
         flags = ctypes.c_ulong.from_address(id(one) + _FLAGS_AT).value
-        if flags & _HAS_VERSION and not flags & _IS_STATIC:
+        has_version = flags & _HAS_VERSION if _SETS_FLAG else _version(one).value
+        if has_version and not flags & _IS_STATIC:
             number = hash(name) % _NUMBERS_OF_NAMES
             while number in taken:
                 number += 1
