@@ -2,13 +2,17 @@
 
 #include <unistd.h>
 
+#include <set>
+
 #include "core/base/output.h"
 #include "core/base/terminal.h"
 #include "core/commands/commands.h"
+#include "core/compile/planned_variant.h"
 #include "core/report/formats.h"
-#include "core/run/dry_run.h"
+#include "core/run/capabilities.h"
 #include "core/run/left_out.h"
 #include "core/run/pipeline.h"
+#include "core/run/tools.h"
 
 namespace instr {
 
@@ -27,6 +31,32 @@ ExpectedStatus show_list(const ListOptions& options) {
                               : list_keys(variants));
   if (isatty(STDOUT_FILENO)) print_message(list_summary(variants));
   return kGood;
+}
+
+// Plans a run without starting a worker: which variants are cached, to be compiled or skipped.
+Expected<std::vector<PlannedVariant>> plan_run(const MeasureConfig& config,
+                                               const std::vector<Variant>& variants) {
+  TRY_ASSIGN(auto tools, Tools::find(config));
+  tools->expect(variants);
+  std::set<std::string> cached;
+  for (const LanguageFacts& known : kLanguages) {
+    TRY_ASSIGN(
+        auto keys,
+        tools->language(known.language).find_compiled(in_language(variants, known.language)));
+    cached.merge(keys);
+  }
+  const Capabilities capabilities{tools->libtorch(), config.wants_times};
+  std::vector<PlannedVariant> planned;
+  for (const Variant& variant : variants) {
+    auto obstacle = find_obstacle(variant, capabilities, tools->language(variant.language));
+    const bool is_unknown = variant.build && !variant.build->sources.empty();
+    const auto step = obstacle                       ? PlannedStep::kSkip
+                      : cached.contains(variant.key) ? PlannedStep::kCached
+                      : is_unknown                   ? PlannedStep::kUnknown
+                                                     : PlannedStep::kCompile;
+    planned.push_back({variant, step, obstacle.value_or("")});
+  }
+  return planned;
 }
 
 }  // namespace

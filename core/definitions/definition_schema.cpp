@@ -1,11 +1,42 @@
 #include "core/definitions/definition_schema.h"
 
-#include "core/base/json_schema.h"
+#include <nlohmann/json.hpp>
+#include <string_view>
+#include <utility>
+
 #include "core/definitions/definition_keys.h"
 
 namespace instr {
 namespace json_schema {
 namespace {
+
+using Json = nlohmann::ordered_json;
+
+// `types`: the name of a type, or a list of them.
+Json of_type(Json types) { return {{"type", std::move(types)}}; }
+
+Json any_of(Json first, Json second) {
+  return {{"anyOf", Json::array({std::move(first), std::move(second)})}};
+}
+
+Json list_of(Json element) { return {{"type", "array"}, {"items", std::move(element)}}; }
+
+// An object whose members may have any name.
+Json table_of(Json member) {
+  return {{"type", "object"}, {"additionalProperties", std::move(member)}};
+}
+
+Json described(std::string_view description, const Json& schema) {
+  Json all = {{"description", description}};
+  all.update(schema);
+  return all;
+}
+
+Json document(std::string_view title, std::string_view description, const Json& schema) {
+  Json all = {{"$schema", "http://json-schema.org/draft-07/schema#"}, {"title", title}};
+  all.update(described(description, schema));
+  return all;
+}
 
 Json string_schema(const Key& key) {
   Json schema = of_type("string");
