@@ -246,9 +246,10 @@ Expected<Run> measure(const RunOptions& options, const Invocation& invocation,
   const auto begin = std::chrono::steady_clock::now();
   Run run;
   Progress progress(progress_options(options.showing));
-  RowStream rows(variants, report_options(options.showing, options.metrics));
+  std::optional<RowStream> rows;
   if (shows_rows(options)) {
-    progress.show([&rows](const Measurement& measurement) { return rows.take(measurement); },
+    rows.emplace(variants, report_options(options.showing, options.metrics));
+    progress.show([&rows](const Measurement& measurement) { return rows->take(measurement); },
                   [&] {
                     if (!keeps_anything(options)) unread.request_stop();
                   });
@@ -266,7 +267,7 @@ Expected<Run> measure(const RunOptions& options, const Invocation& invocation,
                                  variants, progress, recorder, stop, check_header);
   progress.finish();
   run.measurements = recorder.in_order_of(variants);
-  run.shown = rows.shown();
+  if (rows) run.shown = rows->shown();
   recorder.finish(ended && ended->is_finished && !stop.stop_requested(),
                   list_strangers(run.measurements, ended.value_or(MeasureEnd{}), recorder.header(),
                                  options.record));

@@ -267,9 +267,8 @@ std::uint64_t count_variants(const GroupedBenchmark& benchmark,
   for (const Statement& statement : benchmark.statements) {
     const Snippet snippet = make_snippet(benchmark, statement);
     const std::uint64_t more = count_variants(Point{benchmark, snippet, backends});
-    count = more > std::numeric_limits<std::uint64_t>::max() - count
-                ? std::numeric_limits<std::uint64_t>::max()
-                : count + more;
+    count += more;
+    if (count < more) return std::numeric_limits<std::uint64_t>::max();
   }
   return count;
 }

@@ -37,13 +37,16 @@ struct SharedCode {
 // those of no statement.
 struct GroupedBenchmark : Snippet {
   std::vector<Statement> statements;
-  std::array<SharedCode, kLanguages.size()> shared;  // by language
+  // The element at a language's number is the code in that language.
+  std::array<SharedCode, kLanguages.size()> shared;
   bool autograd = false;
   std::vector<int> threads{1};
   std::vector<std::string> devices{"cpu"};
   std::vector<std::string> shapes{"static"};  // elements of kShapes
-  bool only_compiling = false;                // as in ExperimentAxes; false if it `compiles`
-  bool names_devices = false;                 // "{device}" in its texts is the variant's device
+  // Only compiling is counted (ExperimentAxes::only_compiling). A statement that `compiles` does
+  // not need this.
+  bool only_compiling = false;
+  bool names_devices = false;  // "{device}" in its texts is the variant's device
   // Parameter name and its values as text, in the order written.
   std::vector<std::pair<std::string, std::vector<std::string>>> matrix;
 

@@ -26,30 +26,40 @@ struct ToolConfig {
 
 struct MeasureConfig {
   ToolConfig tools = {};
+  // CPU seconds of a variant without its own limit.
+  std::optional<double> timeout = {};
+
+  // Counting:
   bool wants_counts = true;
-  bool wants_times = false;
-  std::vector<std::string> events = {};  // counted while timing (kEventMetrics)
-  bool wants_start = false;              // how long a fresh process takes to its first result
-  bool wants_relative = false;           // times in units of eager's
-  bool wants_functions = false;          // their self costs, for results that are kept or compared
-  bool follows_calls = false;            // of an interpreter
-  bool call_paths = false;   // a cost for each path of calls, in call trees and kept profiles
-  bool wants_lines = false;  // the costs of source lines, too
-  bool verify = false;       // compare results of the other backends with eager's
+  bool wants_functions = false;  // the functions' self costs, for results that are kept or compared
+  bool follows_calls = false;    // an interpreter's calls are functions, too
+  bool call_paths = false;       // a cost for each path of calls, in call trees and kept profiles
+  bool wants_lines = false;      // the costs of source lines, too
   Simulation simulation = {};
-  std::optional<double> timeout = {};  // CPU seconds of a variant without its own
-  int retries = 2;                     // of variants whose worker was lost
+  int retries = 2;  // the most for a variant whose worker was lost
   Isolation isolation = Isolation::kFork;
-  bool is_warm = false;  // use workers that stay after a run
-  int churn = 0;  // blocks that each zygote allocates first: counts must not depend on its heap
-  int repetitions = 10;                // of a timed variant
-  std::optional<int> iterations = {};  // of each of them; absent: as many as fill `min_time`
-  double min_time = 0.05;              // seconds
-  bool wants_operators = false;        // of an experiment, the time in each
-  bool wants_warm_compile = true;      // of an experiment, how long compiling takes with a cache
+  bool is_warm = false;  // workers that stay after a run are used
+  // Blocks that each zygote allocates first: counts must not depend on its heap.
+  int churn = 0;
+  std::optional<std::filesystem::path> keep_profiles = {};
+
+  // Timing:
+  bool wants_times = false;
+  std::vector<std::string> events = {};  // the metrics of kEventMetrics that are counted meanwhile
+  bool wants_start = false;              // a fresh process' time to its first result, too
+  bool wants_relative = false;           // times in units of eager's, too
+  int repetitions = 10;
+  // The iterations of a repetition; absent: as many as fill `min_time`, in seconds.
+  std::optional<int> iterations = {};
+  double min_time = 0.05;
+
+  // Experiments:
+  bool wants_operators = false;    // the time in each operator
+  bool wants_warm_compile = true;  // the time of compiling with a filled cache
+
+  bool verify = false;  // the other backends' results are compared with eager's
   DumpParts dump = {};
   std::filesystem::path dump_folder = {};
-  std::optional<std::filesystem::path> keep_profiles = {};
 };
 
 // Returns the CPU seconds that a variant may take: its own limit, or else the one that was

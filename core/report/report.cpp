@@ -85,6 +85,10 @@ void add_records(Document& document, const std::vector<Measurement>& measurement
 
 }  // namespace
 
+RenderOptions space_of(const ReportOptions& options) {
+  return {.width = static_cast<std::size_t>(std::max(options.width, 0)), .color = options.color};
+}
+
 Document report_document(const std::vector<Measurement>& measurements,
                          const ReportOptions& options) {
   Document document;
@@ -122,8 +126,7 @@ std::string report(ReportFormat format, const std::vector<Measurement>& measurem
         measurements.empty() ? "nothing was measured." : shown_values(options) + " per iteration:";
     document.title.front() = static_cast<char>(std::toupper(document.title.front()));
   }
-  return render(format, document,
-                {static_cast<std::size_t>(std::max(shown.width, 0)), options.color});
+  return render(format, document, space_of(shown));
 }
 
 }  // namespace instr

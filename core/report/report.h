@@ -25,6 +25,9 @@ struct ReportOptions {
   bool is_complete = true;              // else the run did not finish; for the same formats
 };
 
+// The terminal's width and colours.
+RenderOptions space_of(const ReportOptions& options);
+
 // Rows come in the order of the measurements, each group at its first row. JSON has the fields of
 // the header, then "complete", "summary" and "measurements"; JSON Lines are those of a results
 // file; CSV has a line for each measurement, parameters as "n=4 m=8".

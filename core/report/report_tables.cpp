@@ -207,11 +207,10 @@ DocumentTable RunTable::whole() const {
 }
 
 RunTable fitting_table(const std::vector<Measurement>& measurements, const ReportOptions& options) {
-  const RenderOptions space{.width = static_cast<std::size_t>(std::max(options.width, 0))};
-  RunTable tall(measurements, options, RunTable::Shape::kTall);
   RunTable wide(measurements, options, RunTable::Shape::kWide);
-  const bool is_tall = !fit_columns(wide.whole(), space) && fit_columns(tall.whole(), space);
-  return is_tall ? tall : wide;
+  if (fit_columns(wide.whole(), space_of(options))) return wide;
+  RunTable tall(measurements, options, RunTable::Shape::kTall);
+  return fit_columns(tall.whole(), space_of(options)) ? tall : wide;
 }
 
 }  // namespace instr

@@ -15,10 +15,9 @@ constexpr auto kLargeCounts = {123'456'789.0, 12'345'678.0, 1'234'567.0};
 Counted large_counts(const Variant& variant, double instructions) {
   Counted counted;
   counted.steady = true;
-  // The first call compiles, perhaps, which takes more instructions.
-  const bool is_first = is_first_call(variant);
   counted.iterations = 1;
-  counted.warmup = is_first ? 0 : 1;
+  counted.warmup = is_first_call(variant) ? 0 : 1;
+  // A statement that is counted once may compile, which takes more instructions.
   const double digits = is_counted_once(variant) ? 100 : 1;
   for (const Metric& metric : kMetrics) {
     if (metric.group == MetricGroup::kCompile && !variant.compiles) continue;
@@ -50,19 +49,18 @@ RowStream::RowStream(const std::vector<Variant>& variants, const ReportOptions& 
   for (const Variant& variant : variants) {
     places_.emplace(variant.key, measurements_.size());
     missing_.insert(variant.key);
-    measurements_.push_back({variant, large_counts(variant, *kLargeCounts.begin())});
+    measurements_.push_back({variant, Counted{}});
   }
 }
 
 void RowStream::lay_out() {
-  const RenderOptions space{static_cast<std::size_t>(std::max(options_.width, 0)), options_.color};
   const auto fit = [&](RunTable::Shape shape, double instructions) {
     for (Measurement& measurement : measurements_) {
       if (!missing_.contains(measurement.variant.key)) continue;
       measurement.outcome = large_counts(measurement.variant, instructions);
     }
     run_table_.emplace(measurements_, options_, shape);
-    auto columns = fit_columns(run_table_->whole(), space);
+    auto columns = fit_columns(run_table_->whole(), space_of(options_));
     if (!columns) return false;
     columns_ = std::move(columns->shown);
     table_ = std::move(columns->table);
@@ -103,9 +101,9 @@ std::string RowStream::take(const Measurement& measurement) {
 // Prints the rows of the next benchmark. Returns nothing if they do not fit.
 std::optional<std::string> RowStream::print_next() {
   const Bench& bench = run_table_->benches()[next_bench_];
-  Table part = table_;
-  part.headings = next_bench_ == 0 ? table_.headings : Headings::kNone;
-  part.lines.clear();
+  // Not a copy of table_, which has all lines.
+  Table part{.columns = table_.columns,
+             .headings = next_bench_ == 0 ? table_.headings : Headings::kNone};
   std::size_t line = next_line_;
   for (const DocumentRow& row : run_table_->rows(bench)) {
     for (; table_.lines[line].cells.empty(); ++line) part.lines.push_back(table_.lines[line]);

@@ -33,7 +33,7 @@ class RowStream {
   std::optional<std::string> print_next();
 
   const ReportOptions options_;
-  std::vector<Measurement> measurements_;      // those that are not there yet have large counts
+  std::vector<Measurement> measurements_;      // since lay_out(), missing ones have large counts
   std::map<std::string, std::size_t> places_;  // in `measurements_`, by key
   std::set<std::string> missing_;              // keys
   std::set<std::string> shown_;
