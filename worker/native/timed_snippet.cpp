@@ -98,9 +98,7 @@ void TimedSnippet::add_files(wire::Message& reply) {
   if (!files_.empty()) reply.fields["files"] = files_;
 }
 
-void TimedSnippet::note_files() {
-  files_ = loaded_files();
-}
+void TimedSnippet::note_files() { files_ = loaded_files(); }
 
 bool TimedSnippet::resume(std::uint64_t iterations) {
   const bool before = switch_gradients(has_gradients_);
