@@ -88,9 +88,9 @@ Expected<void> add_last_step(Acceptable& acceptable, const SqlDatabase& database
   const std::size_t before = acceptable.acceptances.size();
   for (const RecordedStep& step : steps) {
     const bool is_last = step.commit.hash == steps.back().commit.hash;
-    if (!is_last || step.after == *step.before) continue;
-    acceptable.acceptances.push_back(
-        {key, step.series.metric, *step.before, step.after, short_hash(step.commit.hash), "", ""});
+    if (!is_last) continue;
+    acceptable.acceptances.push_back({key, step.series.metric, *step.change.before,
+                                      *step.change.after, short_hash(step.commit.hash), "", ""});
   }
   if (acceptable.acceptances.size() > before) return {};
   return fail(

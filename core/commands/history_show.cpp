@@ -24,6 +24,8 @@ struct Shown {
   std::string notes = {};  // for people, on standard error
 };
 
+using ExpectedShown = tl::expected<Shown, Errors>;
+
 std::string render_tables(std::vector<DocumentTable> tables, const HistoryOptions& options) {
   Document document;
   add_records(document, tables.back());
@@ -45,14 +47,26 @@ StepsShowing showing_of(const HistoryOptions& options) {
           .width = render_options(options.showing).width};
 }
 
-Expected<Shown> list(const SqlDatabase& database, const HistoryOptions& options) {
+// Reads the steps, which accepted changes let pass.
+tl::expected<std::vector<RecordedStep>, Errors> read_judged(const SqlDatabase& database,
+                                                            const HistoryOptions& options,
+                                                            const SeriesChoice& choice,
+                                                            const std::optional<Place>& since,
+                                                            bool with_first) {
+  TRY_ASSIGN(const auto accepted,
+             read_accepted(options.accepted.value_or(default_accepted_file())));
+  TRY_ASSIGN(auto steps, read_steps(database, choice, since, with_first, accepted));
+  return steps;
+}
+
+ExpectedShown list(const SqlDatabase& database, const HistoryOptions& options) {
   SeriesChoice choice = options.choice();
   if (choice.metrics.empty()) choice.metrics = {kInstructions, kWall};
   TRY_ASSIGN(const auto series, read_series(database, choice));
   return with_notes({series_table(series)}, database, choice, options);
 }
 
-Expected<Shown> show(const SqlDatabase& database, const HistoryOptions& options) {
+ExpectedShown show(const SqlDatabase& database, const HistoryOptions& options) {
   TRY_ASSIGN(const auto known, read_keys(database));
   TRY_ASSIGN(const auto keys, resolve_keys(options.operands, known));
   SeriesChoice choice = options.choice();
@@ -60,7 +74,8 @@ Expected<Shown> show(const SqlDatabase& database, const HistoryOptions& options)
     return std::find(keys.begin(), keys.end(), key) != keys.end();
   };
   TRY_ASSIGN(const auto series, read_series(database, choice));
-  TRY_ASSIGN(const auto steps, read_steps(database, choice, std::nullopt, /*with_first=*/true));
+  TRY_ASSIGN(const auto steps,
+             read_judged(database, options, choice, std::nullopt, /*with_first=*/true));
   TRY_ASSIGN(auto table, steps_table(database, steps, showing_of(options)));
   std::vector<DocumentTable> tables;
   if (options.format == ReportFormat::kTable) tables.push_back(series_table(series));
@@ -68,20 +83,22 @@ Expected<Shown> show(const SqlDatabase& database, const HistoryOptions& options)
   return with_notes(std::move(tables), database, choice, options);
 }
 
-Expected<Shown> steps(const SqlDatabase& database, const HistoryOptions& options) {
+ExpectedShown steps(const SqlDatabase& database, const HistoryOptions& options) {
   TRY_ASSIGN(const auto since, options.place_since());
   const SeriesChoice choice = options.choice();
-  TRY_ASSIGN(const auto steps, read_steps(database, choice, since, /*with_first=*/false));
+  TRY_ASSIGN(const auto steps, read_judged(database, options, choice, since, /*with_first=*/false));
   TRY_ASSIGN(auto table, steps_table(database, steps, showing_of(options)));
   return with_notes({std::move(table)}, database, choice, options);
 }
 
 ExpectedStatus print(const HistoryOptions& options,
-                     Expected<Shown> (*read)(const SqlDatabase&, const HistoryOptions&)) {
+                     ExpectedShown (*read)(const SqlDatabase&, const HistoryOptions&)) {
   // The history is closed before anything is printed.
-  TRY_ASSIGN(const auto shown,
-             open_history(options.recording.file(), SqlAccess::kRead)
-                 .and_then([&](const SqlDatabase& database) { return read(database, options); }));
+  const auto open_and_read = [&]() -> ExpectedShown {
+    TRY_ASSIGN(const auto database, open_history(options.recording.file(), SqlAccess::kRead));
+    return read(database, options);
+  };
+  TRY_ASSIGN(const auto shown, open_and_read());
   print_output(shown.text);
   if (!shown.notes.empty()) print_message(shown.notes);
   return kGood;
@@ -146,9 +163,10 @@ ExpectedStatus history_export(const HistoryOptions& options) {
 
 ExpectedStatus history_issue(const HistoryOptions& options) {
   TRY_ASSIGN(auto database, open_history(options.recording.file(), SqlAccess::kRead));
-  TRY_ASSIGN(auto accepted, read_accepted(options.accepted.value_or(default_accepted_file())));
   TRY_ASSIGN(auto since, options.place_since());
-  TRY_ASSIGN(auto steps, unaccepted_growth(database, options.choice(), since, accepted));
+  TRY_ASSIGN(auto steps,
+             read_judged(database, options, options.choice(), since, /*with_first=*/false));
+  std::erase_if(steps, [](const RecordedStep& step) { return !step.is_regression; });
   if (steps.empty()) {
     TRY(check_judged(database, options, since));
     print_message("nothing costs more, or it was accepted\n");

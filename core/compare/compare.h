@@ -32,9 +32,9 @@ Limits default_limits();
 
 struct CompareOptions {
   Limits limits = default_limits();
-  // Limits by key. They have precedence over the (hard) limits that the results carry from their
-  // definitions, and these over `limits`.
+  // Limits by key, and margins of expected counts. kLimitSources (judge.h) says which one wins.
   std::map<std::string, Limits> by_key;
+  std::map<std::string, Limits> margins = {};
   // Limits by key at the base; nothing: as `by_key`.
   std::optional<std::map<std::string, Limits>> by_key_before;
   // The limits of the earlier results apply to each of their keys, so that a change cannot loosen

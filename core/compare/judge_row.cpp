@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/base/format.h"
+#include "core/compare/judge.h"
 
 namespace instr {
 
@@ -59,35 +60,6 @@ std::optional<double> find_value(const Counted* counted, const std::string& metr
   return value->second;
 }
 
-// Returns the most specific limit of each metric that a side has for the row.
-Expected<Limits> collect_limits(const Measurement& measurement,
-                                const std::map<std::string, Limits>& by_key,
-                                const Limits& otherwise) {
-  const Variant& variant = measurement.variant;
-  Limits limits;
-  if (auto own = by_key.find(variant.key); own != by_key.end()) limits = own->second;
-  for (const auto& [metric, text] : variant.limits) {
-    auto limit = parse_limit(text);
-    if (!limit) {
-      return fail(
-          fmt::format("the limit of {} that the results carry for `{}`: {}", printable(metric),
-                      printable(variant.key), printable(limit.error().what)),
-          limit.error().advice);
-    }
-    limits.hard.emplace(metric, *limit);
-  }
-  limits.hard.insert(otherwise.hard.begin(), otherwise.hard.end());
-  limits.soft.insert(otherwise.soft.begin(), otherwise.soft.end());
-  return limits;
-}
-
-std::optional<Limit> find_limit(const std::map<std::string, Limit>& limits,
-                                const std::string& metric) {
-  const auto limit = limits.find(metric);
-  if (limit == limits.end() || limit->second.is_none()) return std::nullopt;
-  return limit->second;
-}
-
 void add_limit_changes(std::vector<LimitChange>& changes, bool is_soft,
                        const std::map<std::string, Limit>& before,
                        const std::map<std::string, Limit>& after) {
@@ -102,28 +74,18 @@ void add_limit_changes(std::vector<LimitChange>& changes, bool is_soft,
 // Returns the limits that hold for the row, and records how the later side differs.
 Expected<Limits> settle_limits(ComparedRow& row, const MeasurementPair& pair,
                                const CompareOptions& options) {
-  const auto collect_after = [&] {
-    return collect_limits(*pair.after, options.by_key, options.limits);
+  const auto find = [&](const Measurement& side, bool is_base) {
+    return find_limits({row.key, side.variant.limits, options, is_base});
   };
   if (pair.before == nullptr || (!options.base_has_limits && pair.after != nullptr)) {
-    return collect_after();
+    return find(*pair.after, /*is_base=*/false);
   }
-  const auto& by_key_before = options.by_key_before ? *options.by_key_before : options.by_key;
-  auto before = collect_limits(*pair.before, by_key_before, options.limits);
+  auto before = find(*pair.before, /*is_base=*/true);
   if (!before || pair.after == nullptr) return before;
-  TRY_ASSIGN(const auto after, collect_after());
+  TRY_ASSIGN(const auto after, find(*pair.after, /*is_base=*/false));
   add_limit_changes(row.limit_changes, false, before->hard, after.hard);
   add_limit_changes(row.limit_changes, true, before->soft, after.soft);
   return before;
-}
-
-Verdict judge(const MetricChange& metric, bool has_ratchet) {
-  auto change = metric.change();
-  if (!change) return Verdict::kPasses;
-  if (is_beyond(*change, metric.hard, *metric.before)) return Verdict::kFails;
-  if (is_beyond(*change, metric.soft, *metric.before)) return Verdict::kWarns;
-  if (!is_beyond(-*change, metric.hard, *metric.before)) return Verdict::kPasses;
-  return has_ratchet ? Verdict::kFails : Verdict::kGain;
 }
 
 // Returns nothing unless the repetitions of the metric are known on both sides.
@@ -137,15 +99,9 @@ std::vector<MetricChange> compare_metrics(const Counted* before, const Counted* 
                                           const Limits& limits) {
   std::vector<MetricChange> metrics;
   for (const std::string& name : list_metrics(before, after)) {
-    MetricChange metric{name, find_value(before, name), find_value(after, name),
-                        find_limit(limits.hard, name), find_limit(limits.soft, name)};
+    MetricChange metric =
+        make_change(name, find_value(before, name), find_value(after, name), limits);
     metric.speedup = find_speedup(name, before, after);
-    // A metric that is measured on request has its default limit only if both sides have it.
-    const Metric* known = find_metric(name, kEventMetrics);
-    const bool has_default = known != nullptr && !known->hard_limit.is_none();
-    if (has_default && metric.before && metric.after && !limits.hard.contains(name)) {
-      metric.hard = known->hard_limit;
-    }
     metrics.push_back(std::move(metric));
   }
   return metrics;
@@ -155,17 +111,6 @@ void raise(ComparedRow& row, Verdict verdict) { row.verdict = std::max(row.verdi
 
 void add_reason(ComparedRow& row, const std::string& reason) {
   row.reason += (row.reason.empty() ? "" : "; ") + reason;
-}
-
-// Lets an accepted change pass that is beyond its limit.
-void accept(MetricChange& metric, ComparedRow& row, const Acceptances& accepted) {
-  if (metric.verdict < Verdict::kWarns) return;
-  const Acceptance* acceptance =
-      find_accepted(accepted, row.key, metric.metric, *metric.before, *metric.after);
-  if (acceptance == nullptr) return;
-  metric.accepted = *acceptance;
-  metric.verdict = Verdict::kPasses;
-  add_reason(row, metric.metric + " " + to_string(*acceptance));
 }
 
 void explain_ratchet(const MetricChange& metric, ComparedRow& row) {
@@ -241,8 +186,8 @@ void compare_counts(ComparedRow& row, const Counted& before, const Counted& afte
   }
   if (!after.steady) return give_up(row, explain_unsteady(after, "after"), options);
   for (MetricChange& metric : row.metrics) {
-    metric.verdict = judge(metric, options.has_ratchet);
-    accept(metric, row, options.accepted);
+    judge_change(metric, row.key, options.accepted, options.has_ratchet);
+    if (metric.accepted) add_reason(row, metric.metric + " " + to_string(*metric.accepted));
     explain_ratchet(metric, row);
     raise(row, metric.verdict);
   }

@@ -23,6 +23,9 @@ struct Limit {
 // Names of the metrics that a limit can be set for: all of them.
 const std::vector<std::string>& limit_metrics();
 
+// Limits by metric, as a definition has them and results carry them.
+using LimitTexts = std::map<std::string, std::string>;
+
 // Parses a percentage ("0.5%"), a number of units ("+100"), or both joined by `|` in any order: a
 // change is within the limit if it is within either. "none" is no limit. The error has no place;
 // its advice has an example.

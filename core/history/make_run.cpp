@@ -8,6 +8,7 @@
 
 #include "core/base/content_hash.h"
 #include "core/base/format.h"
+#include "core/compare/judge.h"
 #include "core/history/recording.h"
 #include "core/results/definition_options.h"
 #include "core/results/fingerprint_check.h"
@@ -122,6 +123,10 @@ Expected<HistoryRun> make_run(const ResultSet& results, const Commit& commit,
   for (const Measurement& measurement : results.results.measurements) {
     TRY(add_values(run, measurement, classes));
     add_outcome(run, measurement);
+    const Variant& variant = measurement.variant;
+    if (variant.limits.empty()) continue;
+    TRY(find_limits({variant.key, variant.limits, {}}));
+    run.limits[variant.key] = variant.limits;
   }
   return run;
 }

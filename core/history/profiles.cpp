@@ -27,7 +27,7 @@ std::string unpack(const std::string& bytes) {
 }
 
 bool has_functions(const RecordedStep& step) {
-  return step.before && !step.p && step.series.metric == kInstructions;
+  return step.change.before && step.series.is_exact && step.series.metric == kInstructions;
 }
 
 }  // namespace
@@ -35,7 +35,7 @@ bool has_functions(const RecordedStep& step) {
 void Profiles::write(std::int64_t series, std::int64_t commit,
                      const std::vector<FunctionCost>& functions, const CallTree* tree) {
   remove_.run(series, commit);
-  if (functions.empty()) return;
+  if (functions.empty() && tree == nullptr) return;
   auto json = nlohmann::ordered_json::array();
   for (const FunctionCost& function : functions) {
     json.push_back({names_.find_or_add(function.function, function.object),
@@ -155,7 +155,7 @@ std::optional<Attribution> StepFunctions::attribute(const RecordedStep& step) {
   last_read_ = {series, step.commit_id};
   last_functions_ = profiles_.read(series, step.commit_id);
   if (before.empty() || last_functions_.empty()) return std::nullopt;
-  return attributor_.attribute(before, last_functions_, step.after - *step.before);
+  return attributor_.attribute(before, last_functions_, *step.change.change());
 }
 
 std::shared_ptr<const AlignedTrees> StepFunctions::align_trees(const RecordedStep& step) {

@@ -17,6 +17,7 @@ DELETE FROM keys WHERE id NOT IN (SELECT key_id FROM series)
   AND id NOT IN (SELECT key_id FROM outcomes);
 DELETE FROM classes WHERE id NOT IN (SELECT class_id FROM series);
 DELETE FROM series_sets WHERE id NOT IN (SELECT set_id FROM runs);
+DELETE FROM limit_sets WHERE id NOT IN (SELECT limits_id FROM runs WHERE limits_id IS NOT NULL);
 DELETE FROM commits WHERE id NOT IN (SELECT commit_id FROM runs);
 DELETE FROM branches WHERE id NOT IN (SELECT branch_id FROM runs);
 )";

@@ -1,6 +1,7 @@
 #include "core/history/read.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -8,10 +9,10 @@
 #include <unordered_map>
 
 #include "core/base/json_line.h"
+#include "core/compare/judge.h"
 #include "core/definitions/metrics.h"
-#include "core/history/change_points.h"
+#include "core/history/runs_of_series.h"
 #include "core/history/timeline.h"
-#include "core/results/timing.h"
 
 namespace instr {
 
@@ -60,10 +61,10 @@ void for_each_step(const SqlDatabase& database, const SeriesChoice& choice,
            "SELECT series_id, key, metric, branch, class_id, is_exact, hash, position, authored,"
            " subject, before, after, commit_id FROM all_steps"
            " ORDER BY series_id, position, hash")) {
-    RecordedStep step{read_series_row(row), read_commit(row, 6), std::nullopt, row.real(11),
-                      row.integer(12)};
+    RecordedStep step{read_series_row(row), read_commit(row, 6), {}, row.integer(12)};
+    step.change = {step.series.metric, std::nullopt, row.real(11), {}, {}};
     if (step.series.id == series_before) {
-      step.before = row.real(10);
+      step.change.before = row.real(10);
       step.before_id = commit_before;
     }
     series_before = step.series.id;
@@ -80,50 +81,81 @@ void add_exact(const SqlDatabase& database, const SeriesChoice& choice, Summarie
   for_each_step(database, choice, [&](const RecordedStep& step) {
     const auto measured = by_series.find(step.series.id);
     if (measured == by_series.end() || !commits.contains(measured->second.last)) return;
-    if (!step.before) {
+    if (!step.change.before) {
       const auto& [count, last] = measured->second;
       all.push_back({step.series, count, 0, commits.at(last), 0});
     } else {
       ++all.back().steps;
     }
-    all.back().value = step.after;
+    all.back().value = *step.change.after;
   });
 }
 
-void add_change_points(const SampledSeries& sampled, std::vector<RecordedStep>& steps) {
-  const auto points = find_change_points(sampled.values);
-  const auto level = [&sampled](std::size_t begin, std::size_t end) {
-    return median({sampled.values.begin() + static_cast<std::ptrdiff_t>(begin),
-                   sampled.values.begin() + static_cast<std::ptrdiff_t>(end)});
-  };
-  for (std::size_t i = 0; i < points.size(); ++i) {
-    const std::size_t first = points[i].first;
-    const std::size_t begin = i == 0 ? 0 : points[i - 1].first;
-    const std::size_t end = i + 1 < points.size() ? points[i + 1].first : sampled.values.size();
-    steps.push_back({.series = sampled.series,
-                     .commit = sampled.commits[first],
-                     .before = level(begin, first),
-                     .after = level(first, end),
-                     .measured_before = sampled.commits[first - 1],
-                     .p = points[i].p});
+// Judges the steps of one series after the other, and collects them.
+class StepJudge {
+ public:
+  StepJudge(const SqlDatabase& database, const Acceptances& accepted)
+      : database_(database), accepted_(accepted) {
+    for (const Branch& branch : read_branches(database)) {
+      timelines_.emplace(branch.name, Timeline(database, branch.id));
+    }
   }
-}
 
-// Sets the measured commit before each exact step.
-void add_measured_before(const SqlDatabase& database, std::vector<RecordedStep>& steps) {
-  if (steps.empty()) return;
-  const auto commits = read_commits(database);
-  std::map<std::string, Timeline> timelines;  // by branch
-  for (const Branch& branch : read_branches(database)) {
-    timelines.emplace(branch.name, Timeline(database, branch.id));
+  // `steps`: all of an exact series, in their order.
+  void add(std::vector<RecordedStep> steps) {
+    if (steps.empty()) return;
+    std::vector<SequenceValue> values;
+    for (RecordedStep& step : steps) {
+      values.push_back({*step.change.after, nullptr, {}});
+      if (!step.change.before) continue;
+      const Timeline& timeline = find_row(database_, timelines_, step.series.branch);
+      const auto place = timeline.previous(step.commit.place(), step.series.id);
+      const auto commit = place ? timeline.commit_at(*place) : step.before_id;
+      step.measured_before = find_row(database_, commits_, commit);
+      values.back().limits = &runs_.find_limits(step.series, commit);
+    }
+    const HistorySeries& series = steps.front().series;
+    for (auto& [at, change, is_regression] :
+         compare_sequence({series.key, series.metric}, values, accepted_)) {
+      steps[at].change = std::move(change);
+      steps[at].is_regression = is_regression;
+    }
+    std::ranges::move(steps, std::back_inserter(steps_));
   }
-  for (RecordedStep& step : steps) {
-    if (!step.series.is_exact || !step.before) continue;
-    const Timeline& timeline = find_row(database, timelines, step.series.branch);
-    const auto place = timeline.previous(step.commit.place(), step.series.id);
-    if (place) step.measured_before = find_row(database, commits, timeline.commit_at(*place));
+
+  void add(const SampledSeries& sampled) {
+    std::vector<SequenceValue> values;
+    std::vector<const Sample*> last;  // of each commit, whose samples are one value
+    for (const Sample& sample : sampled.samples) {
+      const bool is_same = !last.empty() && last.back()->commit_id == sample.commit_id;
+      if (!is_same) {
+        const auto before = last.empty() ? 0 : last.back()->run_id;
+        values.push_back({0, &runs_.limits_of_run(before, sampled.series.key), {}});
+        last.emplace_back();
+      }
+      values.back().value = sample.value;
+      std::ranges::move(parse_repetitions(database_, sample.repetitions),
+                        std::back_inserter(values.back().repetitions));
+      last.back() = &sample;
+    }
+    const auto& [id, key, metric, branch, class_id, is_exact] = sampled.series;
+    for (auto& [at, change, is_regression] :
+         compare_sequence({key, metric, is_exact}, values, accepted_)) {
+      steps_.push_back({sampled.series, last[at]->commit, std::move(change), last[at]->commit_id,
+                        last[at - 1]->commit_id, last[at - 1]->commit, is_regression});
+    }
   }
-}
+
+  std::vector<RecordedStep> take() { return std::move(steps_); }
+
+ private:
+  const SqlDatabase& database_;
+  const Acceptances& accepted_;
+  std::map<std::int64_t, Commit> commits_ = read_commits(database_);
+  std::map<std::string, Timeline> timelines_;  // by branch
+  RunsOfSeries runs_{database_};
+  std::vector<RecordedStep> steps_;
+};
 
 struct Beginning {
   HistorySeries series;
@@ -136,10 +168,10 @@ struct Beginning {
 std::vector<Beginning> read_beginnings(const SqlDatabase& database, const SeriesChoice& choice) {
   std::vector<Beginning> all;
   for_each_step(database, choice, [&all](RecordedStep step) {
-    if (!step.before) all.push_back({std::move(step.series), std::move(step.commit)});
+    if (!step.change.before) all.push_back({std::move(step.series), std::move(step.commit)});
   });
   for_each_sampled(database, choice, [&all](const SampledSeries& sampled) {
-    all.push_back({sampled.series, sampled.commits.front()});
+    all.push_back({sampled.series, sampled.samples.front().commit});
   });
   std::ranges::sort(all, {}, [](const Beginning& beginning) {
     return std::tuple(beginning.line(), beginning.commit.place());
@@ -175,22 +207,33 @@ bool is_before(const HistorySeries& left, const HistorySeries& right) {
   return sort_key(left) < sort_key(right);
 }
 
+std::vector<double> parse_repetitions(const SqlDatabase& database, const std::string& text) {
+  if (text.empty()) return {};
+  const auto json = parse_json(text);
+  const auto is_number = [](const auto& item) { return item.is_number(); };
+  if (!json || !json->is_array() || !std::all_of(json->begin(), json->end(), is_number)) {
+    database.fail_as_damaged("the stored repetitions of a sample are malformed");
+  }
+  return json->get<std::vector<double>>();
+}
+
 void for_each_sampled(const SqlDatabase& database, const SeriesChoice& choice,
                       const std::function<void(const SampledSeries&)>& take) {
   SampledSeries sampled;
   for (const auto& row : database.rows(
            "SELECT series_id, key, metric, branch, class_id, is_exact, hash, position, authored,"
-           " subject, value FROM all_samples ORDER BY series_id, position, hash, started")) {
+           " subject, commit_id, run_id, value, repetitions FROM all_samples"
+           " JOIN runs ON runs.id = run_id ORDER BY series_id, position, hash, runs.started")) {
     HistorySeries series = read_series_row(row);
     if (!choice.has(series)) continue;
     if (series.id != sampled.series.id) {
-      if (!sampled.values.empty()) take(sampled);
-      sampled = {std::move(series), {}, {}};
+      if (!sampled.samples.empty()) take(sampled);
+      sampled = {std::move(series), {}};
     }
-    sampled.commits.push_back(read_commit(row, 6));
-    sampled.values.push_back(row.real(10));
+    sampled.samples.push_back(
+        {read_commit(row, 6), row.integer(10), row.integer(11), row.real(12), row.text(13)});
   }
-  if (!sampled.values.empty()) take(sampled);
+  if (!sampled.samples.empty()) take(sampled);
 }
 
 std::vector<RecordedOutcome> read_outcomes(const SqlDatabase& database,
@@ -249,8 +292,8 @@ Expected<Summaries> read_series(const SqlDatabase& database, const SeriesChoice&
     Summaries all;
     add_exact(database, choice, all);
     for_each_sampled(database, choice, [&all](const SampledSeries& sampled) {
-      all.push_back({sampled.series, sampled.values.size(), 0, sampled.commits.back(),
-                     sampled.values.back()});
+      const Sample& last = sampled.samples.back();
+      all.push_back({sampled.series, sampled.samples.size(), 0, last.commit, last.value});
     });
     std::ranges::sort(all, is_before, &SeriesSummary::series);
     return all;
@@ -259,21 +302,24 @@ Expected<Summaries> read_series(const SqlDatabase& database, const SeriesChoice&
 
 Expected<std::vector<RecordedStep>> read_steps(const SqlDatabase& database,
                                                const SeriesChoice& choice,
-                                               const std::optional<Place>& since, bool with_first) {
+                                               const std::optional<Place>& since, bool with_first,
+                                               const Acceptances& accepted) {
   return sql_stage([&] {
-    std::vector<RecordedStep> steps;
+    StepJudge judge(database, accepted);
+    std::vector<RecordedStep> of_series;
     for_each_step(database, choice, [&](RecordedStep step) {
-      if (with_first || step.before) steps.push_back(std::move(step));
+      if (!step.change.before) judge.add(std::exchange(of_series, {}));
+      of_series.push_back(std::move(step));
     });
-    for_each_sampled(database, choice,
-                     [&](const SampledSeries& sampled) { add_change_points(sampled, steps); });
-    std::erase_if(steps, [&since](const RecordedStep& step) {
-      return since && step.commit.place() <= *since;
+    judge.add(std::move(of_series));
+    for_each_sampled(database, choice, [&](const SampledSeries& sampled) { judge.add(sampled); });
+    std::vector<RecordedStep> steps = judge.take();
+    std::erase_if(steps, [&](const RecordedStep& step) {
+      return (!with_first && !step.change.before) || (since && step.commit.place() <= *since);
     });
     std::ranges::sort(steps, {}, [](const RecordedStep& step) {
       return std::tuple(step.commit.place(), sort_key(step.series));
     });
-    add_measured_before(database, steps);
     return steps;
   });
 }

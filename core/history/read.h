@@ -10,6 +10,7 @@
 
 #include "core/base/git.h"
 #include "core/base/sqlite.h"
+#include "core/compare/compare.h"
 #include "core/history/record.h"
 #include "core/results/fingerprint_check.h"
 
@@ -68,32 +69,41 @@ Expected<std::vector<SeriesSummary>> read_series(const SqlDatabase& database,
 struct RecordedStep {
   HistorySeries series;
   Commit commit;
-  std::optional<double> before;  // nothing at the first measured commit
-  double after = 0;
+  MetricChange change;  // judged; `before` is nothing at the first measured commit
   std::int64_t commit_id = 0;
   std::int64_t before_id = 0;  // the commit with the previous step
   // The measured commit before `commit`, except for first values.
   std::optional<Commit> measured_before = {};
-  // Set for a sampled series: the probability of this change point by chance. `before` and `after`
-  // are the medians on both sides of it.
-  std::optional<double> p = {};
+  bool is_regression = false;  // beyond its limit, not accepted and not undone since
 
   // Returns the number of commits before `commit` that were not measured and may have made the
   // step.
   std::int64_t count_other_candidates() const;
 };
 
-// Returns the steps after `since`, if given, in the order of their commits. `with_first`: with the
-// first values of series.
+// Returns the steps after `since`, if given, in the order of their commits, judged by the limits of
+// the run before. `with_first`: with the first values of series, which are not judged.
 Expected<std::vector<RecordedStep>> read_steps(const SqlDatabase& database,
                                                const SeriesChoice& choice,
-                                               const std::optional<Place>& since, bool with_first);
+                                               const std::optional<Place>& since, bool with_first,
+                                               const Acceptances& accepted = {});
+
+// A value of a run.
+struct Sample {
+  Commit commit;
+  std::int64_t commit_id = 0;
+  std::int64_t run_id = 0;
+  double value = 0;
+  std::string repetitions;  // that the value is a statistic of: JSON; empty: none recorded
+};
+
+// Parses the repetitions of a sample. Throws an SqlError if they are malformed.
+std::vector<double> parse_repetitions(const SqlDatabase& database, const std::string& text);
 
 // A series with all its samples, in the order of their commits.
 struct SampledSeries {
   HistorySeries series;
-  std::vector<Commit> commits;
-  std::vector<double> values;
+  std::vector<Sample> samples;
 };
 
 // Throws an SqlError.

@@ -6,8 +6,8 @@
 #include <unordered_map>
 
 #include "core/base/json_line.h"
-#include "core/history/definitions_of_runs.h"
 #include "core/history/profiles.h"
+#include "core/history/runs_of_series.h"
 #include "core/history/timeline.h"
 
 namespace instr {
@@ -37,15 +37,6 @@ AllSeries read_all_series(const SqlDatabase& database,
   return all;
 }
 
-std::vector<double> parse_repetitions(const SqlDatabase& database, const std::string& text) {
-  const auto json = parse_json(text);
-  const auto is_number = [](const auto& item) { return item.is_number(); };
-  if (!json || !json->is_array() || !std::all_of(json->begin(), json->end(), is_number)) {
-    database.fail_as_damaged("the stored repetitions of a sample are malformed");
-  }
-  return json->get<std::vector<double>>();
-}
-
 class RunReader : public std::enable_shared_from_this<RunReader> {
  public:
   explicit RunReader(const SqlDatabase& database) : database_(database) {
@@ -62,13 +53,15 @@ class RunReader : public std::enable_shared_from_this<RunReader> {
                    .started = runs_.text(4),
                    .version = runs_.text(5),
                    .digest = runs_.text(6)};
-    const auto options = definitions_.find(runs_.integer(0));
-    if (options != definitions_.end()) run.definitions = options->second;
+    const auto facts = facts_.find(runs_.integer(0));
+    if (facts != facts_.end()) {
+      run.definitions = facts->second.definitions;
+      if (facts->second.limits) run.limits = *facts->second.limits;
+    }
     ClassIndices classes;
     add_exact(run, parse_members(database_, runs_.text(3)), classes);
     for (const auto& sample : samples_.start(runs_.integer(0))) {
       add(run, find_row(database_, series_, sample.integer(0)).series, sample.real(1), classes);
-      if (sample.is_null(2)) continue;
       run.values.back().repetitions = parse_repetitions(database_, sample.text(2));
     }
     for (const auto& outcome : outcomes_.start(runs_.integer(0))) {
@@ -116,7 +109,7 @@ class RunReader : public std::enable_shared_from_this<RunReader> {
   std::map<std::int64_t, Commit> commits_ = read_commits(database_);
   std::map<Place, std::int64_t> numbers_;  // of commits
   std::map<std::int64_t, std::string> classes_;
-  std::map<std::int64_t, DefinitionOptions> definitions_ = read_definitions(database_);
+  std::map<std::int64_t, RunFacts> facts_ = read_run_facts(database_);
   AllSeries series_ = read_all_series(database_, commits_);
   Profiles profiles_{database_};
   SqlStatement runs_ = database_.prepare(

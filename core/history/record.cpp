@@ -64,14 +64,16 @@ class RunWriter {
                    "INSERT INTO keys (key) VALUES (?)"};
   Dictionary sets_{database_, "SELECT id FROM series_sets WHERE members = ?",
                    "INSERT INTO series_sets (members) VALUES (?)"};
+  Dictionary limit_sets_{database_, "SELECT id FROM limit_sets WHERE limits = ?",
+                         "INSERT INTO limit_sets (limits) VALUES (?)"};
   SqlStatement find_commit_ = database_.prepare("SELECT id FROM commits WHERE hash = ?");
   SqlStatement add_commit_ = database_.prepare(
       "INSERT INTO commits (hash, position, authored, subject) VALUES (?, ?, ?, ?)");
   SqlStatement find_run_ =
       database_.prepare("SELECT 1 FROM runs WHERE branch_id = ? AND commit_id = ? AND digest = ?");
   SqlStatement add_run_ = database_.prepare(
-      "INSERT INTO runs (branch_id, commit_id, set_id, started, version, digest, definitions)"
-      " VALUES (?, ?, ?, ?, ?, ?, ?)");
+      "INSERT INTO runs (branch_id, commit_id, set_id, started, version, digest, definitions,"
+      " limits_id) VALUES (?, ?, ?, ?, ?, ?, ?, ?)");
   SqlStatement find_series_ = database_.prepare(
       "SELECT id FROM series WHERE branch_id = ? AND class_id = ? AND key_id = ? AND metric = ?"
       " AND is_exact = ?");
@@ -115,8 +117,10 @@ Expected<void> RunWriter::add(const HistoryRun& run) {
   const auto measured = std::make_shared<const SeriesSet>(std::move(exact));
   std::optional<std::string> definitions;
   if (!run.definitions.empty()) definitions = to_line(nlohmann::ordered_json(run.definitions));
+  std::optional<std::int64_t> limits;
+  if (!run.limits.empty()) limits = limit_sets_.find_or_add(nlohmann::json(run.limits).dump());
   add_run_.run(branch, target.commit, sets_.find_or_add(measured->text()), run.started, run.version,
-               run.digest, definitions);
+               run.digest, definitions, limits);
   const auto run_id = database_.last_id();
   TRY(add_values(run, target, series, run_id));
   for (const RunOutcome& outcome : run.outcomes) {

@@ -3,12 +3,14 @@
 
 #include <cstddef>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "core/base/git.h"
 #include "core/base/sqlite.h"
+#include "core/definitions/limit.h"
 #include "core/results/call_trees_file.h"
 #include "core/results/functions_file.h"
 
@@ -35,6 +37,8 @@ struct RunOutcome {
   std::string reason;
 };
 
+using LimitsOfKeys = std::map<std::string, LimitTexts>;
+
 struct HistoryRun {
   Commit commit;
   std::string branch;
@@ -49,6 +53,7 @@ struct HistoryRun {
   std::vector<RunOutcome> outcomes = {};  // at most one for each key
   // The options of its command that name the definitions: {"--definitions=bench.toml"}.
   std::vector<std::string> definitions = {};
+  LimitsOfKeys limits = {};  // of the benchmarks whose definitions have some
 };
 
 // How to handle a commit that is recorded with another value of an exact metric and the same class:

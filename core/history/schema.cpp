@@ -45,6 +45,7 @@ CREATE TABLE runs (
   version TEXT NOT NULL,
   digest TEXT NOT NULL,
   definitions TEXT,
+  limits_id INTEGER REFERENCES limit_sets,
   UNIQUE (branch_id, commit_id, digest)) STRICT;
 CREATE TABLE steps (
   series_id INTEGER NOT NULL REFERENCES series,
@@ -92,10 +93,14 @@ CREATE VIEW all_samples AS
     JOIN commits ON commits.id = commit_id;
 )";
 
+constexpr const char* kLimitSets =
+    "CREATE TABLE limit_sets (id INTEGER PRIMARY KEY, limits TEXT NOT NULL UNIQUE) STRICT";
+
 // Creates the tables, unless another process has done so since this one opened the file.
 void create_tables(const SqlDatabase& database) {
   HistoryTransaction transaction(database);
   if (database.integer("PRAGMA application_id") == kHistoryId) return;
+  database.run(kLimitSets);
   database.run(kTables);
   database.run(kSealTable);
   database.run(fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {}", kHistoryId,
@@ -113,10 +118,6 @@ void check_last_page(const SqlDatabase& database) {
   if (!error && size % page != 0) database.fail_as_damaged("a part of its last page is missing");
 }
 
-std::int64_t read_schema(const SqlDatabase& database) {
-  return database.integer("PRAGMA user_version");
-}
-
 void check_all_pages(const SqlDatabase& database) {
   for (const auto& row : database.rows("PRAGMA quick_check(1)")) {
     const std::string text = row.text(0);
@@ -127,7 +128,7 @@ void check_all_pages(const SqlDatabase& database) {
 // Checks the content of a history in a transaction. `is_writer`: a writer reads few pages, so it
 // would not notice most damage of a history without a checksum, and what it adds may be lost.
 void check_content(const SqlDatabase& database, bool is_writer) {
-  if (!check_seal(database, read_schema(database) == kHistorySchema) && is_writer) {
+  if (!check_seal(database, read_schema(database) >= kSchemaWithDefinitions) && is_writer) {
     check_all_pages(database);
   }
   check_last_page(database);
@@ -150,15 +151,20 @@ Expected<void> check_kind(const SqlDatabase& database) {
       "use the instr_bench that wrote it, or a newer one");
 }
 
-// Does what later schemas did: 2 renamed a metric, 3 added the checksum and the definitions.
+// Does what later schemas did: 2 renamed a metric, 3 added the checksum and the definitions, 4 the
+// limits.
 void upgrade(const SqlDatabase& database) {
   if (read_schema(database) == kHistorySchema) return;
   HistoryTransaction transaction(database);
   const auto schema = read_schema(database);
   if (schema == kHistorySchema) return;  // another process has upgraded it
   if (schema < 2) database.run("UPDATE series SET metric = 'instructions' WHERE metric = 'ir'");
-  database.run(kSealTable);
-  database.run("ALTER TABLE runs ADD COLUMN definitions TEXT");
+  if (schema < kSchemaWithDefinitions) {
+    database.run(kSealTable);
+    database.run("ALTER TABLE runs ADD COLUMN definitions TEXT");
+  }
+  database.run(kLimitSets);
+  database.run("ALTER TABLE runs ADD COLUMN limits_id INTEGER REFERENCES limit_sets");
   database.run(fmt::format("PRAGMA user_version = {}", kHistorySchema).c_str());
   transaction.commit();
 }
@@ -177,6 +183,10 @@ Expected<void> find_or_make_folder(const fs::path& file, SqlAccess access) {
 }
 
 }  // namespace
+
+std::int64_t read_schema(const SqlDatabase& database) {
+  return database.integer("PRAGMA user_version");
+}
 
 fs::path default_history_file() { return project_folder() / "history.db"; }
 

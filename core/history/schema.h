@@ -9,7 +9,12 @@ namespace instr {
 
 // "inst": tells a history from other SQLite databases.
 inline constexpr int kHistoryId = 0x696e7374;
-inline constexpr int kHistorySchema = 3;
+inline constexpr int kHistorySchema = 4;
+inline constexpr int kSchemaWithDefinitions = 3;  // of runs, and the checksum
+inline constexpr int kSchemaWithLimits = 4;       // of runs
+
+// Returns the schema of an open history. Throws an SqlError.
+std::int64_t read_schema(const SqlDatabase& database);
 
 // `.instr_bench/history.db` of the project.
 std::filesystem::path default_history_file();

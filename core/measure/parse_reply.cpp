@@ -283,8 +283,6 @@ Outcome parse_counts(const wire::Message& reply, const Variant& variant, const P
 
 }  // namespace
 
-bool is_gated(const Variant& variant) { return variant.threads == 1; }
-
 Outcome parse_reply(const wire::Message& reply, const Variant& variant, const Profile* profile,
                     ProfilePaths paths) {
   if (reply.verb == "failed") return parse_failure(reply, variant);

@@ -12,9 +12,6 @@ namespace instr {
 
 using Outcome = std::variant<Counted, Skipped, Failure>;
 
-// Returns false for variants whose counts have no limits (kWhyNotGated).
-bool is_gated(const Variant& variant);
-
 // `reply`: one about a measurement, or `failed` (worker/wire.h). `profile`: of the last block, if
 // requested; if its paths are separate, there is a call tree. A malformed reply is a
 // Failure{kWorkerLost}.

@@ -13,9 +13,9 @@
 #include "core/base/shell.h"
 #include "core/compare/compare.h"
 #include "core/definitions/variant.h"
-#include "core/history/definitions_of_runs.h"
 #include "core/history/profiles.h"
 #include "core/history/read.h"
+#include "core/history/runs_of_series.h"
 #include "core/report/comparison_report.h"
 #include "core/report/formats.h"
 #include "core/report/report_tables.h"
@@ -53,22 +53,32 @@ DocumentCell subject_cell(const Commit& commit) {
   return text_cell(commit.subject, shorten_end(printable(commit.subject), kMaxSubjectWidth));
 }
 
-DocumentCell change_cell(const RecordedStep& step) {
-  if (!step.before) return {};
-  const double change = step.after - *step.before;
-  return number_cell(change, format_change(change), change > 0 ? Tone::kBad : Tone::kGood);
+// Growth within its limit is no alarm.
+Tone tone_of(const MetricChange& change) {
+  if (change.verdict == Verdict::kFails) return Tone::kBad;
+  if (change.verdict == Verdict::kWarns) return Tone::kWarning;
+  return *change.change() < 0 ? Tone::kGood : Tone::kPlain;
 }
 
-DocumentCell percent_cell(const RecordedStep& step) {
-  if (!step.before) return {};
-  const double change = step.after - *step.before;
-  const double relative = change / std::fabs(*step.before);
+DocumentCell change_cell(const MetricChange& change) {
+  if (!change.before) return {};
+  return number_cell(*change.change(), format_change(*change.change()), tone_of(change));
+}
+
+DocumentCell percent_cell(const MetricChange& change) {
+  if (!change.before) return {};
+  const double relative = *change.relative();
   return number_cell(100 * relative, format_relative(relative));
 }
 
-DocumentCell chance_cell(const RecordedStep& step) {
-  if (!step.p) return {};
-  return {.text = fmt::format("{:.2g}", *step.p), .value = to_line(*step.p)};
+DocumentCell chance_cell(const MetricChange& change) {
+  if (!change.speedup) return {};
+  const double p = change.speedup->p;
+  return {.text = fmt::format("{:.2g}", p), .value = to_line(p)};
+}
+
+DocumentCell verdict_cell(const MetricChange& change) {
+  return text_cell(change.before ? to_string(change.verdict) : "");
 }
 
 // A number that people do not see.
@@ -92,12 +102,14 @@ DocumentColumn hidden(const char* name) { return {.heading = "", .name = name, .
 
 DocumentRow make_row(const RecordedStep& step) {
   const HistorySeries& series = step.series;
+  const MetricChange& change = step.change;
   return {.cells = {text_cell(series.key), text_cell(series.metric),
-                    value_cell(series.metric, step.before), value_cell(series.metric, step.after),
-                    change_cell(step), percent_cell(step), chance_cell(step),
+                    value_cell(series.metric, change.before),
+                    value_cell(series.metric, change.after), change_cell(change),
+                    percent_cell(change), chance_cell(change),
                     text_cell(step.commit.hash, commit_text(step)), date_cell(step.commit),
                     text_cell(series.branch), subject_cell(step.commit), id_cell(series.class_id),
-                    measured_before_cell(step)}};
+                    measured_before_cell(step), verdict_cell(change)}};
 }
 
 }  // namespace
@@ -123,14 +135,15 @@ Expected<DocumentTable> steps_table(const SqlDatabase& database,
                                     const std::vector<RecordedStep>& steps,
                                     const StepsShowing& showing) {
   return sql_stage([&] {
-    const bool is_any_sampled = std::any_of(
-        steps.begin(), steps.end(), [](const RecordedStep& step) { return step.p.has_value(); });
+    const bool is_any_sampled =
+        std::any_of(steps.begin(), steps.end(),
+                    [](const RecordedStep& step) { return step.change.speedup.has_value(); });
     DocumentTable table{
         .columns = {left("key", "benchmark"), left("metric", "metric"), right("before", "before"),
                     right("after", "after"), right("change", "change"), right("percent", ""),
                     is_any_sampled ? right("p", "p") : hidden("p"), left("commit", "commit"),
                     spare("date", "of"), spare("branch", "branch"), spare("subject", "subject"),
-                    hidden("class"), hidden("measured_before")}};
+                    hidden("class"), hidden("measured_before"), hidden("verdict")}};
     StepFunctions functions(database);
     std::size_t shown = 0;
     for (const RecordedStep& step : steps) {
@@ -196,8 +209,8 @@ using RecordedSteps = std::vector<RecordedStep>;
 // "+12.3% instructions in `a/eager/forward/t1/cpu`"
 std::string change_text(const RecordedStep& step) {
   return fmt::format("{} {} in {}",
-                     *step.before == 0 ? format_change(step.after)
-                                       : format_relative(step.after / *step.before - 1),
+                     *step.change.before == 0 ? format_change(*step.change.after)
+                                              : format_relative(*step.change.relative()),
                      printable(step.series.metric), printable(step.series.key));
 }
 
@@ -232,7 +245,7 @@ std::vector<RecordedSteps> group_by_commit(const RecordedSteps& steps) {
 
 std::string format_title(const RecordedSteps& steps, const std::vector<RecordedSteps>& by_commit) {
   const auto weight = [](const RecordedStep& step) {
-    return std::pair(step.series.metric == kInstructions, step.after / *step.before);
+    return std::pair(step.series.metric == kInstructions, *step.change.after / *step.change.before);
   };
   const auto max = std::max_element(steps.begin(), steps.end(),
                                     [&weight](const RecordedStep& left, const RecordedStep& right) {
@@ -285,9 +298,9 @@ std::vector<std::string> find_options(const SqlDatabase& database, const Recorde
   const auto add = [&options](std::string option) {
     if (std::ranges::find(options, option) == options.end()) options.push_back(std::move(option));
   };
-  DefinitionsOfSeries definitions(database);
+  RunsOfSeries runs(database);
   for (const RecordedStep& step : steps) {
-    for (std::string& option : definitions.find(step.series, step.commit_id)) {
+    for (std::string& option : runs.find_definitions(step.series, step.commit_id)) {
       add(std::move(option));
     }
     const Backend backend = parse_key(step.series.key).backend;
@@ -342,24 +355,6 @@ std::string format_section(const SqlDatabase& database, const RecordedSteps& ste
 }
 
 }  // namespace
-
-Expected<RecordedSteps> unaccepted_growth(const SqlDatabase& database, const SeriesChoice& choice,
-                                          const std::optional<Place>& since,
-                                          const Acceptances& accepted) {
-  auto steps = read_steps(database, choice, since, /*with_first=*/false);
-  if (!steps) return steps;
-  std::map<std::int64_t, double> now;
-  for (const RecordedStep& step : *steps) now[step.series.id] = step.after;
-  const auto limits = default_limits().hard;
-  std::erase_if(*steps, [&](const RecordedStep& step) {
-    const auto limit = limits.find(step.series.metric);
-    if (!step.series.is_exact || limit == limits.end()) return true;
-    const double still = std::min(step.after, now.at(step.series.id));
-    return !is_beyond(still - *step.before, limit->second, *step.before) ||
-           find_accepted(accepted, step.series.key, step.series.metric, *step.before, step.after);
-  });
-  return steps;
-}
 
 Expected<std::string> growth_issue(const SqlDatabase& database, const RecordedSteps& steps,
                                    const std::vector<std::string>& options) {

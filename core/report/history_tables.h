@@ -36,15 +36,9 @@ DocumentTable points_table(const HistoryPoint& point);
 // for each break.
 std::vector<std::string> break_lines(const std::vector<SeriesBreak>& breaks);
 
-// The steps of exact metrics that cost more than the usual limit allows, were not accepted, and
-// have not been undone since; in the order of their commits.
-Expected<std::vector<RecordedStep>> unaccepted_growth(const SqlDatabase& database,
-                                                      const SeriesChoice& choice,
-                                                      const std::optional<Place>& since,
-                                                      const Acceptances& accepted);
-
-// An issue in Markdown, whose first line is the title: the benchmarks by commit, with their
-// functions, and the commands that reproduce and that accept the growth. `options`: of the runs.
+// An issue in Markdown about regressions, whose first line is the title: the benchmarks by commit,
+// with their functions, and the commands that reproduce and that accept the growth. `options`: of
+// the runs.
 Expected<std::string> growth_issue(const SqlDatabase& database,
                                    const std::vector<RecordedStep>& steps,
                                    const std::vector<std::string>& options);

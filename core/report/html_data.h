@@ -41,11 +41,9 @@ struct ReportValue {
 
 struct ReportChange {
   std::size_t column = 0;
-  double before = 0;
-  double after = 0;
-  std::optional<double> p;  // of times: the probability of such a change by chance
-  std::optional<Attribution> attribution;
-  std::optional<Acceptance> accepted;
+  MetricChange change;         // judged
+  bool is_regression = false;  // beyond its limit, not accepted and not undone since
+  std::optional<Attribution> attribution = {};
   std::shared_ptr<const AlignedTrees> trees = {};  // if the call paths of both are known
   std::int64_t other_candidates = 0;               // commits before it that were not measured
 };
@@ -105,8 +103,8 @@ struct ReportData {
   std::optional<ReportExperiments> experiments;
 };
 
-// A report of files of results, the oldest first. `vary`: fields that may differ between them
-// (--vary of compare).
+// A report of files of results, the oldest first, as of a history of them. `vary`: fields that may
+// differ between them (--vary of compare).
 Expected<ReportData> report_of_files(const std::vector<ResultSet>& files,
                                      const std::vector<std::string>& vary,
                                      const Acceptances& accepted);

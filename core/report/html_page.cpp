@@ -154,13 +154,16 @@ class Writer {
   // The column, before, after, p, the numbers of functions, acceptance and flame graph, and how
   // many commits before may have made it, too.
   Json change_json(const ReportChange& change) {
-    Json json{change.column, json_number(change.before), json_number(change.after)};
-    json.push_back(change.p ? Json(*change.p) : Json());
+    const auto& [metric, before, after, hard, soft, verdict, accepted, speedup] = change.change;
+    Json json{change.column, json_number(*before), json_number(*after)};
+    json.push_back(speedup ? Json(speedup->p) : Json());
     json.push_back(change.attribution ? move_number(*change.attribution) : Json());
-    json.push_back(change.accepted ? Json(accepted_number(*change.accepted)) : Json());
+    json.push_back(accepted ? Json(accepted_number(*accepted)) : Json());
     const auto flame = flame_numbers_.find(&change);
     json.push_back(flame == flame_numbers_.end() ? Json() : Json(flame->second));
     json.push_back(change.other_candidates);
+    json.push_back(to_string(verdict));
+    json.push_back(change.is_regression);
     return json;
   }
 

@@ -95,6 +95,7 @@ inline constexpr const char* kFollowingCalls = "(following the calls)";
 
 // Counts that may differ from run to run, so that no comparison fails on them.
 inline constexpr const char* kWhyNotGated = "more than one thread: the count depends on scheduling";
+inline bool is_gated(const Variant& variant) { return variant.threads == 1; }
 
 // The values counted under Callgrind, or timed without it, or both.
 struct Counted {

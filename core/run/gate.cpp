@@ -169,12 +169,7 @@ Expected<Comparison> compare_with(const Reference& before, const ResultSet& afte
     options.by_key_before = resolve_limits(*gate.base_limits_file, keys).by_key;
   }
   options.base_has_limits = !before.is_expected;
-  for (const auto& [key, margins] : before.margins) {
-    Limits limits = margins;
-    limits.hard.insert(options.by_key[key].hard.begin(), options.by_key[key].hard.end());
-    limits.soft.insert(options.by_key[key].soft.begin(), options.by_key[key].soft.end());
-    options.by_key[key] = std::move(limits);
-  }
+  options.margins = before.margins;
   ResultSet expected;
   if (before.is_expected) {
     expected = after;

@@ -1,7 +1,9 @@
 // Growth that was not accepted, and the issue that reports it.
+#include "core/history/recording.h"
 #include "core/report/history_tables.h"
 #include "history_testing.h"
 #include "tests/golden.h"
+#include "tests/results_examples.h"
 
 namespace instr::growth_test {
 namespace {
@@ -13,7 +15,7 @@ class Growth : public HistoryTest {
   // Returns key and position of each step.
   std::vector<std::pair<std::string, int>> growth(const Acceptances& accepted = {},
                                                   std::optional<Place> since = {}) const {
-    const auto steps = value_of(unaccepted_growth(open(SqlAccess::kRead), {}, since, accepted));
+    const auto steps = find_regressions(open(SqlAccess::kRead), accepted, since);
     std::vector<std::pair<std::string, int>> list;
     for (const RecordedStep& step : steps) {
       list.emplace_back(step.series.key, static_cast<int>(step.commit.position));
@@ -23,8 +25,16 @@ class Growth : public HistoryTest {
 
   std::string issue(const std::vector<std::string>& options = {}) const {
     const SqlDatabase database = open(SqlAccess::kRead);
-    auto steps = value_of(unaccepted_growth(database, {}, std::nullopt, {}));
-    return value_of(growth_issue(database, steps, options));
+    return value_of(growth_issue(database, find_regressions(database), options));
+  }
+
+ private:
+  static std::vector<RecordedStep> find_regressions(const SqlDatabase& database,
+                                                    const Acceptances& accepted = {},
+                                                    std::optional<Place> since = {}) {
+    auto steps = value_of(read_steps(database, {}, since, /*with_first=*/false, accepted));
+    std::erase_if(steps, [](const RecordedStep& step) { return !step.is_regression; });
+    return steps;
   }
 };
 
@@ -34,6 +44,31 @@ TEST_F(Growth, IsBeyondTheLimit) {
   add(make_run(1, {{"a", 1000}, {"b", 1000}, {"c", 1000}, {"d", 1000}}));
   add(make_run(2, {{"a", 1005}, {"b", 1006}, {"c", 900}, {"d", 1000}}));
   EXPECT_EQ(growth(), (Found{{"b", 2}}));
+}
+
+// Makes a run of results whose benchmarks carry this limit of their instructions; "": none.
+HistoryRun limited_run(int position, const std::map<std::string, double>& counts,
+                       const std::string& limit) {
+  std::vector<Measurement> measurements;
+  for (const auto& [key, count] : counts) {
+    measurements.push_back(counted(key, count));
+    if (!limit.empty()) measurements.back().variant.limits[kInstructions] = limit;
+  }
+  ResultSet set = results("results.jsonl", std::move(measurements));
+  set.results.header = example_header();
+  return value_of(instr::make_run(set, commit(position), "main", {}, /*is_commit_trusted=*/true));
+}
+
+TEST_F(Growth, IsJudgedByTheLimitsOfTheRunBefore) {
+  add(limited_run(1, {{"a", 1000}, {"b", 1000}}, "1%"));
+  add(limited_run(2, {{"a", 1006}, {"b", 1012}}, "1%"));
+  EXPECT_EQ(growth(), (Found{{"b", 2}}));
+  add(limited_run(3, {{"a", 1013}, {"b", 1100}}, "none"));  // does not loosen its own limit
+  EXPECT_EQ(growth(), (Found{{"b", 2}, {"b", 3}}));
+  add(limited_run(4, {{"a", 2000}, {"b", 1100}}, ""));
+  EXPECT_EQ(growth(), (Found{{"b", 2}, {"b", 3}}));
+  add(limited_run(5, {{"a", 2000}, {"b", 1107}}, ""));
+  EXPECT_EQ(growth(), (Found{{"b", 2}, {"b", 3}, {"b", 5}}));
 }
 
 TEST_F(Growth, ExcludesUndoneSteps) {

@@ -13,7 +13,7 @@ using HistoryDamage = HistoryFaults;
 TEST_F(HistoryDamage, EveryUseReportsADamagedFile) {
   fill();
   const std::string whole = text_of(file());
-  open().run("PRAGMA user_version = 4");
+  open().run("PRAGMA user_version = 5");
   const std::string newer = text_of(file());
   fs::remove(file());
   SqlDatabase(file(), SqlAccess::kCreate).run("CREATE TABLE other (x)");
@@ -22,7 +22,7 @@ TEST_F(HistoryDamage, EveryUseReportsADamagedFile) {
     std::string bytes;
     const char* words;
   };
-  std::vector<Bad> all{{newer, "a history of schema 4"},
+  std::vector<Bad> all{{newer, "a history of schema 5"},
                        {other, "not a history"},
                        {std::string(5000, 'x'), "not an SQLite database"},
                        {"text", "not an SQLite database"}};

@@ -51,7 +51,7 @@ inline Expected<void> make_report(const SqlDatabase& database) {
 }
 
 inline Expected<void> make_issue(const SqlDatabase& database) {
-  TRY_ASSIGN(const auto steps, unaccepted_growth(database, {}, std::nullopt, {}));
+  TRY_ASSIGN(const auto steps, read_steps(database, {}, std::nullopt, false));
   if (steps.empty()) return {};
   return growth_issue(database, steps, {}).map([](auto&&) {});
 }

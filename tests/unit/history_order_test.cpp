@@ -48,10 +48,10 @@ void expect_own_functions(const SqlDatabase& database) {
     for (const auto& function : profiles.read(step.series.id, step.commit_id)) {
       sum.add(function.ir);
     }
-    EXPECT_EQ(sum.total(), step.after);
+    EXPECT_EQ(sum.total(), step.change.after);
     const auto tree = profiles.read_call_tree(step.series.id, step.commit_id);
     ASSERT_TRUE(tree);
-    EXPECT_EQ(static_cast<double>(tree->nodes[0].total), step.after);
+    EXPECT_EQ(static_cast<double>(tree->nodes[0].total), step.change.after);
     EXPECT_EQ(tree->code_of(tree->nodes[2]).function, "in a tree");
   }
   EXPECT_EQ(database.integer("SELECT count(*) FROM steps"),
@@ -202,8 +202,8 @@ TEST_F(HistoryOrder, DoesNotDependOnClocks) {
     EXPECT_EQ(data.columns[0].position, 1);
     const auto steps = value_of(read_steps(open(SqlAccess::kRead), {}, std::nullopt, false));
     ASSERT_EQ(steps.size(), 1u);
-    EXPECT_EQ(steps[0].before, 21);
-    EXPECT_EQ(steps[0].after, 22);
+    EXPECT_EQ(steps[0].change.before, 21);
+    EXPECT_EQ(steps[0].change.after, 22);
     std::reverse(runs.begin(), runs.end());
   }
 }

@@ -34,8 +34,7 @@ TEST_F(HistoryOfResults, HasTheStepsThatCompareShows) {
   auto steps = read_steps(open(SqlAccess::kRead), {{}, {kInstructions}, {}}, std::nullopt, false);
   ASSERT_TRUE(steps);
   std::map<std::string, double> recorded_changes;
-  for (const RecordedStep& step : *steps)
-    recorded_changes[step.series.key] = step.after - *step.before;
+  for (const RecordedStep& step : *steps) recorded_changes[step.series.key] = *step.change.change();
   EXPECT_EQ(recorded_changes, expected);
 }
 

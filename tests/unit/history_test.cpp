@@ -67,7 +67,8 @@ TEST_F(History, OnlyWritersUpgradeAnEarlierSchema) {
   SqlDatabase(file(), SqlAccess::kWrite)
       .run(
           "UPDATE series SET metric = 'ir'; DROP TABLE seal;"
-          "ALTER TABLE runs DROP COLUMN definitions; PRAGMA user_version = 1");
+          "ALTER TABLE runs DROP COLUMN definitions; ALTER TABLE runs DROP COLUMN limits_id;"
+          "DROP TABLE limit_sets; PRAGMA user_version = 1");
   const std::string bytes = text_of(file());
   const auto metrics = [this] {
     std::vector<std::string> all;
@@ -87,6 +88,32 @@ TEST_F(History, OnlyWritersUpgradeAnEarlierSchema) {
   EXPECT_EQ(metrics(), std::vector<std::string>{kInstructions});
   add(make_run(2, {{"a", 11}}));
   EXPECT_EQ(steps_of("a"), (Points{{1, 10}, {2, 11}}));
+}
+
+// Runs of schema 3 had no limits: the defaults apply to the changes after them.
+TEST_F(History, LimitsBeginWithSchema4) {
+  add(make_run(1, {{"a", 1000}}));
+  SqlDatabase(file(), SqlAccess::kWrite)
+      .run(
+          "ALTER TABLE runs DROP COLUMN limits_id; DROP TABLE limit_sets; PRAGMA user_version = 3;"
+          "UPDATE seal SET digest = NULL");
+  EXPECT_EQ(steps_of("a"), (Points{{1, 1000}}));
+  HistoryRun limited = make_run(2, {{"a", 1006}});
+  limited.limits["a"] = {{kInstructions, "1%"}};
+  add(limited);
+  EXPECT_EQ(open(SqlAccess::kRead).integer("PRAGMA user_version"), kHistorySchema);
+  add(make_run(3, {{"a", 1012}}));
+  add(make_run(4, {{"a", 1018}}));
+  std::vector<Verdict> verdicts;
+  for (const auto& step : value_of(read_steps(open(SqlAccess::kRead), {}, std::nullopt, false))) {
+    verdicts.push_back(step.change.verdict);
+  }
+  EXPECT_EQ(verdicts, (std::vector{Verdict::kFails, Verdict::kWarns, Verdict::kFails}));
+  const SqlDatabase database = open(SqlAccess::kRead);
+  const auto next = value_of(read_runs(database));
+  for (const bool is_limited : {false, true, false, false}) {
+    EXPECT_EQ(value_of(next())->limits.size(), is_limited ? 1u : 0u);
+  }
 }
 
 TEST_F(History, SkipsARecordedRun) {
@@ -214,24 +241,41 @@ TEST_F(History, KeepsEverySampleOfTimes) {
   EXPECT_EQ((*series)[0].measured, 2u);
 }
 
-TEST_F(History, FindsChangePointsOfTimes) {
-  for (int position = 1; position <= 30; ++position) {
+// Times at commit 9 are 20% above those before; a slow drift and a single outlier are no steps.
+TEST_F(History, ComparesTheTimesOfNeighbours) {
+  for (int position = 1; position <= 12; ++position) {
     HistoryRun run = make_run(position, {});
-    const double level = position < 17 ? 100 : 120;
-    run.values = {{"a", kWall, false, 0, level + position % 3}};
+    const double level = (position < 9 ? 100 : 120) + 0.1 * position;
+    RunValue value{"a", kWall, false, 0, level, {}};
+    for (int i = 0; i < 10; ++i) value.repetitions.push_back(level - 1 + 0.2 * i);
+    if (position == 5) value.repetitions.back() = 1000;
+    run.values = {value, {"b", kWall, false, 0, level, {}}};
     add(run);
   }
   auto steps = read_steps(open(SqlAccess::kRead), {}, std::nullopt, false);
   ASSERT_TRUE(steps);
   ASSERT_EQ(steps->size(), 1u);
-  EXPECT_EQ((*steps)[0].commit.position, 17);
-  EXPECT_EQ((*steps)[0].before, 101);
-  EXPECT_EQ((*steps)[0].after, 121);
-  EXPECT_LE((*steps)[0].p, 0.01);
+  EXPECT_EQ((*steps)[0].commit.position, 9);
+  EXPECT_EQ((*steps)[0].measured_before->position, 8);
+  EXPECT_EQ((*steps)[0].change.before, 100.8);
+  EXPECT_EQ((*steps)[0].change.after, 120.9);
+  EXPECT_LE((*steps)[0].change.speedup->p, 0.01);
   const SqlDatabase database = open(SqlAccess::kRead);
   auto table = steps_table(database, *steps, {});
   ASSERT_TRUE(table);
   EXPECT_GOLDEN("history/step_of_times.txt", render(ReportFormat::kTable, {.tables = {*table}}));
+}
+
+// Equal code has no steps: the samples of a commit are one.
+TEST_F(History, JoinsTheTimesOfACommit) {
+  for (int i = 0; i < 4; ++i) {
+    HistoryRun run = make_run(1 + i / 2, {});
+    run.digest += std::to_string(i);
+    const double level = i % 2 == 0 ? 100 : 120;
+    run.values = {{"a", kWall, false, 0, level, {level, level + 1, level + 2, level + 3}}};
+    add(run);
+  }
+  EXPECT_EQ(value_of(read_steps(open(SqlAccess::kRead), {}, std::nullopt, false)).size(), 0u);
 }
 
 TEST_F(History, ListsTheFunctionsOfAStep) {

@@ -79,7 +79,7 @@ class HistoryTest : public ::testing::Test {
     const auto steps = value_of(read_steps(open(SqlAccess::kRead), choice, std::nullopt, true));
     std::vector<std::pair<int, double>> list;
     for (const RecordedStep& step : steps) {
-      list.emplace_back(static_cast<int>(step.commit.position), step.after);
+      list.emplace_back(static_cast<int>(step.commit.position), *step.change.after);
     }
     return list;
   }

@@ -51,8 +51,8 @@ TEST_F(HtmlReport, HasAColumnForEachCommitAndTheStepsOfEachSeries) {
   EXPECT_FALSE(data.columns[0].measured[0]->contains(b.id));
   ASSERT_EQ(a.changes.size(), 2U);
   EXPECT_EQ(a.changes[0].column, 1U);
-  EXPECT_EQ(a.changes[0].before, 100);
-  EXPECT_EQ(a.changes[0].after, 160);
+  EXPECT_EQ(a.changes[0].change.before, 100);
+  EXPECT_EQ(a.changes[0].change.after, 160);
   ASSERT_TRUE(a.changes[0].attribution);
   EXPECT_EQ(a.changes[0].attribution->parts.at(0).function, "grows");
   EXPECT_EQ(a.changes[0].attribution->parts.at(0).change, 60);
@@ -68,9 +68,11 @@ TEST_F(HtmlReport, KnowsWhatWasAccepted) {
   const ReportData data = report({{"a", kInstructions, 100, 160, "", "Ada", "it is worth it"}});
   const auto& changes = data.series.at(0).changes;
   ASSERT_EQ(changes.size(), 2U);
-  ASSERT_TRUE(changes[0].accepted);
-  EXPECT_EQ(changes[0].accepted->why, "it is worth it");
-  EXPECT_FALSE(changes[1].accepted);
+  ASSERT_TRUE(changes[0].change.accepted);
+  EXPECT_EQ(changes[0].change.accepted->why, "it is worth it");
+  EXPECT_FALSE(changes[0].is_regression);
+  EXPECT_FALSE(changes[1].change.accepted);
+  EXPECT_TRUE(changes[1].is_regression);
 }
 
 TEST_F(HtmlReport, HasWhatFailedAtEachCommit) {
@@ -95,11 +97,12 @@ TEST_F(HtmlReport, SaysWhyALineBreaks) {
   EXPECT_NE(data.breaks[0].reasons.at(0).find("g++ 13"), std::string::npos);
 }
 
-TEST_F(HtmlReport, KeepsEverySampleAndWhereTheirLevelChanged) {
+TEST_F(HtmlReport, KeepsEverySampleAndWhereTheyChanged) {
   for (int i = 1; i <= 20; ++i) {
     HistoryRun run = make_run(i, {});
     run.digest = std::to_string(i);
-    run.values.push_back({"a", kWall, false, 0, 100.0 + i % 3 + (i > 10 ? 50 : 0)});
+    const double level = 100.0 + (i > 10 ? 50 : 0);
+    run.values.push_back({"a", kWall, false, 0, level, {level, level + 1, level + 2, level + 3}});
     add(run);
   }
   const ReportData data = report();
@@ -107,7 +110,8 @@ TEST_F(HtmlReport, KeepsEverySampleAndWhereTheirLevelChanged) {
   EXPECT_EQ(data.series[0].values.size(), 20U);
   ASSERT_EQ(data.series[0].changes.size(), 1U);
   EXPECT_EQ(data.series[0].changes[0].column, 10U);
-  EXPECT_LE(*data.series[0].changes[0].p, 0.01);
+  EXPECT_LE(data.series[0].changes[0].change.speedup->p, 0.1);
+  EXPECT_FALSE(data.series[0].changes[0].is_regression);  // times have no limit by default
 }
 
 ResultSet recorded(const std::string& name) {
@@ -131,7 +135,7 @@ TEST(HtmlReportOfFiles, HasTheChangesThatCompareShows) {
   for (const ReportSeries& series : data->series) {
     if (series.metric != kInstructions || !series.is_exact) continue;
     for (const ReportChange& change : series.changes) {
-      found[series.key] = {change.after - change.before,
+      found[series.key] = {*change.change.change(),
                            change.attribution ? change.attribution->parts.size() : 0};
     }
   }
@@ -206,7 +210,7 @@ TEST(HtmlReportPage, NamesTheDefinitionsOfSeries) {
   for (const char* key : {"a", "b"}) {
     data.series.push_back({{0, key, kInstructions, "", 0, true},
                            {{0, 5}},
-                           {{0, 4, 5, {}, {}, {}, nullptr, 2}},
+                           {{.change = {kInstructions, 4, 5, {}, {}}, .other_candidates = 2}},
                            {"--definitions=our bench.toml", "--param=n=1"}});
   }
   const auto json = report_json(data);

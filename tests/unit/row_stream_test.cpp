@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "core/base/format.h"
 #include "core/report/report.h"
 #include "tests/golden.h"
 #include "tests/testing.h"

@@ -4,6 +4,10 @@ const changeParts = (page) => {
   const { model, link } = page;
   const { data } = model;
   const toneOf = (change) => (change > 0 ? "worse" : change < 0 ? "better" : "");
+  // Growth within its limit is no alarm. The limits and verdicts are those that C++ found.
+  const toneOfAll = (change, steps) =>
+    (change > 0 && !steps.some((one) => one.verdict === "fails") ? "" : toneOf(change));
+  const toneOfChange = (one) => toneOfAll(one.change, [one]);
   const wayTo = (column) => ["commit", column.branch, column.id];
   const commitLink = (column) => link(wayTo(column), column.name);
   // The commit of a change; those before it that may have made it, too, since they were not measured.
@@ -44,9 +48,9 @@ const changeParts = (page) => {
     { title: "before", of: (one) => shown(one.series.metric, one.before) },
     { title: "after", of: (one) => shown(one.series.metric, one.after) },
     { title: "change", of: (one) => shownChange(one.series.metric, one.change), sort: (one) => one.change,
-      tone: (one) => toneOf(one.change) },
+      tone: toneOfChange },
     { title: "relative", of: (one) => shownShare(one.relative), sort: (one) => one.relative,
-      tone: (one) => toneOf(one.change) },
+      tone: toneOfChange },
   ];
   const kChanceColumn = { title: "p", of: (one) => (one.p === null ? "" : String(Number(one.p.toPrecision(2)))) };
   const kAcceptedColumn = { title: "accepted", text: true,
@@ -103,5 +107,5 @@ const changeParts = (page) => {
       after: (one) => [...functionsOf(one), ...othersOf(one)] });
   }
 
-  return { toneOf, wayTo, commitLink, candidatesOf, keyLink, functionsOf, byBenchmark, changesByCommit, changesTable };
+  return { toneOf, toneOfAll, wayTo, commitLink, candidatesOf, keyLink, functionsOf, byBenchmark, changesByCommit, changesTable };
 };

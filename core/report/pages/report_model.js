@@ -44,8 +44,8 @@ const reportModel = (data) => {
       one.columns.push(values[i]);
       one.values.push(values[i + 1]);
     }
-    one.changes = changes.map(([column, before, after, p, move, accepted, flame, others]) =>
-      ({ series: one, column: columns[column], others, before, after, change: after - before,
+    one.changes = changes.map(([column, before, after, p, move, accepted, flame, others, verdict, isRegression]) =>
+      ({ series: one, verdict, isRegression, column: columns[column], others, before, after, change: after - before,
         relative: before === 0 ? NaN : (after - before) / Math.abs(before), p, move, flame,
         accepted: acceptedOf(accepted) }));
     if (!one.isExact) one.last = one.columns[one.columns.length - 1];
@@ -140,7 +140,7 @@ const reportModel = (data) => {
 
   // Findings among the lines for which `has` is true, on a branch since the column `from`.
   function attention(has, branch, from) {
-    const found = { worse: [], better: [], accepted: [], stale: [], failed: [], breaks: [] };
+    const found = { worse: [], more: [], better: [], accepted: [], stale: [], failed: [], breaks: [] };
     const lately = branch.columns[Math.max(0, branch.columns.length - kLately)].index;
     for (const line of lines.values()) {
       if (line.branch !== branch.name || !has(line)) continue;
@@ -150,12 +150,11 @@ const reportModel = (data) => {
         if (change.column.index <= from) continue;
         if (change.change < 0) found.better.push(change);
         else if (change.accepted) found.accepted.push(change);
-        // A step that was undone later costs nothing.
-        else if (now(line) > change.before) found.worse.push(change);
+        else (change.isRegression ? found.worse : found.more).push(change);
       }
     }
     const byCost = (a, b) => Math.abs(b.relative) - Math.abs(a.relative);
-    for (const list of [found.worse, found.better, found.accepted]) list.sort(byCost);
+    for (const list of [found.worse, found.more, found.better, found.accepted]) list.sort(byCost);
     found.failed = outcomes.filter((one) => one.column === branch.last && isBad(one.state));
     found.breaks = breaks.filter((one) => one.column.branch === branch.name && one.column.index > from);
     return found;

@@ -8,7 +8,7 @@ const reportViews = (page) => {
   const { data } = model;
 
   // -- Parts of views
-  const { toneOf, wayTo, commitLink, candidatesOf, keyLink, functionsOf, byBenchmark, changesByCommit, changesTable } =
+  const { toneOf, toneOfAll, wayTo, commitLink, candidatesOf, keyLink, functionsOf, byBenchmark, changesByCommit, changesTable } =
     changeParts(page);
   const openCommit = (column) => go(addressOf(wayTo(column)));
   const experiments = experimentParts(page);
@@ -57,6 +57,7 @@ const reportViews = (page) => {
       ["worse", found.stale.length, "not measured lately", !isOne],
       cardOf("better", found.better, "improvement", "improvements", !isOne),
       cardOf("", found.accepted, "accepted", "accepted", !isOne),
+      cardOf("", found.more, "grew within limits", "grew within limits", false),
     ].filter(([, count, , isUsual]) => count > 0 || isUsual)
       .map(([tone, count, title]) => makeCard(tone, count, title));
   }
@@ -79,6 +80,7 @@ const reportViews = (page) => {
     if (branch.columns.length > 1) parts.push(...trendOf(branch));
     if (found.accepted.length > 0) parts.push(...changesByCommit("Accepted", found.accepted));
     if (found.better.length > 0) parts.push(...changesByCommit("Improvements", found.better));
+    if (found.more.length > 0) parts.push(...changesByCommit("Growth within limits", found.more));
     return [model.columns.length > 1 ? `What needs attention${where}` : "Results", ...parts];
   }
 
@@ -160,9 +162,9 @@ const reportViews = (page) => {
           sort: (row) => row.eager }] : []),
         ...(isSeveral ? [
           { title: "change", of: (row) => (row.before === undefined ? "new" : shownChange(metric, row.change)),
-            sort: (row) => row.change, tone: (row) => toneOf(row.change) },
+            sort: (row) => row.change, tone: (row) => toneOfAll(row.change, row.steps) },
           { title: "relative", of: (row) => (row.before === undefined ? "" : shownShare(row.relative)),
-            sort: (row) => row.relative, tone: (row) => toneOf(row.change) },
+            sort: (row) => row.relative, tone: (row) => toneOfAll(row.change, row.steps) },
           { title: "steps", of: (row) => numbers.format(row.steps.length), sort: (row) => row.steps.length },
           { title: "last step", text: true, of: (row) => (row.steps.length === 0 ? ""
             : candidatesOf(row.steps[row.steps.length - 1])) },
@@ -254,23 +256,25 @@ const reportViews = (page) => {
     for (const line of linesNow()) {
       for (const one of line.series) {
         for (const change of one.changes) {
-          const count = counts.get(change.column) || { worse: 0, better: 0 };
-          count[change.change > 0 ? "worse" : "better"] += 1;
+          const count = counts.get(change.column) || { more: 0, less: 0, fails: 0 };
+          count[change.change > 0 ? "more" : "less"] += 1;
+          if (change.verdict === "fails") count.fails += 1;
           counts.set(change.column, count);
         }
       }
     }
     const rows = [...branchNow().columns].reverse().filter((column) => column.index >= from());
     const countOf = (column, name) => (counts.get(column) || {})[name] || 0;
-    const countColumn = (title, name) => ({ title, of: (column) => countOf(column, name) || "",
-      sort: (column) => countOf(column, name), tone: () => name });
+    const countColumn = (name, tone) => ({ title: name, of: (column) => countOf(column, name) || "",
+      sort: (column) => countOf(column, name), tone });
     const what = model.isOfFiles ? "file" : "commit";
     return [model.isOfFiles ? "Files" : "Commits", makeTable({
       caption: `${plural(rows.length, what)}; changes of ${metricNow().heading}`, rows, columns: [
         { title: what, text: true, of: commitLink, sort: (column) => column.index },
         { title: "of", text: true, of: (column) => shownDate(column.time) },
         { title: model.isOfFiles ? "command" : "subject", text: true, of: (column) => column.subject },
-        countColumn("more", "worse"), countColumn("less", "better")] })];
+        countColumn("more", (column) => (countOf(column, "fails") > 0 ? "worse" : "")),
+        countColumn("less", () => "better")] })];
   }
 
   function compare([oldId, newId]) {
@@ -302,9 +306,9 @@ const reportViews = (page) => {
           { title: "after", of: (row) => shown(metric, row.after) },
           { title: "change", of: (row) => (row.before === undefined ? "new" : row.isOther ? "measured differently"
             : shownChange(metric, row.change)), sort: (row) => row.change,
-          tone: (row) => (row.isOther ? "" : toneOf(row.change)) },
+          tone: (row) => (row.isOther ? "" : toneOfAll(row.change, row.changes)) },
           { title: "relative", of: (row) => (row.isOther ? "" : shownShare(row.relative)), sort: (row) => row.relative,
-            tone: (row) => (row.isOther ? "" : toneOf(row.change)) },
+            tone: (row) => (row.isOther ? "" : toneOfAll(row.change, row.changes)) },
           { title: "at", text: true, of: (row) => make("span", {}, ...row.changes.flatMap((change, i) =>
             [i > 0 ? ", " : "", candidatesOf(change)])) }],
         after: (row) => (row.changes.length === 1 ? functionsOf(row.changes[0]) : []) })];

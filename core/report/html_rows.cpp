@@ -1,11 +1,17 @@
+#include <fmt/ranges.h>
+
 #include <algorithm>
+#include <filesystem>
+#include <iterator>
 #include <map>
 #include <tuple>
 #include <unordered_map>
 #include <utility>
 
-#include "core/history/definitions_of_runs.h"
 #include "core/history/profiles.h"
+#include "core/history/recording.h"
+#include "core/history/runs_of_series.h"
+#include "core/history/schema.h"
 #include "core/history/timeline.h"
 #include "core/report/history_tables.h"
 #include "core/report/html_data.h"
@@ -15,6 +21,7 @@ namespace instr {
 namespace {
 
 constexpr std::size_t kMaxTrees = 200;
+constexpr const char* kInMemory = ":memory:";  // to SQLite
 
 class HistoryReportBuilder {
  public:
@@ -50,7 +57,8 @@ class HistoryReportBuilder {
   }
 
   Expected<void> add_steps() {
-    TRY_ASSIGN(auto steps, read_steps(database_, choice_, std::nullopt, /*with_first=*/true));
+    TRY_ASSIGN(auto steps,
+               read_steps(database_, choice_, std::nullopt, /*with_first=*/true, accepted_));
     StepFunctions functions(database_);
     add_trees(functions, steps);
     std::stable_sort(steps.begin(), steps.end(), [](const auto& left, const auto& right) {
@@ -59,11 +67,10 @@ class HistoryReportBuilder {
     for (const RecordedStep& step : steps) {
       ReportSeries& series = find_series(step.series);
       const std::size_t column = find_column(step.series.branch, step.commit);
-      if (step.series.is_exact) series.values.push_back({column, step.after});
-      if (!step.before) continue;
+      if (step.series.is_exact) series.values.push_back({column, *step.change.after});
+      if (!step.change.before) continue;
       const auto trees = trees_.find({step.series.id, step.commit_id});
-      series.changes.push_back({column, *step.before, step.after, step.p, functions.attribute(step),
-                                find_acceptance(step),
+      series.changes.push_back({column, step.change, step.is_regression, functions.attribute(step),
                                 trees == trees_.end() ? nullptr : trees->second,
                                 step.count_other_candidates()});
     }
@@ -80,9 +87,8 @@ class HistoryReportBuilder {
 
   void add_samples(const SampledSeries& sampled) {
     ReportSeries& series = find_series(sampled.series);
-    for (std::size_t i = 0; i < sampled.values.size(); ++i) {
-      series.values.push_back(
-          {find_column(sampled.series.branch, sampled.commits[i]), sampled.values[i]});
+    for (const Sample& sample : sampled.samples) {
+      series.values.push_back({find_column(sampled.series.branch, sample.commit), sample.value});
     }
   }
 
@@ -98,7 +104,7 @@ class HistoryReportBuilder {
 
   ReportSeries& find_series(const HistorySeries& series) {
     auto [place, is_new] = series_.try_emplace(series.id, data_.series.size());
-    if (is_new) data_.series.push_back({series, {}, {}, definitions_.find(series)});
+    if (is_new) data_.series.push_back({series, {}, {}, runs_.find_definitions(series)});
     return data_.series[place->second];
   }
 
@@ -106,16 +112,10 @@ class HistoryReportBuilder {
     return find_row(database_, columns_, {branch, commit.hash});
   }
 
-  std::optional<Acceptance> find_acceptance(const RecordedStep& step) const {
-    const Acceptance* acceptance =
-        find_accepted(accepted_, step.series.key, step.series.metric, *step.before, step.after);
-    return acceptance == nullptr ? std::nullopt : std::optional(*acceptance);
-  }
-
   const SqlDatabase& database_;
   const SeriesChoice& choice_;
   const Acceptances& accepted_;
-  DefinitionsOfSeries definitions_{database_};
+  RunsOfSeries runs_{database_};
   ReportData data_;
   std::map<std::pair<std::string, std::string>, std::size_t> columns_;  // branch, hash
   std::unordered_map<std::int64_t, std::size_t> series_;
@@ -123,11 +123,44 @@ class HistoryReportBuilder {
   std::map<std::pair<std::int64_t, std::int64_t>, std::shared_ptr<const AlignedTrees>> trees_;
 };
 
+// Returns the place of a file in a sequence of files, as a commit.
+Commit make_commit(const ResultSet& file, std::size_t place) {
+  const ResultsHeader& header = file.results.header;
+  return {fmt::format("{:040}", place), static_cast<std::int64_t>(place),
+          parse_time(header.started).value_or(0),
+          fmt::format("{}", fmt::join(header.command, " "))};
+}
+
 }  // namespace
 
 Expected<ReportData> report_of_history(const SqlDatabase& database, const SeriesChoice& choice,
                                        const Acceptances& accepted) {
   return sql_stage([&] { return HistoryReportBuilder(database, choice, accepted).build(); });
+}
+
+Expected<ReportData> report_of_files(const std::vector<ResultSet>& files,
+                                     const std::vector<std::string>& vary,
+                                     const Acceptances& accepted) {
+  std::vector<HistoryRun> runs;
+  std::vector<ReportOutcome> skipped;  // which a history does not keep
+  for (const ResultSet& file : files) {
+    const std::size_t place = runs.size();
+    TRY_ASSIGN(auto run, make_run(file, make_commit(file, place), "", vary,
+                                  /*is_commit_trusted=*/true));
+    for (const RunOutcome& outcome : run.outcomes) {
+      if (outcome.state == kSkippedState) skipped.push_back({outcome, place});
+    }
+    runs.push_back(std::move(run));
+  }
+  TRY_ASSIGN(const auto database, open_history(kInMemory, SqlAccess::kCreate));
+  TRY(record(database, std::move(runs), OnContradiction::kRefuse, vary));
+  TRY_ASSIGN(auto data, report_of_history(database, {}, accepted));
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    data.columns[i].id = files[i].name;
+    data.columns[i].name = std::filesystem::path(files[i].name).filename().string();
+  }
+  std::ranges::move(skipped, std::back_inserter(data.outcomes));
+  return data;
 }
 
 }  // namespace instr
