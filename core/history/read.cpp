@@ -46,7 +46,7 @@ std::unordered_map<std::int64_t, Measured> read_measured(const SqlDatabase& data
         if (measured.last != number) ++measured.commits;
         measured.last = number;
       };
-      for (const auto& run : commit.runs) run->for_each(add);
+      for (const auto& run : commit.runs) run.measured->for_each(add);
     }
   }
   return by_series;
@@ -95,11 +95,7 @@ void add_exact(const SqlDatabase& database, const SeriesChoice& choice, Summarie
 class StepJudge {
  public:
   StepJudge(const SqlDatabase& database, const Acceptances& accepted)
-      : database_(database), accepted_(accepted) {
-    for (const Branch& branch : read_branches(database)) {
-      timelines_.emplace(branch.name, Timeline(database, branch.id));
-    }
-  }
+      : database_(database), accepted_(accepted) {}
 
   // `steps`: all of an exact series, in their order.
   void add(std::vector<RecordedStep> steps) {
@@ -108,11 +104,11 @@ class StepJudge {
     for (RecordedStep& step : steps) {
       values.push_back({*step.change.after, nullptr, {}});
       if (!step.change.before) continue;
-      const Timeline& timeline = find_row(database_, timelines_, step.series.branch);
+      const Timeline& timeline = runs_.timeline(step.series.branch);
       const auto place = timeline.previous(step.commit.place(), step.series.id);
-      const auto commit = place ? timeline.commit_at(*place) : step.before_id;
-      step.measured_before = find_row(database_, commits_, commit);
-      values.back().limits = &runs_.find_limits(step.series, commit);
+      if (!place) database_.fail_as_damaged("no run measured the value before a step");
+      step.measured_before = find_row(database_, commits_, timeline.commit_at(*place));
+      values.back().limits = &runs_.find_limits(step.series, *place);
     }
     const HistorySeries& series = steps.front().series;
     for (auto& [at, change, is_regression] :
@@ -152,7 +148,6 @@ class StepJudge {
   const SqlDatabase& database_;
   const Acceptances& accepted_;
   std::map<std::int64_t, Commit> commits_ = read_commits(database_);
-  std::map<std::string, Timeline> timelines_;  // by branch
   RunsOfSeries runs_{database_};
   std::vector<RecordedStep> steps_;
 };

@@ -128,7 +128,7 @@ Expected<void> RunWriter::add(const HistoryRun& run) {
     if (outcome.state == kSkippedState) continue;
     put_outcome_.run(run_id, keys_.find_or_add(outcome.key), outcome.state, outcome.reason);
   }
-  target.timeline.add_run(target.place, measured);
+  target.timeline.add_run(target.place, run_id, measured);
   ++recorded_.runs;
   recorded_.values += run.values.size();
   return check_contradictions(run);

@@ -1,8 +1,7 @@
 #include "core/history/runs_of_series.h"
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
-#include <unordered_map>
+#include <ranges>
 
 #include "core/base/json_line.h"
 #include "core/history/schema.h"
@@ -49,51 +48,44 @@ RunsOfSeries::RunsOfSeries(const SqlDatabase& database)
     : database_(database),
       facts_(read_run_facts(database)),
       find_sample_(database.prepare("SELECT 1 FROM samples WHERE series_id = ? AND run_id = ?")) {
-  if (facts_.empty()) return;
-  for (const auto& run : database.rows(
-           "SELECT runs.id, commit_id, branches.name, members FROM runs"
-           " JOIN branches ON branches.id = branch_id JOIN commits ON commits.id = commit_id"
-           " JOIN series_sets ON series_sets.id = set_id ORDER BY position DESC, runs.id DESC")) {
-    runs_.push_back(
-        {run.integer(0), run.integer(1), run.text(2), parse_members(database, run.text(3))});
+  for (const auto& [id, name] : read_branches(database)) {
+    timelines_.emplace(name, Timeline(database, id));
   }
-  for (const Run& run : runs_) runs_of_commit_[run.commit].push_back(&run);
 }
 
-bool RunsOfSeries::has(const Run& run, const HistorySeries& series) {
-  if (run.branch != series.branch) return false;
-  return series.is_exact ? run.measured.contains(series.id)
+bool RunsOfSeries::has(const Timeline::Run& run, const HistorySeries& series) {
+  return series.is_exact ? run.measured->contains(series.id)
                          : find_sample_.start(series.id, run.id).step();
 }
 
 DefinitionOptions RunsOfSeries::find_definitions(const HistorySeries& series,
                                                  const std::optional<std::int64_t>& commit) {
-  for (const Run& run : runs_) {
-    if (commit && run.commit != *commit) continue;
-    const auto facts = facts_.find(run.id);
-    if (facts == facts_.end() || facts->second.definitions.empty()) continue;
-    if (has(run, series)) return facts->second.definitions;
+  for (const auto& [place, measured] : timeline(series.branch).commits() | std::views::reverse) {
+    if (commit && measured.commit != *commit) continue;
+    for (const Timeline::Run& run : measured.runs | std::views::reverse) {
+      const auto facts = facts_.find(run.id);
+      if (facts == facts_.end() || facts->second.definitions.empty()) continue;
+      if (has(run, series)) return facts->second.definitions;
+    }
   }
   return {};
 }
 
-const Limits& RunsOfSeries::find_limits(const HistorySeries& series, std::int64_t commit) {
-  for (const Run* run : runs_of_commit_[commit]) {
-    if (has(*run, series)) return limits_of_run(run->id, series.key);
+const Limits& RunsOfSeries::find_limits(const HistorySeries& series, const Place& place) {
+  for (const Timeline::Run& run :
+       timeline(series.branch).commits().at(place).runs | std::views::reverse) {
+    if (run.measured->contains(series.id)) return limits_of_run(run.id, series.key);
   }
   return limits_of_run(0, series.key);
 }
 
 const Limits& RunsOfSeries::limits_of_run(std::int64_t run, const std::string& key) {
-  static const LimitTexts kNone;
   const auto facts = facts_.find(run);
-  const LimitsOfKeys* set = facts == facts_.end() ? nullptr : facts->second.limits.get();
-  const auto own = set == nullptr ? LimitsOfKeys::const_iterator() : set->find(key);
-  const bool has_own = set != nullptr && own != set->end();
-  const auto [known, is_new] =
-      limits_.try_emplace({has_own ? set : nullptr, has_own ? key : ""}, Limits());
+  const LimitsOfKeys* all = facts == facts_.end() ? nullptr : facts->second.limits.get();
+  if (all == nullptr || !all->contains(key)) return defaults_;
+  const auto [known, is_new] = limits_.try_emplace({all, key}, Limits());
   if (!is_new) return known->second;
-  auto limits = instr::find_limits({key, has_own ? own->second : kNone, {}});
+  auto limits = instr::find_limits({key, all->at(key), {}});
   if (!limits) database_.fail_as_damaged("a stored limit is malformed");
   return known->second = *std::move(limits);
 }

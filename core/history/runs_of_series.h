@@ -33,6 +33,10 @@ class RunsOfSeries {
   // Throws an SqlError.
   explicit RunsOfSeries(const SqlDatabase& database);
 
+  const Timeline& timeline(const std::string& branch) const {
+    return find_row(database_, timelines_, branch);
+  }
+
   // Returns the options of the last run with some that measured the series: at the commit with this
   // number, if given.
   DefinitionOptions find_definitions(const HistorySeries& series,
@@ -40,22 +44,16 @@ class RunsOfSeries {
 
   // Returns the limits that the key had in the last run that measured the exact series at that
   // commit, or in the run with that number. They live as long as this.
-  const Limits& find_limits(const HistorySeries& series, std::int64_t commit);
+  const Limits& find_limits(const HistorySeries& series, const Place& place);
   const Limits& limits_of_run(std::int64_t run, const std::string& key);
 
  private:
-  struct Run {
-    std::int64_t id = 0;
-    std::int64_t commit = 0;
-    std::string branch;
-    SeriesSet measured;  // exact series
-  };
-  bool has(const Run& run, const HistorySeries& series);
+  bool has(const Timeline::Run& run, const HistorySeries& series);
 
   const SqlDatabase& database_;
-  std::map<std::int64_t, RunFacts> facts_;
-  std::vector<Run> runs_;                                           // the last one first
-  std::map<std::int64_t, std::vector<const Run*>> runs_of_commit_;  // the last one first
+  std::map<std::string, Timeline> timelines_;  // by branch
+  std::map<std::int64_t, RunFacts> facts_;     // by run
+  const Limits defaults_ = default_limits();
   std::map<std::pair<const LimitsOfKeys*, std::string>, Limits> limits_;
   SqlStatement find_sample_;
 };

@@ -52,21 +52,22 @@ SeriesSet parse_members(const SqlDatabase& database, const std::string& text) {
 }
 
 bool Timeline::Measured::has(std::int64_t series) const {
-  return std::ranges::any_of(runs, [series](const auto& run) { return run->contains(series); });
+  return std::ranges::any_of(runs,
+                             [series](const Run& run) { return run.measured->contains(series); });
 }
 
 Timeline::Timeline(const SqlDatabase& database, std::int64_t branch) {
   std::unordered_map<std::int64_t, std::shared_ptr<const SeriesSet>> sets;
   for (const auto& run : database.rows(
-           "SELECT commit_id, hash, position, set_id, members FROM runs"
+           "SELECT commit_id, hash, position, set_id, members, runs.id FROM runs"
            " JOIN commits ON commits.id = commit_id JOIN series_sets ON series_sets.id = set_id"
-           " WHERE branch_id = ?",
+           " WHERE branch_id = ? ORDER BY runs.id",
            branch)) {
     auto& set = sets[run.integer(3)];
     if (!set) set = std::make_shared<const SeriesSet>(parse_members(database, run.text(4)));
     const Place place = Commit{run.text(1), run.integer(2), 0, ""}.place();
     add_commit(place, run.integer(0));
-    add_run(place, set);
+    add_run(place, run.integer(5), set);
   }
 }
 
@@ -75,8 +76,9 @@ void Timeline::add_commit(const Place& place, std::int64_t commit) {
   places_[commit] = place;
 }
 
-void Timeline::add_run(const Place& place, std::shared_ptr<const SeriesSet> measured) {
-  commits_.at(place).runs.push_back(std::move(measured));
+void Timeline::add_run(const Place& place, std::int64_t run,
+                       std::shared_ptr<const SeriesSet> measured) {
+  commits_.at(place).runs.push_back({run, std::move(measured)});
 }
 
 bool Timeline::is_measured(const Place& place, std::int64_t series) const {

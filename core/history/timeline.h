@@ -51,7 +51,7 @@ class Timeline {
   Timeline(const SqlDatabase& database, std::int64_t branch);
 
   void add_commit(const Place& place, std::int64_t commit);
-  void add_run(const Place& place, std::shared_ptr<const SeriesSet> measured);
+  void add_run(const Place& place, std::int64_t run, std::shared_ptr<const SeriesSet> measured);
 
   bool is_measured(const Place& place, std::int64_t series) const;
   // Each returns a commit at which the series was measured: the first after `place`, the last
@@ -64,9 +64,13 @@ class Timeline {
   std::int64_t commit_at(const Place& place) const { return commits_.at(place).commit; }
   bool has(std::int64_t commit) const { return places_.contains(commit); }
 
+  struct Run {
+    std::int64_t id = 0;
+    std::shared_ptr<const SeriesSet> measured;  // exact series
+  };
   struct Measured {
     std::int64_t commit = 0;
-    std::vector<std::shared_ptr<const SeriesSet>> runs;
+    std::vector<Run> runs;  // in the order recorded
 
     bool has(std::int64_t series) const;
   };

@@ -31,7 +31,7 @@ struct ReportColumn {
   std::int64_t position = 0;  // of the commit or file
   std::int64_t time = 0;      // seconds since 1970; 0: unknown
   std::string subject;
-  std::vector<std::shared_ptr<const SeriesSet>> measured;  // exact series, by their ids
+  std::vector<Timeline::Run> runs;  // with the exact series that each measured
 };
 
 struct ReportValue {
@@ -54,6 +54,20 @@ struct ReportSeries : HistorySeries {
   std::vector<ReportChange> changes;
   // The options that name the definitions of the last measurement.
   std::vector<std::string> definitions = {};
+  std::size_t last = 0;  // the last column at which it was measured
+  // The logarithm of each value but the first over the value before it; 0 if there is none.
+  std::vector<double> logs = {};
+  // The logarithm of eager's last value over this one's, in the series that was measured last.
+  std::optional<double> against_eager = {};
+};
+
+// A key of another backend than eager on a branch.
+struct ReportBackend {
+  std::string key;
+  std::string branch;
+  // Columns, and the logarithms of the speed-ups over eager there; none where it failed.
+  std::vector<std::pair<std::size_t, double>> speedups = {};
+  std::optional<double> compile_time = {};  // nanoseconds, the last
 };
 
 // Series that are measured differently from a column on.
@@ -97,6 +111,7 @@ struct ReportData {
   std::string history = {};           // the option that names it, unless it is the project's
   std::vector<ReportColumn> columns;  // by branch, the oldest first
   std::vector<ReportSeries> series;
+  std::vector<ReportBackend> backends = {};
   std::vector<ReportBreak> breaks;
   std::vector<ReportOutcome> outcomes;
   std::optional<ReportSince> since;
@@ -112,9 +127,12 @@ Expected<ReportData> report_of_files(const std::vector<ResultSet>& files,
 Expected<ReportData> report_of_history(const SqlDatabase& database, const SeriesChoice& choice,
                                        const Acceptances& accepted);
 
+// Computes what compares series, from their values and outcomes.
+void add_figures(ReportData& data);
+
 nlohmann::ordered_json experiments_json(const ReportExperiments& experiments);
 
-// The values as the page's scripts read them: texts that occur often are numbered.
+// The data of the page, which docs/FORMATS.md describes.
 nlohmann::ordered_json report_json(const ReportData& data);
 
 // An HTML file that needs neither a server nor a network. `made`: the time, UTC.

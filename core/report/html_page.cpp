@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <initializer_list>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <unordered_map>
@@ -16,6 +17,7 @@
 #include "core/report/html_data.h"
 #include "core/report/page.h"
 #include "core/results/results_file.h"
+#include "core/results/verification.h"
 
 namespace instr {
 
@@ -47,9 +49,9 @@ const Facet kFacets[] = {
 
 using Texts = Numbered<std::string>;
 
-Json printable_json(const Texts& texts) {
+Json printable_json(const std::vector<std::string>& texts) {
   Json list = Json::array();
-  for (const std::string& text : texts.all()) list.push_back(printable(text));
+  for (const std::string& text : texts) list.push_back(printable(text));
   return list;
 }
 
@@ -60,6 +62,17 @@ std::string shell_words(const std::vector<std::string>& options) {
   return words;
 }
 
+// Adds a row to a table, which has an array for each member: shorter than an object for each row.
+void add_row(Json& table, std::initializer_list<std::pair<const char*, Json>> members) {
+  for (const auto& [name, value] : members) table[name].push_back(value);
+}
+
+template <class Value>
+Json optional_json(const std::optional<Value>& value) {
+  return value ? Json(*value) : Json();
+}
+
+// Writes the data that docs/FORMATS.md describes. Tables refer to rows of others by their numbers.
 class Writer {
  public:
   explicit Writer(const ReportData& data) : data_(data) {}
@@ -69,27 +82,26 @@ class Writer {
     Json json;
     json["title"] = printable(data_.title);
     json["version"] = kProgramVersion;
+    json["history"] = printable(data_.history);
     json["columns"] = columns();
     json["series"] = all_series();
-    json["moves"] = std::move(moves_);
+    json["backends"] = backends();
+    json["changes"] = std::move(changes_);
     json["flames"] = std::move(flames_);
     json["functions"] = functions();
     json["breaks"] = breaks();
     json["outcomes"] = outcomes();
-    json["accepted"] = std::move(accepted_);
     json["since"] = since();
     json["metrics"] = metrics();
     json["named"] = {{"instructions", kInstructions},
                      {"wall", kWall},
-                     {"relative", kRelativeWall},
                      {"ready", kReadyTime},
                      {"memory", kPeakBytes}};
-    json["branches"] = printable_json(branches_);
-    json["definitions"] = printable_json(definitions_);
-    json["history"] = printable(data_.history);
+    json["branches"] = printable_json(branches_.all());
+    json["definitions"] = printable_json(definitions_.all());
     json["sets"] = std::move(sets_);
     if (data_.experiments) json["experiments"] = experiments();
-    json["keys"] = keys();
+    add_keys(json);
     return json;
   }
 
@@ -116,15 +128,18 @@ class Writer {
   }
 
   Json columns() {
-    Json list = Json::array();
+    Json table = Json::object();
     for (const ReportColumn& column : data_.columns) {
       Json sets = Json::array();
-      for (const auto& set : column.measured) sets.push_back(number_of(set));
-      list.push_back({branches_.number_of(column.branch), printable(column.id),
-                      printable(column.name), column.time, printable(column.subject),
-                      std::move(sets)});
+      for (const auto& run : column.runs) sets.push_back(number_of(run.measured));
+      add_row(table, {{"branch", branches_.number_of(column.branch)},
+                      {"id", printable(column.id)},
+                      {"name", printable(column.name)},
+                      {"time", column.time},
+                      {"subject", printable(column.subject)},
+                      {"sets", std::move(sets)}});
     }
-    return list;
+    return table;
   }
 
   std::size_t number_of(const std::shared_ptr<const SeriesSet>& set) {
@@ -134,85 +149,114 @@ class Writer {
   }
 
   Json all_series() {
-    Json list = Json::array();
+    Json table = Json::object();
+    std::size_t number = 0;
     for (const ReportSeries& series : data_.series) {
+      Json columns = Json::array();
       Json values = Json::array();
       for (const ReportValue& value : series.values) {
-        values.push_back(value.column);
+        columns.push_back(value.column);
         values.push_back(json_number(value.value));
       }
-      Json changes = Json::array();
-      for (const ReportChange& change : series.changes) changes.push_back(change_json(change));
-      list.push_back({series.id, keys_.number_of(series.key), metrics_.number_of(series.metric),
-                      branches_.number_of(series.branch), series.class_id, series.is_exact ? 1 : 0,
-                      std::move(values), std::move(changes),
-                      definitions_.number_of(shell_words(series.definitions))});
+      for (const ReportChange& change : series.changes) add_change(number, change);
+      add_row(table, {{"id", series.id},
+                      {"key", keys_.number_of(series.key)},
+                      {"metric", metrics_.number_of(series.metric)},
+                      {"branch", branches_.number_of(series.branch)},
+                      {"is_exact", series.is_exact ? 1 : 0},
+                      {"columns", std::move(columns)},
+                      {"values", std::move(values)},
+                      {"logs", json_numbers(series.logs)},
+                      {"last", series.last},
+                      {"against_eager", optional_json(series.against_eager)},
+                      {"definitions", definitions_.number_of(shell_words(series.definitions))}});
+      ++number;
     }
-    return list;
+    return table;
   }
 
-  // The column, before, after, p, the numbers of functions, acceptance and flame graph, and how
-  // many commits before may have made it, too.
-  Json change_json(const ReportChange& change) {
-    const auto& [metric, before, after, hard, soft, verdict, accepted, speedup] = change.change;
-    Json json{change.column, json_number(*before), json_number(*after)};
-    json.push_back(speedup ? Json(speedup->p) : Json());
-    json.push_back(change.attribution ? move_number(*change.attribution) : Json());
-    json.push_back(accepted ? Json(accepted_number(*accepted)) : Json());
-    const auto flame = flame_numbers_.find(&change);
-    json.push_back(flame == flame_numbers_.end() ? Json() : Json(flame->second));
-    json.push_back(change.other_candidates);
-    json.push_back(to_string(verdict));
-    json.push_back(change.is_regression);
-    return json;
+  void add_change(std::size_t series, const ReportChange& report_change) {
+    const MetricChange& change = report_change.change;
+    const auto flame = flame_numbers_.find(&report_change);
+    const auto& move = report_change.attribution;
+    add_row(changes_, {{"series", series},
+                       {"column", report_change.column},
+                       {"before", json_number(*change.before)},
+                       {"after", json_number(*change.after)},
+                       {"p", change.speedup ? Json(change.speedup->p) : Json()},
+                       {"verdict", to_string(change.verdict)},
+                       {"is_regression", report_change.is_regression},
+                       {"move", move ? move_json(*move) : Json()},
+                       {"accepted", change.accepted ? Json(to_string(*change.accepted)) : Json()},
+                       {"flame", flame == flame_numbers_.end() ? Json() : Json(flame->second)},
+                       {"others", report_change.other_candidates}});
   }
 
-  Json move_number(const Attribution& move) {
-    Json parts = Json::array();
+  Json move_json(const Attribution& move) {
+    Json parts = Json::object();
     for (const FunctionChange& part : move.parts) {
-      parts.push_back({functions_.number_of({part.function, part.object}), json_number(part.before),
-                       json_number(part.after), json_number(part.calls_before),
-                       json_number(part.calls_after)});
+      add_row(parts, {{"function", functions_.number_of({part.function, part.object})},
+                      {"before", json_number(part.before)},
+                      {"after", json_number(part.after)},
+                      {"calls_before", json_number(part.calls_before)},
+                      {"calls_after", json_number(part.calls_after)}});
     }
-    moves_.push_back({std::move(parts), move.others, json_number(move.others_change),
-                      json_number(move.unexplained)});
-    return moves_.size() - 1;
+    return {{"parts", std::move(parts)},
+            {"others", move.others},
+            {"others_change", json_number(move.others_change)},
+            {"unexplained", json_number(move.unexplained)}};
   }
 
   Json functions() const {
     std::vector<std::string> names;
     for (const auto& [name, object] : functions_.all()) names.push_back(name);
     const std::vector<std::string> short_names = short_function_names(names, kMaxRowName);
-    Json list = Json::array();
+    Json table = Json::object();
     for (std::size_t i = 0; i < names.size(); ++i) {
-      list.push_back({printable(names[i]), short_names[i], printable(functions_.all()[i].second)});
+      add_row(table, {{"name", printable(names[i])},
+                      {"short", short_names[i]},
+                      {"object", printable(functions_.all()[i].second)}});
     }
-    return list;
+    return table;
   }
 
-  std::size_t accepted_number(const Acceptance& acceptance) {
-    accepted_.push_back(
-        {printable(acceptance.who), printable(acceptance.why), printable(acceptance.commit)});
-    return accepted_.size() - 1;
+  Json backends() {
+    Json table = Json::object();
+    for (const ReportBackend& backend : data_.backends) {
+      Json columns = Json::array();
+      Json logs = Json::array();
+      for (const auto& [column, log] : backend.speedups) {
+        columns.push_back(column);
+        logs.push_back(json_number(log));
+      }
+      add_row(table, {{"key", keys_.number_of(backend.key)},
+                      {"branch", branches_.number_of(backend.branch)},
+                      {"compile_time", optional_json(backend.compile_time)},
+                      {"columns", std::move(columns)},
+                      {"logs", std::move(logs)}});
+    }
+    return table;
   }
 
   Json breaks() const {
-    Json list = Json::array();
+    Json table = Json::object();
     for (const ReportBreak& series_break : data_.breaks) {
-      Json reasons = Json::array();
-      for (const std::string& reason : series_break.reasons) reasons.push_back(printable(reason));
-      list.push_back({series_break.column, series_break.series, std::move(reasons)});
+      add_row(table, {{"column", series_break.column},
+                      {"count", series_break.series},
+                      {"reasons", printable_json(series_break.reasons)}});
     }
-    return list;
+    return table;
   }
 
   Json outcomes() {
-    Json list = Json::array();
+    Json table = Json::object();
     for (const ReportOutcome& outcome : data_.outcomes) {
-      list.push_back({outcome.column, keys_.number_of(outcome.key), printable(outcome.state),
-                      printable(outcome.reason, /*lines=*/true)});
+      add_row(table, {{"column", outcome.column},
+                      {"key", keys_.number_of(outcome.key)},
+                      {"state", printable(outcome.state)},
+                      {"reason", printable(outcome.reason, /*lines=*/true)}});
     }
-    return list;
+    return table;
   }
 
   // Numbers their keys: --metrics may have removed all their series.
@@ -223,44 +267,52 @@ class Writer {
 
   Json since() {
     if (!data_.since) return {};
-    Json columns = Json::array();
-    for (const auto& [branch, column] : data_.since->columns) {
-      columns.push_back({branches_.number_of(branch), column});
-    }
+    Json columns = Json::object();
+    for (const auto& [branch, column] : data_.since->columns) columns[printable(branch)] = column;
     return {{"name", printable(data_.since->name)}, {"columns", std::move(columns)}};
   }
 
   // The metrics of the series, with their place in kMetrics.
   Json metrics() const {
-    Json list = Json::array();
+    Json table = Json::object();
     for (const std::string& name : metrics_.all()) {
-      const auto* known =
-          std::find_if(std::begin(kMetrics), std::end(kMetrics),
-                       [&name](const Metric& metric) { return metric.name == name; });
+      const auto* known = std::ranges::find(kMetrics, name, &Metric::name);
       const bool is_known = known != std::end(kMetrics);
-      list.push_back({printable(name), is_known ? known->heading : printable(name),
-                      is_known ? to_string(known->unit) : "",
-                      static_cast<std::size_t>(known - std::begin(kMetrics))});
+      add_row(table, {{"name", printable(name)},
+                      {"heading", is_known ? known->heading : printable(name)},
+                      {"unit", is_known ? to_string(known->unit) : ""},
+                      {"order", static_cast<std::size_t>(known - std::begin(kMetrics))}});
     }
-    return list;
+    return table;
   }
 
-  Json keys() const {
-    std::vector<Texts> values(std::size(kFacets));
-    Json list = Json::array();
-    for (const std::string& key : keys_.all()) {
+  // Adds the keys with the number of each value in its facet.
+  void add_keys(Json& json) {
+    const std::vector<std::string> keys = keys_.all();
+    Json& table = json["keys"] = Json::object();
+    std::map<std::string, std::size_t> numbers;
+    for (const std::string& key : keys) numbers.emplace(key, numbers.size());
+    for (const std::string& key : keys) {
       const Variant variant = parse_key(key);
-      Json entry{printable(key)};
-      for (std::size_t i = 0; i < values.size(); ++i) {
-        entry.push_back(values[i].number_of(kFacets[i].of(variant)));
+      const auto eager =
+          is_candidate(variant) ? numbers.find(make_eager(variant).key) : numbers.end();
+      add_row(table, {{"key", printable(key)},
+                      {"eager", eager == numbers.end() ? Json() : Json(eager->second)}});
+    }
+    json["facets"] = Json::array();
+    for (const Facet& facet : kFacets) {
+      std::map<std::string, std::size_t> values;
+      for (const std::string& key : keys) values[facet.of(parse_key(key))];
+      Json names = Json::array();
+      for (auto& [value, number] : values) {
+        number = names.size();
+        names.push_back(printable(value));
       }
-      list.push_back(std::move(entry));
+      for (const std::string& key : keys) {
+        table[facet.name].push_back(values.at(facet.of(parse_key(key))));
+      }
+      json["facets"].push_back({{"name", facet.name}, {"values", std::move(names)}});
     }
-    Json facets = Json::array();
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      facets.push_back({kFacets[i].name, printable_json(values[i])});
-    }
-    return {{"facets", std::move(facets)}, {"list", std::move(list)}};
   }
 
   const ReportData& data_;
@@ -268,10 +320,9 @@ class Writer {
   Texts definitions_;  // options, as in a shell
   Texts keys_;
   Texts metrics_;
-  Json moves_ = Json::array();
+  Json changes_ = Json::object();
   Json flames_ = Json::array();
   std::map<const ReportChange*, std::size_t> flame_numbers_;
-  Json accepted_ = Json::array();
   Json sets_ = Json::array();
   std::unordered_map<const SeriesSet*, std::size_t> set_numbers_;
   Numbered<std::pair<std::string, std::string>> functions_;  // and their libraries

@@ -38,6 +38,7 @@ class HistoryReportBuilder {
       data_.outcomes.push_back({outcome.outcome, find_column(outcome.branch, outcome.commit)});
     }
     TRY(add_breaks());
+    add_figures(data_);
     return std::move(data_);
   }
 
@@ -46,8 +47,7 @@ class HistoryReportBuilder {
     const auto commits = read_commits(database_);
     for (const Branch& branch : read_branches(database_)) {
       if (choice_.branch && *choice_.branch != branch.name) continue;
-      const Timeline timeline(database_, branch.id);
-      for (const auto& [place, measured] : timeline.commits()) {
+      for (const auto& [place, measured] : runs_.timeline(branch.name).commits()) {
         const Commit& commit = find_row(database_, commits, measured.commit);
         columns_[{branch.name, commit.hash}] = data_.columns.size();
         data_.columns.push_back({branch.name, commit.hash, short_hash(commit.hash), commit.position,

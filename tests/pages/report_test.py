@@ -22,7 +22,7 @@ def git(folder, *words):
     return done.stdout.strip()
 
 
-def write_results(file, counts, allocs=2):
+def write_results(file, counts, allocs=2, limit=None):
     header = {"schema": 3, "program": "instr_bench", "version": "0.1.0", "started": "2037-01-02T03:04:05Z",
               "command": ["instr_bench", "--definitions", "our bench.toml"], "fingerprint": {"compiler": "g++ 12", "libtorch_version": "2.13.0"}}
     lines = [header]
@@ -32,6 +32,8 @@ def write_results(file, counts, allocs=2):
         lines.append({"key": key, "label": key.rsplit("/", 4)[0], "outcome": "counted", "iterations": 10,
                       "warmup": 1, "steady": True, "blocks": [count, count], "gated": True,
                       "metrics": {"instructions": count, "allocs": allocs}})
+        if limit:
+            lines[-1]["limits"] = {"instructions": limit}
     lines.append({"end": {"measurements": len(lines) - 1}})
     file.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
 
@@ -212,6 +214,31 @@ class StepAmongSeveralCommits(PageTest):
         width, last, _, highest = found
         self.assertGreater(highest, 20)  # the step is a line upwards
         self.assertGreater(width - last, 0)
+
+
+class Limits(PageTest):
+    """Two benchmarks grow, one of them beyond its limit of 1%."""
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        git(cls.folder, "init", "--quiet", "--initial-branch=main")
+        for counts in ([1000, 1000], [1006, 1012]):
+            git(cls.folder, "commit", "--quiet", "--allow-empty", "-m", "change")
+            write_results(cls.folder / "results.jsonl", counts, limit="1%")
+            instr_bench("history", "add", "results.jsonl", "--trust-commit", folder=cls.folder)
+        instr_bench("report", "--html=report.html", folder=cls.folder)
+        cls.page = cls.folder / "report.html"
+
+    def test_decide_what_is_a_regression(self):
+        self.open(self.page)
+        cards = self.texts(".cards li")
+        self.assertEqual(cards[0], "1\nregression not accepted, at 1 commit")
+        self.assertEqual(cards[-1], "1\ngrew within limits, at 1 commit")
+        self.assertEqual({one.text for one in self.all("td.worse")}, {"+12", "+1.20%"})
+        issue = instr_bench("history", "issue", folder=self.folder, statuses=(3,))
+        self.assertTrue(issue.startswith(f"+1.20% instructions in {KEYS[1]}"), issue)
+        self.assertNotIn(KEYS[0], issue)
 
 
 class Files(PageTest):

@@ -1,6 +1,7 @@
 // Every link of the documentation leads to a file and, if it names one, to a heading in it.
 #include <cctype>
 #include <filesystem>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <sstream>
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include "core/base/read_file.h"
+#include "core/report/html_data.h"
 #include "tests/results_examples.h"
 #include "tests/testing.h"
 
@@ -108,6 +110,36 @@ TEST(Documentation, DescribesEveryMemberOfResults) {
     }
   }
   EXPECT_GT(members, 50U);
+}
+
+// Adds the names of all members, also of those inside others.
+void add_names(std::set<std::string>& names, const nlohmann::ordered_json& json) {
+  if (!json.is_structured()) return;
+  for (const auto& [name, value] : json.items()) {
+    if (json.is_object()) names.insert(name);
+    add_names(names, value);
+  }
+}
+
+TEST(Documentation, DescribesEveryMemberOfTheReportsData) {
+  const std::string page =
+      read_file((fs::path(INSTR_SOURCE_DIR) / "docs/FORMATS.md").string(), kMaxTextBytes).value();
+  const std::string key = "a/inductor/forward/t1/cpu";
+  ReportData data;
+  data.columns.push_back({"", "a", "a", 0, 0, "", {{1, std::make_shared<const SeriesSet>()}}});
+  data.series.push_back({{0, key, kInstructions, "", 0, true}, {{0, 5}}, {}});
+  Attribution move;
+  move.parts.emplace_back().function = "f";
+  MetricChange change{kInstructions, 4, 5, {}, {}, Verdict::kPasses, Acceptance{}};
+  data.series[0].changes.push_back({0, change, false, move});
+  data.backends.push_back({key, "", {{0, 1}}, 7});
+  data.breaks.push_back({0, 1, {"compiler"}});
+  data.outcomes.push_back({{key, "failed", "why"}, 0});
+  data.since = ReportSince{"v1", {}};
+  std::set<std::string> names;
+  add_names(names, report_json(data));
+  for (const std::string& name : names) EXPECT_TRUE(has(page, "`" + name + "`")) << name;
+  EXPECT_GT(names.size(), 55U);
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
 
@@ -47,8 +48,8 @@ TEST_F(HtmlReport, HasAColumnForEachCommitAndTheStepsOfEachSeries) {
   const ReportSeries& b = data.series[data.series[0].key == "a" ? 1 : 0];
   EXPECT_EQ(values_of(data, a), (Values{{name(1), 100}, {name(2), 160}, {name(3), 100}}));
   EXPECT_EQ(values_of(data, b), (Values{{name(3), 7}}));
-  EXPECT_TRUE(data.columns[0].measured[0]->contains(a.id));
-  EXPECT_FALSE(data.columns[0].measured[0]->contains(b.id));
+  EXPECT_TRUE(data.columns[0].runs[0].measured->contains(a.id));
+  EXPECT_FALSE(data.columns[0].runs[0].measured->contains(b.id));
   ASSERT_EQ(a.changes.size(), 2U);
   EXPECT_EQ(a.changes[0].column, 1U);
   EXPECT_EQ(a.changes[0].change.before, 100);
@@ -116,6 +117,15 @@ TEST_F(HtmlReport, KeepsEverySampleAndWhereTheyChanged) {
 
 ResultSet recorded(const std::string& name) {
   return value_of(read_result_set(fixture("formats/" + name), name));
+}
+
+// Returns the rows of a table of the page's data.
+nlohmann::json rows_of(const nlohmann::ordered_json& table) {
+  nlohmann::json rows = nlohmann::json::array();
+  for (const auto& [name, values] : table.items()) {
+    for (std::size_t i = 0; i < values.size(); ++i) rows[i][name] = values[i];
+  }
+  return rows;
 }
 
 // Real results: LibTorch 1.13, before and after a change.
@@ -193,11 +203,13 @@ TEST(HtmlReportOfFiles, HasAFlameGraphWhereTheCallPathsAreKnown) {
   EXPECT_EQ(graph.at("title"), "a");
   EXPECT_EQ(graph.at("before"), 8);
   EXPECT_EQ(graph.at("nodes").at(0).at(3), 12);
+  const nlohmann::json series = rows_of(json.at("series"));
   std::map<std::string, nlohmann::json> flames;  // of the instructions of each key
-  for (const auto& series : json.at("series")) {
-    if (json.at("metrics").at(series.at(2).get<std::size_t>()).at(0) != kInstructions) continue;
-    flames[json.at("keys").at("list").at(series.at(1).get<std::size_t>()).at(0)] =
-        series.at(7).at(0).at(6);
+  for (const auto& change : rows_of(json.at("changes"))) {
+    const auto& one = series.at(change.at("series").get<std::size_t>());
+    if (json.at("metrics").at("name").at(one.at("metric").get<std::size_t>()) != kInstructions)
+      continue;
+    flames[json.at("keys").at("key").at(one.at("key").get<std::size_t>())] = change.at("flame");
   }
   EXPECT_EQ(flames, (std::map<std::string, nlohmann::json>{{"a", 0}, {"b", nullptr}}));
 }
@@ -217,8 +229,8 @@ TEST(HtmlReportPage, NamesTheDefinitionsOfSeries) {
   EXPECT_EQ(json.at("definitions"),
             nlohmann::json({" '--definitions=our bench.toml' --param=n=1"}));
   EXPECT_EQ(json.at("history"), " --history=h.db");
-  EXPECT_EQ(json.at("series").at(1).at(8), 0);
-  EXPECT_EQ(json.at("series").at(1).at(7).at(0).at(7), 2);
+  EXPECT_EQ(json.at("series").at("definitions"), nlohmann::json({0, 0}));
+  EXPECT_EQ(json.at("changes").at("others"), nlohmann::json({2, 2}));
 }
 
 TEST(HtmlReportPage, NamesWhatKeysAreFilteredBy) {
@@ -230,10 +242,9 @@ TEST(HtmlReportPage, NamesWhatKeysAreFilteredBy) {
                          {}});
   const auto json = report_json(data);
   std::map<std::string, std::string> found;
-  const auto& key = json.at("keys").at("list").at(0);
-  for (std::size_t i = 1; i < key.size(); ++i) {
-    const auto& facet = json.at("keys").at("facets").at(i - 1);
-    found[facet.at(0)] = facet.at(1).at(key.at(i).get<std::size_t>());
+  for (const auto& facet : json.at("facets")) {
+    const std::string name = facet.at("name");
+    found[name] = facet.at("values").at(json.at("keys").at(name).at(0).get<std::size_t>());
   }
   EXPECT_EQ(found, (std::map<std::string, std::string>{{"suite", "matmul"},
                                                        {"language", "py"},
@@ -242,6 +253,59 @@ TEST(HtmlReportPage, NamesWhatKeysAreFilteredBy) {
                                                        {"dtype", "float64"},
                                                        {"device", "cuda"},
                                                        {"threads", "2"}}));
+}
+
+// The figures that the page averages: it sums logarithms, and computes none.
+TEST(HtmlReportPage, HasTheFiguresThatItAverages) {
+  const std::string end = "/forward/t1/cpu";
+  std::vector<ResultSet> files;
+  for (const double factor : {1.0, 2.0}) {
+    const auto times = [](double wall, double ready) {
+      return std::map<std::string, double>{
+          {kInstructions, wall}, {kWall, wall}, {kReadyTime, ready}};
+    };
+    files.push_back(
+        results(std::to_string(factor),
+                {counted("a/eager" + end, times(100 * factor, 0)),
+                 counted("a/inductor" + end, times(40, 1040)),
+                 verified(counted("b/inductor" + end, times(10, 5)), VerificationCode::kFail)}));
+    files.back().results.header = example_header();
+  }
+  const auto data = value_of(report_of_files(files, {}, {}));
+  std::map<std::pair<std::string, std::string>, const ReportSeries*> found;
+  for (const ReportSeries& series : data.series) found[{series.key, series.metric}] = &series;
+  const ReportSeries& eager = *found.at({"a/eager" + end, kInstructions});
+  const ReportSeries& inductor = *found.at({"a/inductor" + end, kInstructions});
+  ASSERT_EQ(eager.logs.size(), 1U);
+  EXPECT_NEAR(eager.logs[0], std::log(2.0), 1e-12);
+  EXPECT_EQ(inductor.logs, std::vector<double>{});  // the count did not change
+  EXPECT_EQ(inductor.last, 1U);
+  EXPECT_FALSE(eager.against_eager);
+  EXPECT_NEAR(*inductor.against_eager, std::log(200.0 / 40), 1e-12);
+  ASSERT_EQ(data.backends.size(), 2U);
+  EXPECT_EQ(data.backends[0].compile_time, 1000);
+  ASSERT_EQ(data.backends[0].speedups.size(), 2U);
+  EXPECT_NEAR(data.backends[0].speedups[0].second, std::log(100.0 / 40), 1e-12);
+  EXPECT_NEAR(data.backends[0].speedups[1].second, std::log(200.0 / 40), 1e-12);
+  EXPECT_TRUE(data.backends[1].speedups.empty());  // there is no eager variant
+  EXPECT_EQ(data.backends[1].compile_time, 0);     // never below 0
+}
+
+// Times in units of eager's in the same rounds come first, and a failure has no speed-up.
+TEST(HtmlReportPage, TakesTheRoundsOfEagerAndNoFailures) {
+  std::vector<ResultSet> files;
+  for (const auto code : {VerificationCode::kPass, VerificationCode::kFail}) {
+    files.push_back(results(to_string(code), {counted("a/eager/forward/t1/cpu", {{kWall, 100}}),
+                                              verified(counted("a/inductor/forward/t1/cpu",
+                                                               {{kWall, 40}, {kRelativeWall, 0.5}}),
+                                                       code)}));
+    files.back().results.header = example_header();
+  }
+  const auto data = value_of(report_of_files(files, {}, {}));
+  ASSERT_EQ(data.backends.size(), 1U);
+  ASSERT_EQ(data.backends[0].speedups.size(), 1U);
+  EXPECT_EQ(data.backends[0].speedups[0].first, 0U);
+  EXPECT_NEAR(data.backends[0].speedups[0].second, std::log(2.0), 1e-12);
 }
 
 TEST(HtmlReportPage, NoTextEndsItsElement) {

@@ -37,8 +37,8 @@
 
   const ranges = [
     ...(data.since ? [{ name: "since", title: `since ${data.since.name}`, from: (branch) => {
-      const found = data.since.columns.find(([place]) => data.branches[place] === branch.name);
-      return found ? found[1] : branch.first.index;
+      const found = data.since.columns[branch.name];
+      return found === undefined ? branch.first.index : found;
     } }] : []),
     ...[7, 30, 90].map((days) => ({ name: `${days}d`, title: `the last ${days} days`, from: (branch) => {
       const old = branch.columns.filter((one) => one.time < branch.last.time - days * kDay);

@@ -19,7 +19,7 @@ const changeParts = (page) => {
     const move = model.moveOf(change.move);
     if (!move) return [];
     const rows = move.parts.map((part) => ({ ...part, name: part.short, full: part.name }));
-    if (move.others) rows.push({ name: plural(move.others, "other function"), change: move.othersChange });
+    if (move.others) rows.push({ name: plural(move.others, "other function"), change: move.others_change });
     if (move.unexplained) rows.push({ name: "in no function", change: move.unexplained });
     const details = make("details", {}, make("summary", {}, `in ${plural(move.parts.length, "function")}: `
       + move.parts.slice(0, 2).map((part) => `${signed(part.change)} ${part.short}`).join(", ")));
@@ -29,8 +29,8 @@ const changeParts = (page) => {
         { title: "change", of: (row) => signed(row.change), tone: (row) => toneOf(row.change) },
         { title: "before", of: (row) => (row.before === undefined ? "" : numbers.format(row.before)) },
         { title: "after", of: (row) => (row.after === undefined ? "" : numbers.format(row.after)) },
-        { title: "calls", of: (row) => (row.callsBefore === row.callsAfter ? ""
-          : `${numbers.format(row.callsBefore)} → ${numbers.format(row.callsAfter)}`) },
+        { title: "calls", of: (row) => (row.calls_before === row.calls_after ? ""
+          : `${numbers.format(row.calls_before)} → ${numbers.format(row.calls_after)}`) },
         { title: "library", text: true, of: (row) => row.object || "" },
       ], rows })), { once: true });
     return [details, ...flameOf(change)];
@@ -53,8 +53,7 @@ const changeParts = (page) => {
       tone: toneOfChange },
   ];
   const kChanceColumn = { title: "p", of: (one) => (one.p === null ? "" : String(Number(one.p.toPrecision(2)))) };
-  const kAcceptedColumn = { title: "accepted", text: true,
-    of: (one) => (one.accepted ? `${one.accepted.why} (${one.accepted.who})` : "") };
+  const kAcceptedColumn = { title: "accepted", text: true, of: (one) => one.accepted || "" };
 
   // The other metrics of a benchmark that changed at the same commit.
   function othersOf({ rest = [] }) {
@@ -107,5 +106,5 @@ const changeParts = (page) => {
       after: (one) => [...functionsOf(one), ...othersOf(one)] });
   }
 
-  return { toneOf, toneOfAll, wayTo, commitLink, candidatesOf, keyLink, functionsOf, byBenchmark, changesByCommit, changesTable };
+  return { toneOfAll, wayTo, commitLink, candidatesOf, keyLink, functionsOf, byBenchmark, changesByCommit, changesTable };
 };

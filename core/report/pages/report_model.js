@@ -1,5 +1,12 @@
-// reportModel(data): the values of a report, which html_page.cpp writes, and figures derived from them. Does
-// not touch elements.
+// Returns the rows of a table of the data, which has an array for each member (docs/FORMATS.md).
+const rowsOf = (table) => {
+  const names = Object.keys(table);
+  return names.length === 0 ? [] : table[names[0]].map((first, i) =>
+    Object.fromEntries(names.map((name) => [name, table[name][i]])));
+};
+
+// reportModel(data): the values of a report, which html_page.cpp writes. Chooses, groups and averages what C++
+// computed. Does not touch elements.
 //
 // A line is a metric of a key on a branch. It has several series if it was measured differently over time,
 // the last series first.
@@ -7,50 +14,34 @@ const reportModel = (data) => {
   "use strict";
   const kLately = 3; // a line without a value in so many last columns is unmonitored
 
-  const { named } = data; // metrics of the summary
-  const facets = data.keys.facets.map(([name, values]) => ({ name, values: [...values].sort() }));
-  const keys = data.keys.list.map(([key, ...numbers]) => {
-    const one = { key };
-    data.keys.facets.forEach(([name, values], i) => { one[name] = values[numbers[i]]; });
-    return one;
-  });
+  const { named, facets } = data;
+  const keys = rowsOf(data.keys);
+  for (const key of keys) {
+    for (const { name, values } of facets) key[name] = values[key[name]];
+    key.eager = keys[key.eager]; // the eager variant with which it is compared, if any
+  }
   const byKey = new Map(keys.map((one) => [one.key, one]));
-  const metrics = data.metrics.map(([name, heading, unit, order]) => ({ name, heading, unit, order }));
-  const columns = data.columns.map(([branch, id, name, time, subject, sets], index) =>
-    ({ index, branch: data.branches[branch], id, name, time, subject, sets }));
+  const metrics = rowsOf(data.metrics);
+  const columns = rowsOf(data.columns).map((column, index) =>
+    ({ ...column, index, branch: data.branches[column.branch] }));
   const branches = data.branches.map((name) => {
     const its = columns.filter((column) => column.branch === name);
     return { name, first: its[0], last: its[its.length - 1], columns: its };
   }).filter((branch) => branch.first);
   const isOfFiles = columns.every((column) => column.branch === "");
-  const functions = data.functions.map(([name, short, object]) => ({ name, short, object }));
+  const functions = rowsOf(data.functions);
+  const moveOf = (move) => (move === null ? null : { ...move, parts: rowsOf(move.parts)
+    .map((part) => ({ ...part, ...functions[part.function], change: part.after - part.before })) });
 
-  const moveOf = (number) => {
-    if (number === null) return null;
-    const [parts, others, othersChange, unexplained] = data.moves[number];
-    return { others, othersChange, unexplained, parts: parts.map(([place, before, after, callsBefore, callsAfter]) =>
-      ({ ...functions[place], before, after, change: after - before, callsBefore, callsAfter })) };
-  };
-  const acceptedOf = (number) => {
-    if (number === null) return null;
-    const [who, why, commit] = data.accepted[number];
-    return { who, why, commit };
-  };
-
-  const series = data.series.map(([id, key, metric, branch, , isExact, values, changes, definitions]) => {
-    const one = { id, key: keys[key], metric: metrics[metric], branch: data.branches[branch],
-      isExact: isExact === 1, columns: [], values: [], last: -1, definitions: data.definitions[definitions] };
-    for (let i = 0; i < values.length; i += 2) {
-      one.columns.push(values[i]);
-      one.values.push(values[i + 1]);
-    }
-    one.changes = changes.map(([column, before, after, p, move, accepted, flame, others, verdict, isRegression]) =>
-      ({ series: one, verdict, isRegression, column: columns[column], others, before, after, change: after - before,
-        relative: before === 0 ? NaN : (after - before) / Math.abs(before), p, move, flame,
-        accepted: acceptedOf(accepted) }));
-    if (!one.isExact) one.last = one.columns[one.columns.length - 1];
-    return one;
-  });
+  const series = rowsOf(data.series).map((one) => ({ ...one, key: keys[one.key], metric: metrics[one.metric],
+    branch: data.branches[one.branch], isExact: one.is_exact === 1, changes: [],
+    definitions: data.definitions[one.definitions] }));
+  for (const change of rowsOf(data.changes)) {
+    const one = series[change.series];
+    const { before, after } = change;
+    one.changes.push({ ...change, series: one, column: columns[change.column], change: after - before,
+      relative: before === 0 ? NaN : (after - before) / Math.abs(before) });
+  }
 
   const contains = (set, id) => {
     let low = 0, high = set.length;
@@ -62,20 +53,6 @@ const reportModel = (data) => {
   };
   const isMeasured = (one, column) => one.isExact
     ? column.sets.some((set) => contains(data.sets[set], one.id)) : one.columns.includes(column.index);
-
-  // Finds the last column of each exact series: from the newest column back, each set once per branch.
-  for (const branch of branches) {
-    const last = new Map();
-    for (const column of [...branch.columns].reverse()) {
-      for (const set of column.sets) if (!last.has(set)) last.set(set, column.index);
-    }
-    const sets = [...last].sort((a, b) => b[1] - a[1]);
-    for (const one of series) {
-      if (!one.isExact || one.branch !== branch.name) continue;
-      const found = sets.find(([set]) => contains(data.sets[set], one.id));
-      one.last = found ? found[1] : one.columns[one.columns.length - 1];
-    }
-  }
 
   const lines = new Map();
   const lineName = (key, metric, branch) => `${branch}\n${metric}\n${key}`;
@@ -99,43 +76,30 @@ const reportModel = (data) => {
     }
     return undefined;
   };
-  const valuesOf = (line) => new Map(line.series.flatMap((one) => one.columns.map((at, i) => [at, one.values[i]])));
-  const isComparable = (line, from) => line.series[0].columns[0] <= from;
 
-  // The key of the eager variant with which a key is compared.
-  const eagerOf = (key) => {
-    const parts = key.key.split("/");
-    if (parts.length < 5) return undefined;
-    parts[parts.length - 4] = "eager";
-    return byKey.get(parts.join("/"));
+  const backends = new Map(rowsOf(data.backends).map((one) =>
+    [`${data.branches[one.branch]}\n${keys[one.key].key}`, one]));
+  const backendAt = (key, branch) => backends.get(`${branch.name}\n${key.key}`) || { columns: [], logs: [] };
+  const lastSpeedup = (key, branch) => backendAt(key, branch).logs.slice(-1)[0];
+
+  // All that is averaged are figures of C++; the filters choose which.
+  const isThere = (value) => value !== undefined && value !== null;
+  const mean = (values) => {
+    const its = values.filter(isThere);
+    return its.length === 0 ? undefined : its.reduce((sum, value) => sum + value, 0) / its.length;
   };
-
-  // The speed-ups of a key over eager by column: from the times in units of those that eager had in the same rounds,
-  // if there are any; else from the wall times of both.
-  function speedupsOf(key, branch) {
-    if (key.backend === "eager") return new Map();
-    const inverse = (line, times) => new Map([...valuesOf(line)].filter(([at]) => !times || times.has(at))
-      .map(([at, value]) => [at, (times ? times.get(at) : 1) / value]));
-    const relative = lineOf(key.key, data.named.relative, branch.name);
-    if (relative) return inverse(relative);
-    const line = lineOf(key.key, data.named.wall, branch.name), eager = eagerOf(key);
-    const before = eager && lineOf(eager.key, data.named.wall, branch.name);
-    return line && before ? inverse(line, valuesOf(before)) : new Map();
-  }
-  const lastSpeedup = (key, branch) => {
-    const ratios = speedupsOf(key, branch);
-    return ratios.get(Math.max(...ratios.keys()));
+  // The geometric mean of ratios whose logarithms these are.
+  const ratioOf = (logs) => {
+    const log = mean(logs);
+    return log === undefined ? undefined : Math.exp(log);
   };
+  // The logarithm of the value now over that at a column, if one series has both.
+  const logSince = ({ series: [one] }, from) => (one.columns[0] > from ? undefined
+    : one.logs.reduce((sum, log, i) => (one.columns[i + 1] > from ? sum + log : sum), 0));
 
-  const mean = (values) => values.reduce((sum, value) => sum + value, 0) / values.length;
-  const geometricMean = (ratios) => {
-    const good = ratios.filter((ratio) => ratio > 0 && Number.isFinite(ratio));
-    return good.length === 0 ? undefined : Math.exp(mean(good.map(Math.log)));
-  };
-
-  const breaks = data.breaks.map(([column, count, reasons]) => ({ column: columns[column], count, reasons }));
-  const outcomes = data.outcomes.map(([column, key, state, reason]) =>
-    ({ column: columns[column], key: keys[key], state, reason }));
+  const breaks = rowsOf(data.breaks).map((one) => ({ ...one, column: columns[one.column] }));
+  const outcomes = rowsOf(data.outcomes).map((one) =>
+    ({ ...one, column: columns[one.column], key: keys[one.key] }));
   const isBad = (state) => state !== "PASS" && state !== "skipped";
 
   // Findings among the lines for which `has` is true, on a branch since the column `from`.
@@ -150,7 +114,7 @@ const reportModel = (data) => {
         if (change.column.index <= from) continue;
         if (change.change < 0) found.better.push(change);
         else if (change.accepted) found.accepted.push(change);
-        else (change.isRegression ? found.worse : found.more).push(change);
+        else (change.is_regression ? found.worse : found.more).push(change);
       }
     }
     const byCost = (a, b) => Math.abs(b.relative) - Math.abs(a.relative);
@@ -168,31 +132,23 @@ const reportModel = (data) => {
       if (!groups.has(name)) groups.set(name, { ...key, keys: [] });
       groups.get(name).keys.push(key);
     }
-    const valueOf = (key, metric) => {
-      const line = key && lineOf(key.key, metric, branch.name);
-      return line && now(line);
-    };
     const states = new Map(outcomes.filter((one) => one.column === branch.last).map((one) => [one.key, one.state]));
     const orderOf = ({ suite, test, language, backend }) =>
       [suite, test, language, backend === "eager" ? "" : backend].join("\n");
     return sortRows([...groups.values()], orderOf, true).map((group) => {
       const passing = group.keys.filter((key) => !isBad(states.get(key) || "PASS"));
-      const againstEager = (metric) => group.backend === "eager" ? undefined
-        : geometricMean(passing.map((key) => valueOf(eagerOf(key), metric) / valueOf(key, metric)));
-      const since = passing.map((key) => lineOf(key.key, named.instructions, branch.name))
-        .filter((line) => line && isComparable(line, from))
-        .map((line) => now(line) / valueAt(line, from));
-      const compiling = passing.map((key) => valueOf(key, named.ready) - valueOf(key, named.wall))
-        .filter(Number.isFinite).map((time) => Math.max(0, time));
+      const linesOf = (metric) => passing.map((key) => lineOf(key.key, metric, branch.name)).filter(Boolean);
+      const againstEager = (metric) => ratioOf(linesOf(metric).map(({ series: [one] }) => one.against_eager));
+      const counts = linesOf(named.instructions);
+      const since = ratioOf(counts.map((line) => logSince(line, from)));
+      const steps = counts.flatMap(({ series: [one] }) => one.changes.filter(({ column }) => column.index > from));
       const judged = group.keys.filter((key) => states.has(key) && states.get(key) !== "skipped");
-      return { ...group, count: group.keys.length,
+      return { ...group, count: group.keys.length, steps,
         pass: judged.length === 0 ? undefined
           : judged.filter((key) => !isBad(states.get(key))).length / judged.length,
-        change: since.length === 0 ? undefined : geometricMean(since) - 1,
-        instructions: againstEager(named.instructions), speedup: group.backend === "eager" ? undefined
-          : geometricMean(passing.map((key) => lastSpeedup(key, branch))),
-        memory: againstEager(named.memory),
-        compile: compiling.length === 0 || group.backend === "eager" ? undefined : mean(compiling) };
+        change: since === undefined ? undefined : since - 1, instructions: againstEager(named.instructions),
+        speedup: ratioOf(passing.map((key) => lastSpeedup(key, branch))), memory: againstEager(named.memory),
+        compile: mean(passing.map((key) => backendAt(key, branch).compile_time)) };
     });
   }
 
@@ -214,11 +170,11 @@ const reportModel = (data) => {
 
   // The last speed-up of each key that has an eager variant; without one, the state of a failure.
   function speedups(chosen, branch) {
-    return chosen.filter(eagerOf).flatMap((key) => {
-      const failure = key.backend === "eager" ? undefined : bad.get(placeOf(branch.last, key));
+    return chosen.filter((key) => key.eager).flatMap((key) => {
+      const failure = bad.get(placeOf(branch.last, key));
       if (failure) return [{ key, state: failure.state }];
-      const ratio = lastSpeedup(key, branch);
-      return ratio === undefined ? [] : [{ key, ratio }];
+      const log = lastSpeedup(key, branch);
+      return log === undefined ? [] : [{ key, ratio: Math.exp(log) }];
     });
   }
 
@@ -226,16 +182,17 @@ const reportModel = (data) => {
   function speedupTrends(chosen, branch, from) {
     const trends = new Map();
     for (const key of chosen) {
-      const trend = { group: groupOf(key), backend: backendOf(key), number: backendNumberOf(key), ratios: new Map() };
+      const trend = { group: groupOf(key), backend: backendOf(key), number: backendNumberOf(key), logs: new Map() };
       const name = `${trend.group}\n${trend.backend}`;
-      for (const [at, ratio] of speedupsOf(key, branch)) {
-        if (at < from || bad.has(placeOf(columns[at], key))) continue;
+      const { columns: its, logs } = backendAt(key, branch);
+      its.forEach((at, i) => {
+        if (at < from) return;
         if (!trends.has(name)) trends.set(name, trend);
-        addTo(trends.get(name).ratios, at, ratio);
-      }
+        addTo(trends.get(name).logs, at, logs[i]);
+      });
     }
-    return [...trends.values()].map(({ ratios, ...trend }) => ({ ...trend,
-      means: new Map([...ratios].map(([at, its]) => [at, geometricMean(its)])) }));
+    return [...trends.values()].map(({ logs, ...trend }) => ({ ...trend,
+      means: new Map([...logs].map(([at, its]) => [at, ratioOf(its)])) }));
   }
 
   // The geometric mean of the values of each group of lines, as a percentage of its first column. `numberOf`: of the
@@ -252,10 +209,7 @@ const reportModel = (data) => {
       const group = place.get(groupOf(line.key));
       joined[group][Math.min(...line.series.map((one) => one.columns[0])) - first] += 1;
       for (const one of line.series) {
-        for (let i = 1; i < one.values.length; ++i) {
-          const ratio = one.values[i] / one.values[i - 1];
-          if (ratio > 0 && Number.isFinite(ratio)) sums[group][one.columns[i] - first] += Math.log(ratio);
-        }
+        one.logs.forEach((log, i) => { sums[group][one.columns[i + 1] - first] += log; });
       }
     }
     const rows = [];
@@ -292,7 +246,7 @@ const reportModel = (data) => {
   }
 
   return { data, isOfFiles, facets, keys, byKey, metrics, columns, branches, series, lines, lineOf, now, valueAt,
-    eagerOf, isMeasured, moveOf, breaks, outcomes, isBad, attention, summary, trend, compare,
+    isMeasured, moveOf, breaks, outcomes, isBad, attention, summary, trend, compare,
     groupOf, backendOf, backendNumberOf, valueNumberOf, modelOf, speedups, speedupTrends,
     experiments: parseExperiments(data) };
 };

@@ -8,7 +8,7 @@ const reportViews = (page) => {
   const { data } = model;
 
   // -- Parts of views
-  const { toneOf, toneOfAll, wayTo, commitLink, candidatesOf, keyLink, functionsOf, byBenchmark, changesByCommit, changesTable } =
+  const { toneOfAll, wayTo, commitLink, candidatesOf, keyLink, functionsOf, byBenchmark, changesByCommit, changesTable } =
     changeParts(page);
   const openCommit = (column) => go(addressOf(wayTo(column)));
   const experiments = experimentParts(page);
@@ -109,7 +109,7 @@ const reportViews = (page) => {
       { title: "benchmarks", of: (row) => numbers.format(row.count), sort: (row) => row.count },
       { title: "pass", value: "pass", of: (row) => (row.pass === undefined ? "-" : `${Math.round(100 * row.pass)}%`),
         tone: (row) => (row.pass < 1 ? "worse" : ""), sort: (row) => row.pass },
-      { title: "instructions", value: "change", sort: (row) => row.change, tone: (row) => toneOf(row.change),
+      { title: "instructions", value: "change", sort: (row) => row.change, tone: (row) => toneOfAll(row.change, row.steps),
         of: (row) => lead(row, shownShare(row.change), named.instructions) },
       ratio("fewer than eager", "instructions", named.instructions),
       ratio("speed-up", "speedup", named.wall),
@@ -148,9 +148,8 @@ const reportViews = (page) => {
       const now = model.now(line);
       const before = one.columns[0] <= start ? model.valueAt(line, start) : undefined;
       const steps = one.changes.filter((change) => change.column.index > start);
-      const eager = line.key.backend === "eager" ? undefined : model.eagerOf(line.key);
-      const its = eager && model.lineOf(eager.key, metric.name, line.branch);
-      return { line, one, now, before, steps, eager: its && model.now(its) / now, change: now - before,
+      const eager = one.against_eager === null ? undefined : Math.exp(one.against_eager);
+      return { line, one, now, before, steps, eager, change: now - before,
         relative: (now - before) / Math.abs(before) };
     }).sort((a, b) => (a.line.key.key < b.line.key.key ? -1 : 1));
     const isSeveral = model.columns.length > 1;
