@@ -212,8 +212,8 @@ class MergeCheck {
     return held;
   }
 
-  // The change's version of a file and, if the base has one, also the base's, which then applies: a
-  // change cannot weaken its own gate.
+  // The change's version of a file and, if the base has one, also the base's. The run judges by the
+  // one that kLimitSources names.
   Checked<void> hold_limits_of(const std::string& name, std::vector<std::string>& held) {
     std::error_code ignored;
     const fs::path path = fs::weakly_canonical(fs::absolute(name), ignored);
@@ -237,13 +237,12 @@ class MergeCheck {
     const fs::path theirs = limits_->path() / *file;
     fs::create_directories(theirs.parent_path(), ignored);
     TRY(replace_file(theirs, *text + "\n"));
-    if (fs::exists(ours)) {
-      held.push_back("--limits=" + ours.string());
-      held.push_back("--base-limits=" + theirs.string());
-    } else {
+    const bool is_gone = !fs::exists(ours);
+    if (is_gone) {
       print_message(fmt::format("{} is gone: the limits are those of the base\n", file->string()));
-      held.push_back("--limits=" + theirs.string());
     }
+    held.push_back("--limits=" + (is_gone ? theirs : ours).string());
+    held.push_back("--base-limits=" + theirs.string());
     return {};
   }
 

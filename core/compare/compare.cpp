@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "core/base/format.h"
-#include "core/compare/judge_row.h"
+#include "core/compare/judge.h"
 #include "core/definitions/metrics.h"
 #include "core/results/significance.h"
 

@@ -2,6 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
 #include "core/base/format.h"
 #include "core/definitions/metrics.h"
 #include "core/definitions/variant.h"
@@ -140,6 +144,274 @@ std::vector<SequenceChange> compare_sequence(const Sequence& sequence,
     changes.push_back({i, std::move(change), is_regression});
   }
   return changes;
+}
+
+namespace {
+
+enum class Side { kAbsent, kCounted, kSkipped, kFailed };
+
+Side classify(const Measurement* measurement) {
+  if (measurement == nullptr) return Side::kAbsent;
+  if (std::holds_alternative<Counted>(measurement->outcome)) return Side::kCounted;
+  const auto* failure = std::get_if<Failure>(&measurement->outcome);
+  if (failure == nullptr || failure->kind == FailureKind::kUnsupported) return Side::kSkipped;
+  return Side::kFailed;
+}
+
+const Counted* get_counted(const Measurement* measurement) {
+  return measurement == nullptr ? nullptr : std::get_if<Counted>(&measurement->outcome);
+}
+
+// Returns why a measurement has no count.
+std::string explain_outcome(const Measurement& measurement) {
+  if (const auto* skipped = std::get_if<Skipped>(&measurement.outcome)) return skipped->reason;
+  const auto* failure = std::get_if<Failure>(&measurement.outcome);
+  if (failure == nullptr) return "";
+  if (failure->kind == FailureKind::kUnsupported) return failure->message;
+  std::string kind = to_string(failure->kind);
+  return failure->message.empty() ? kind : kind + ": " + failure->message;
+}
+
+// Returns the metrics of both, in the order of limit_metrics(), then of their names.
+std::vector<std::string> list_metrics(const Counted* before, const Counted* after) {
+  std::set<std::string> rest;
+  for (const Counted* counted : {before, after}) {
+    if (counted != nullptr) add_metrics(rest, *counted);
+  }
+  std::vector<std::string> names;
+  for (const std::string& name : limit_metrics()) {
+    if (rest.erase(name) > 0) names.push_back(name);
+  }
+  names.insert(names.end(), rest.begin(), rest.end());
+  return names;
+}
+
+// Returns nothing for a value that is not finite, which a file edited by hand may contain.
+std::optional<double> find_value(const Counted* counted, const std::string& metric) {
+  if (counted == nullptr) return std::nullopt;
+  const auto value = counted->metrics.find(metric);
+  if (value == counted->metrics.end() || !std::isfinite(value->second)) return std::nullopt;
+  return value->second;
+}
+
+void add_limit_changes(std::vector<LimitChange>& changes, bool is_soft,
+                       const std::map<std::string, Limit>& before,
+                       const std::map<std::string, Limit>& after) {
+  std::map<std::string, Limit> either = before;
+  either.insert(after.begin(), after.end());
+  for (const auto& [metric, limit] : either) {
+    LimitChange change{metric, is_soft, find_limit(before, metric), find_limit(after, metric)};
+    if (change.before != change.after) changes.push_back(std::move(change));
+  }
+}
+
+// Returns the limits that hold for the row, and records how the later side differs.
+Expected<Limits> settle_limits(ComparedRow& row, const MeasurementPair& pair,
+                               const CompareOptions& options) {
+  const auto find = [&](const Measurement& side, bool is_base) {
+    return find_limits({row.key, side.variant.limits, options, is_base});
+  };
+  if (pair.before == nullptr || (!options.base_has_limits && pair.after != nullptr)) {
+    return find(*pair.after, /*is_base=*/false);
+  }
+  auto before = find(*pair.before, /*is_base=*/true);
+  if (!before || pair.after == nullptr) return before;
+  TRY_ASSIGN(const auto after, find(*pair.after, /*is_base=*/false));
+  add_limit_changes(row.limit_changes, false, before->hard, after.hard);
+  add_limit_changes(row.limit_changes, true, before->soft, after.soft);
+  return before;
+}
+
+// Returns nothing unless the repetitions of the metric are known on both sides.
+std::optional<Speedup> find_speedup(const std::string& metric, const Counted* before,
+                                    const Counted* after) {
+  if (!before || !after || !before->timing || !after->timing) return std::nullopt;
+  return speedup(before->timing->of(metric), after->timing->of(metric));
+}
+
+std::vector<MetricChange> compare_metrics(const Counted* before, const Counted* after,
+                                          const Limits& limits) {
+  std::vector<MetricChange> metrics;
+  for (const std::string& name : list_metrics(before, after)) {
+    MetricChange metric =
+        make_change(name, find_value(before, name), find_value(after, name), limits);
+    metric.speedup = find_speedup(name, before, after);
+    metrics.push_back(std::move(metric));
+  }
+  return metrics;
+}
+
+void raise(ComparedRow& row, Verdict verdict) { row.verdict = std::max(row.verdict, verdict); }
+
+void add_reason(ComparedRow& row, const std::string& reason) {
+  row.reason += (row.reason.empty() ? "" : "; ") + reason;
+}
+
+void explain_ratchet(const MetricChange& metric, ComparedRow& row) {
+  if (metric.verdict != Verdict::kFails || metric.change().value_or(0) >= 0) return;
+  add_reason(row, fmt::format("{} fell by more than the limit (--ratchet): save the new count, or "
+                              "accept it",
+                              metric.metric));
+}
+
+RowState judge_direction(const std::vector<MetricChange>& metrics) {
+  for (const MetricChange& metric : metrics) {
+    double change = metric.change().value_or(0);
+    if (change != 0) return change > 0 ? RowState::kSlower : RowState::kFaster;
+  }
+  return RowState::kSame;
+}
+
+std::string explain_unsteady(const Counted& counted, const char* side) {
+  return fmt::format("not steady {} ({})", side, unsteady_counts(counted));
+}
+
+// Marks a row that cannot be compared, which fails unless that is allowed.
+void give_up(ComparedRow& row, const std::string& reason, const CompareOptions& options) {
+  row.state = RowState::kNotComparable;
+  add_reason(row, reason);
+  raise(row, options.allow_not_comparable ? Verdict::kWarns : Verdict::kFails);
+}
+
+// "no instructions before (base.jsonl:4: it is null)"
+std::string explain_lost(const std::string& metric, const Counted& counted, const char* side) {
+  std::string reason = fmt::format("no {} {}", printable(metric), side);
+  auto why = counted.lost.find(metric);
+  return why == counted.lost.end() ? reason : fmt::format("{} ({})", reason, why->second);
+}
+
+// Reports metrics that a side should have and lacks: metrics with an invalid value, and metrics
+// with a limit that only the other side has. A metric that no earlier result has was newly
+// requested, and has no baseline yet.
+void report_lost_metrics(ComparedRow& row, const Counted& before, const Counted& after,
+                         const std::set<std::string>& known_before, const CompareOptions& options) {
+  for (const MetricChange& metric : row.metrics) {
+    const std::string& name = metric.metric;
+    bool is_limited =
+        (metric.hard || metric.soft) && metric.before.has_value() != metric.after.has_value();
+    bool is_new = !metric.before && !known_before.contains(name);
+    if (before.lost.contains(name) || (is_limited && !metric.before && !is_new)) {
+      give_up(row, explain_lost(name, before, "before"), options);
+    } else if (is_limited && is_new) {
+      add_reason(row, fmt::format("no {} before, in any row", printable(name)));
+      raise(row, Verdict::kWarns);
+      if (name == kInstructions) row.state = RowState::kNotComparable;
+    }
+    if (after.lost.contains(name) || (is_limited && !metric.after)) {
+      give_up(row, explain_lost(name, after, "after"), options);
+    }
+  }
+}
+
+void compare_counts(ComparedRow& row, const Counted& before, const Counted& after,
+                    const std::set<std::string>& known_before, const CompareOptions& options) {
+  if (!before.gated && !after.gated) {
+    row.state = RowState::kNotComparable;
+    row.reason = kWhyNotGated;
+    return;
+  }
+  if (before.gated != after.gated) {
+    return give_up(row, fmt::format("not gated {}", before.gated ? "after" : "before"), options);
+  }
+  if (!before.steady) {  // due to an earlier commit, so that this one cannot be judged
+    row.state = RowState::kNotComparable;
+    row.reason = explain_unsteady(before, "before");
+    return;
+  }
+  if (!after.steady) return give_up(row, explain_unsteady(after, "after"), options);
+  for (MetricChange& metric : row.metrics) {
+    judge_change(metric, row.key, options.accepted, options.has_ratchet);
+    if (metric.accepted) add_reason(row, metric.metric + " " + to_string(*metric.accepted));
+    explain_ratchet(metric, row);
+    raise(row, metric.verdict);
+  }
+  row.state = judge_direction(row.metrics);
+  report_lost_metrics(row, before, after, known_before, options);
+  const bool has_change = std::ranges::any_of(
+      row.metrics, [](const MetricChange& metric) { return metric.change().has_value(); });
+  if (!has_change) give_up(row, "no metric has a value on both sides", options);
+}
+
+// Judges a row that is not counted on both sides.
+void compare_outcomes(ComparedRow& row, const MeasurementPair& pair,
+                      const CompareOptions& options) {
+  const Side before = classify(pair.before);
+  const auto set = [&row](RowState state, bool is_allowed, Verdict verdict, std::string reason) {
+    row.state = state;
+    row.verdict = is_allowed ? verdict : Verdict::kFails;
+    row.reason = std::move(reason);
+  };
+  const auto explain_before = [&]() -> std::string {
+    if (before == Side::kSkipped) return "skipped before: " + explain_outcome(*pair.before);
+    if (before == Side::kFailed) return "failed before: " + explain_outcome(*pair.before);
+    return "";
+  };
+  switch (classify(pair.after)) {
+    case Side::kAbsent:
+      if (before == Side::kSkipped) {  // there is no count that is missing
+        return set(RowState::kSkipped, true, Verdict::kPasses, explain_before());
+      }
+      return set(RowState::kMissing, options.allow_missing, Verdict::kWarns, explain_before());
+    case Side::kCounted:
+      if (before == Side::kFailed) {
+        return set(RowState::kFailedBefore, options.allow_new, Verdict::kPasses,
+                   explain_outcome(*pair.before));
+      }
+      return set(RowState::kNew, options.allow_new, Verdict::kPasses, explain_before());
+    case Side::kSkipped:
+      // Counted before and skipped now: treated as missing.
+      if (before == Side::kCounted) {
+        return set(RowState::kSkipped, options.allow_missing, Verdict::kWarns,
+                   explain_outcome(*pair.after));
+      }
+      return set(RowState::kSkipped, true, Verdict::kPasses, explain_outcome(*pair.after));
+    case Side::kFailed:
+      return set(before == Side::kFailed ? RowState::kFailedBoth : RowState::kFailedAfter,
+                 options.allow_failed, Verdict::kWarns, explain_outcome(*pair.after));
+  }
+}
+
+// An error if there are too few repetitions for any limit on times to fail.
+Expected<void> check_repetitions(const ComparedRow& row, const Counted& before,
+                                 const Counted& after) {
+  for (const MetricChange& metric : row.metrics) {
+    if (!metric.hard || !metric.speedup) continue;
+    const std::size_t known_before = before.timing->of(metric.metric).size();
+    const std::size_t known_after = after.timing->of(metric.metric).size();
+    if (can_differ(known_before, known_after)) continue;
+    return fail(
+        fmt::format("{} of {} cannot fail its limit: with {} before and {} after, no difference "
+                    "exceeds chance",
+                    metric.metric, printable(row.key), format_plural(known_before, "repetition"),
+                    known_after),
+        fmt::format("measure both sides with --repetitions={} or more", min_repetitions()));
+  }
+  return {};
+}
+
+}  // namespace
+
+void add_metrics(std::set<std::string>& names, const Counted& counted) {
+  for (const auto& [name, value] : counted.metrics) names.insert(name);
+  for (const auto& [name, why] : counted.lost) names.insert(name);
+}
+
+Expected<ComparedRow> compare_row(const std::string& key, const MeasurementPair& pair,
+                                  const std::set<std::string>& known_before,
+                                  const CompareOptions& options) {
+  ComparedRow row;
+  row.key = key;
+  TRY_ASSIGN(auto limits, settle_limits(row, pair, options));
+  const Counted* before = get_counted(pair.before);
+  const Counted* after = get_counted(pair.after);
+  row.metrics = compare_metrics(before, after, limits);
+  if (before != nullptr && after != nullptr) {
+    TRY(check_repetitions(row, *before, *after));
+    compare_counts(row, *before, *after, known_before, options);
+  } else {
+    compare_outcomes(row, pair, options);
+  }
+  return row;
 }
 
 }  // namespace instr

@@ -4,6 +4,8 @@
 
 #include <cstddef>
 #include <map>
+#include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -22,8 +24,8 @@ struct LimitQuery {
 
 // A place where limits can be set.
 struct LimitSource {
-  const char* name;      // as docs/LIMITS.md has it
-  bool is_held_by_base;  // the base's version applies, so that a change cannot loosen its own limit
+  const char* name;  // as docs/LIMITS.md has it
+  bool is_of_base;   // the base's version applies, so that a change cannot loosen its own limit
   // Adds the limits of metrics that have none yet.
   Expected<void> (*add)(Limits& limits, const LimitQuery& query);
 };
@@ -45,6 +47,21 @@ MetricChange make_change(const std::string& metric, const std::optional<double>&
 // Gives the change its verdict.
 void judge_change(MetricChange& change, const std::string& key, const Acceptances& accepted,
                   bool has_ratchet = false);
+
+struct MeasurementPair {
+  const Measurement* before = nullptr;  // null if that side lacks the key
+  const Measurement* after = nullptr;
+};
+
+// Adds the metrics of a count, whether their values are valid or not.
+void add_metrics(std::set<std::string>& names, const Counted& counted);
+
+// At least one side of `pair` is set. `known_before`: the metrics of all earlier results; any other
+// metric is newly requested, and not lost. An error if a limit that a measurement carries is
+// invalid.
+Expected<ComparedRow> compare_row(const std::string& key, const MeasurementPair& pair,
+                                  const std::set<std::string>& known_before,
+                                  const CompareOptions& options);
 
 // A metric of a key that was measured alike at successive commits or in successive files.
 struct Sequence {

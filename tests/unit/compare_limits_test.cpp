@@ -1,4 +1,5 @@
 // The limits that a comparison applies, and how changed limits are reported.
+#include "core/compare/judge.h"
 #include "tests/unit/compare_testing.h"
 
 namespace instr::compare_limits_test {
@@ -51,6 +52,32 @@ TEST(CompareLimits, TheMostSpecificLimitApplies) {
   options.by_key.clear();
   options.by_key["other"].hard["instructions"] = Limit{std::nullopt, 5};
   EXPECT_EQ(make_row({then}, {now}, options).verdict, Verdict::kPasses);
+}
+
+// Each source of a limit wins over the later ones of the table.
+TEST(CompareLimits, TheFirstSourceOfTheTableApplies) {
+  struct Side {
+    LimitTexts carried;
+    CompareOptions options;
+  };
+  const Limit limit{7, std::nullopt};
+  const auto set = [&](Side& side, std::size_t source, const Limit& value) {
+    Limits limits;
+    limits.hard[kInstructions] = value;
+    if (source == 0) side.options.margins["k"] = limits;
+    if (source == 1) side.options.by_key["k"] = limits;
+    if (source == 2) side.carried[kInstructions] = to_string(value);
+    if (source == 3) side.options.limits = limits;
+  };
+  ASSERT_EQ(kLimitSources.size(), 4U);
+  for (std::size_t first = 0; first < kLimitSources.size(); ++first) {
+    Side side;
+    for (std::size_t later = first; later < kLimitSources.size(); ++later) {
+      set(side, later, later == first ? limit : Limit{9, std::nullopt});
+    }
+    const auto limits = value_of(find_limits({"k", side.carried, side.options}));
+    EXPECT_EQ(limits.hard.at(kInstructions), limit) << kLimitSources[first].name;
+  }
 }
 
 TEST(CompareLimits, AChangeCannotLoosenItsOwnLimit) {

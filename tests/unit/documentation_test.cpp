@@ -1,4 +1,6 @@
 // Every link of the documentation leads to a file and, if it names one, to a heading in it.
+#include <fmt/format.h>
+
 #include <cctype>
 #include <filesystem>
 #include <memory>
@@ -10,6 +12,7 @@
 #include <vector>
 
 #include "core/base/read_file.h"
+#include "core/compare/judge.h"
 #include "core/report/html_data.h"
 #include "tests/results_examples.h"
 #include "tests/testing.h"
@@ -110,6 +113,18 @@ TEST(Documentation, DescribesEveryMemberOfResults) {
     }
   }
   EXPECT_GT(members, 50U);
+}
+
+// The table of LIMITS.md has the sources of limits in the order in which they win.
+TEST(Documentation, HasTheOrderOfLimits) {
+  const std::string page =
+      read_file((fs::path(INSTR_SOURCE_DIR) / "docs/LIMITS.md").string(), kMaxTextBytes).value();
+  std::string table = "| limit | whose |\n|---|---|\n";
+  for (const LimitSource& source : kLimitSources) {
+    table +=
+        fmt::format("| {} | the {} |\n", source.name, source.is_of_base ? "base's" : "command's");
+  }
+  EXPECT_HAS(page, table + "| the table above | |\n");
 }
 
 // Adds the names of all members, also of those inside others.
