@@ -42,6 +42,7 @@ class RunWriter {
   std::int64_t find_or_add_commit(const Commit& commit);
   std::int64_t find_or_add_series(const RunValue& value, std::int64_t branch,
                                   std::int64_t class_id);
+  std::optional<std::int64_t> find_or_add_limits(const LimitsOfKeys& limits);
   Timeline& read_timeline(std::int64_t branch);
   // The numbers of the series of a run's values, in their order.
   Expected<std::vector<std::int64_t>> find_series(const HistoryRun& run, std::int64_t branch);
@@ -94,6 +95,18 @@ std::int64_t RunWriter::find_or_add_commit(const Commit& commit) {
   return database_.last_id();
 }
 
+// Keys with the same limits are ranges of their numbers, which stay short if runs have other keys.
+std::optional<std::int64_t> RunWriter::find_or_add_limits(const LimitsOfKeys& limits) {
+  if (limits.empty()) return std::nullopt;
+  std::map<LimitTexts, std::vector<std::int64_t>> keys;
+  for (const auto& [key, texts] : limits) keys[texts].push_back(keys_.find_or_add(key));
+  auto json = nlohmann::json::array();
+  for (auto& [texts, numbers] : keys) {
+    json.push_back({texts, SeriesSet(std::move(numbers)).ranges()});
+  }
+  return limit_sets_.find_or_add(json.dump());
+}
+
 Timeline& RunWriter::read_timeline(std::int64_t branch) {
   const auto known = timelines_.find(branch);
   if (known != timelines_.end()) return known->second;
@@ -117,10 +130,8 @@ Expected<void> RunWriter::add(const HistoryRun& run) {
   const auto measured = std::make_shared<const SeriesSet>(std::move(exact));
   std::optional<std::string> definitions;
   if (!run.definitions.empty()) definitions = to_line(nlohmann::ordered_json(run.definitions));
-  std::optional<std::int64_t> limits;
-  if (!run.limits.empty()) limits = limit_sets_.find_or_add(nlohmann::json(run.limits).dump());
   add_run_.run(branch, target.commit, sets_.find_or_add(measured->text()), run.started, run.version,
-               run.digest, definitions, limits);
+               run.digest, definitions, find_or_add_limits(run.limits));
   const auto run_id = database_.last_id();
   TRY(add_values(run, target, series, run_id));
   for (const RunOutcome& outcome : run.outcomes) {

@@ -20,6 +20,29 @@ Value parse_stored(const SqlDatabase& database, const std::string& text, const c
   }
 }
 
+std::map<std::int64_t, std::shared_ptr<const LimitsOfKeys>> read_limit_sets(
+    const SqlDatabase& database) {
+  std::map<std::int64_t, std::string> keys;
+  for (const auto& key : database.rows("SELECT id, key FROM keys")) {
+    keys[key.integer(0)] = key.text(1);
+  }
+  std::map<std::int64_t, std::shared_ptr<const LimitsOfKeys>> sets;
+  for (const auto& set : database.rows("SELECT id, limits FROM limit_sets")) {
+    using Stored = std::vector<std::pair<LimitTexts, std::vector<SeriesSet::Range>>>;
+    auto limits = std::make_shared<LimitsOfKeys>();
+    for (const auto& [texts, ranges] :
+         parse_stored<Stored>(database, set.text(1), "the stored limits of a run are malformed")) {
+      for (const auto& [first, last] : ranges) {
+        for (auto key = keys.lower_bound(first); key != keys.end() && key->first <= last; ++key) {
+          (*limits)[key->second] = texts;
+        }
+      }
+    }
+    sets[set.integer(0)] = std::move(limits);
+  }
+  return sets;
+}
+
 }  // namespace
 
 std::map<std::int64_t, RunFacts> read_run_facts(const SqlDatabase& database) {
@@ -32,11 +55,7 @@ std::map<std::int64_t, RunFacts> read_run_facts(const SqlDatabase& database) {
         database, run.text(1), "the stored definitions of a run are not a JSON array of texts");
   }
   if (schema < kSchemaWithLimits) return facts;
-  std::map<std::int64_t, std::shared_ptr<const LimitsOfKeys>> sets;
-  for (const auto& set : database.rows("SELECT id, limits FROM limit_sets")) {
-    sets[set.integer(0)] = std::make_shared<const LimitsOfKeys>(parse_stored<LimitsOfKeys>(
-        database, set.text(1), "the stored limits of a run are malformed"));
-  }
+  const auto sets = read_limit_sets(database);
   for (const auto& run :
        database.rows("SELECT id, limits_id FROM runs WHERE limits_id IS NOT NULL")) {
     facts[run.integer(0)].limits = find_row(database, sets, run.integer(1));

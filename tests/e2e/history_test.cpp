@@ -272,6 +272,26 @@ TEST_F(HistoryOfALibrary, NothingJudgedIsNotWithinTheLimits) {
   EXPECT_EQ(judged.exit_code, 0) << judged.errors;
 }
 
+TEST_F(HistoryOfALibrary, TimesAreStepsBeyondChanceAndNeedNoAcceptance) {
+  for (const double level : {10.0, 20.0, 20.0}) {
+    nlohmann::ordered_json json{{"key", "a"}, {"outcome", "timed"}, {"metrics", {{"wall", level}}}};
+    json["times"]["iterations"] = 1;
+    for (int i = 0; i < 8; ++i) json["times"]["wall"].push_back(level + 0.01 * i);
+    const std::string text = times_of({});
+    write(file("times.jsonl"),
+          text.substr(0, text.find('\n') + 1) + to_line(json) + "\n" + end_line(1) + "\n");
+    git({"commit", "--quiet", "--allow-empty", "--message=change"});
+    ASSERT_EQ(run({"history", "add", "times.jsonl"}).exit_code, 0);
+  }
+  const auto steps = split_lines(run({"history", "steps", "--format=csv"}).output);
+  ASSERT_EQ(steps.size(), 2U);
+  EXPECT_HAS(steps[1], "a,wall,10,20,10,100,");
+  EXPECT_HAS(steps[1], ",passes");
+  const auto accepted = run({"accept", "a", "--reason=why"});
+  EXPECT_EQ(accepted.exit_code, 2);
+  EXPECT_HAS(accepted.errors, "the history has no change of `a`");
+}
+
 TEST_F(HistoryOfALibrary, SeriesContinueOverARenamedBranch) {
   write(file("times.jsonl"), times_of({"a"}));
   ASSERT_EQ(run({"history", "add", "times.jsonl"}).exit_code, 0);

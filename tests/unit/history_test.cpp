@@ -109,11 +109,15 @@ TEST_F(History, LimitsBeginWithSchema4) {
     verdicts.push_back(step.change.verdict);
   }
   EXPECT_EQ(verdicts, (std::vector{Verdict::kFails, Verdict::kWarns, Verdict::kFails}));
-  const SqlDatabase database = open(SqlAccess::kRead);
-  const auto next = value_of(read_runs(database));
-  for (const bool is_limited : {false, true, false, false}) {
-    EXPECT_EQ(value_of(next())->limits.size(), is_limited ? 1u : 0u);
+  {
+    const SqlDatabase database = open(SqlAccess::kRead);
+    const auto next = value_of(read_runs(database));
+    for (const bool is_limited : {false, true, false, false}) {
+      EXPECT_EQ(value_of(next())->limits, is_limited ? limited.limits : LimitsOfKeys{});
+    }
   }
+  ASSERT_TRUE(prune(open(), commit(3).place(), {}));
+  EXPECT_EQ(open().integer("SELECT count(*) FROM limit_sets"), 0);
 }
 
 TEST_F(History, SkipsARecordedRun) {

@@ -80,7 +80,7 @@ const reportViews = (page) => {
     if (branch.columns.length > 1) parts.push(...trendOf(branch));
     if (found.accepted.length > 0) parts.push(...changesByCommit("Accepted", found.accepted));
     if (found.better.length > 0) parts.push(...changesByCommit("Improvements", found.better));
-    if (found.more.length > 0) parts.push(...changesByCommit("Growth within limits", found.more));
+    if (found.more.length > 0) parts.push(changesTable("Growth within limits", byBenchmark(found.more)));
     return [model.columns.length > 1 ? `What needs attention${where}` : "Results", ...parts];
   }
 
