@@ -11,7 +11,6 @@
 #include "core/base/json_line.h"
 #include "core/compare/judge.h"
 #include "core/definitions/metrics.h"
-#include "core/history/runs_of_series.h"
 #include "core/history/timeline.h"
 
 namespace instr {

@@ -7,7 +7,6 @@
 
 #include "core/base/json_line.h"
 #include "core/history/profiles.h"
-#include "core/history/runs_of_series.h"
 #include "core/history/timeline.h"
 
 namespace instr {

@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <iterator>
 #include <nlohmann/json.hpp>
+#include <ranges>
 #include <unordered_map>
 
 #include "core/base/git.h"
 #include "core/base/json_line.h"
+#include "core/history/schema.h"
 
 namespace instr {
 
@@ -106,6 +108,107 @@ std::optional<Place> Timeline::previous(const Place& place, std::int64_t series)
 
 std::optional<Place> Timeline::first_from(const Place& place, std::int64_t series) const {
   return find_from(commits_.lower_bound(place), series);
+}
+
+namespace {
+
+// Returns the value of a JSON text; throws an SqlError if it has another form.
+template <class Value>
+Value parse_stored(const SqlDatabase& database, const std::string& text, const char* complaint) {
+  try {
+    return nlohmann::json::parse(text).get<Value>();
+  } catch (const nlohmann::json::exception&) {
+    database.fail_as_damaged(complaint);
+  }
+}
+
+std::map<std::int64_t, std::shared_ptr<const LimitsOfKeys>> read_limit_sets(
+    const SqlDatabase& database) {
+  std::map<std::int64_t, std::string> keys;
+  for (const auto& key : database.rows("SELECT id, key FROM keys")) {
+    keys[key.integer(0)] = key.text(1);
+  }
+  std::map<std::int64_t, std::shared_ptr<const LimitsOfKeys>> sets;
+  for (const auto& set : database.rows("SELECT id, limits FROM limit_sets")) {
+    using Stored = std::vector<std::pair<LimitTexts, std::vector<SeriesSet::Range>>>;
+    auto limits = std::make_shared<LimitsOfKeys>();
+    for (const auto& [texts, ranges] :
+         parse_stored<Stored>(database, set.text(1), "the stored limits of a run are malformed")) {
+      for (const auto& [first, last] : ranges) {
+        for (auto key = keys.lower_bound(first); key != keys.end() && key->first <= last; ++key) {
+          (*limits)[key->second] = texts;
+        }
+      }
+    }
+    sets[set.integer(0)] = std::move(limits);
+  }
+  return sets;
+}
+
+}  // namespace
+
+std::map<std::int64_t, RunFacts> read_run_facts(const SqlDatabase& database) {
+  std::map<std::int64_t, RunFacts> facts;
+  const auto schema = read_schema(database);
+  if (schema < kSchemaWithDefinitions) return facts;
+  for (const auto& run :
+       database.rows("SELECT id, definitions FROM runs WHERE definitions IS NOT NULL")) {
+    facts[run.integer(0)].definitions = parse_stored<DefinitionOptions>(
+        database, run.text(1), "the stored definitions of a run are not a JSON array of texts");
+  }
+  if (schema < kSchemaWithLimits) return facts;
+  const auto sets = read_limit_sets(database);
+  for (const auto& run :
+       database.rows("SELECT id, limits_id FROM runs WHERE limits_id IS NOT NULL")) {
+    facts[run.integer(0)].limits = find_row(database, sets, run.integer(1));
+  }
+  return facts;
+}
+
+RunsOfSeries::RunsOfSeries(const SqlDatabase& database)
+    : database_(database),
+      facts_(read_run_facts(database)),
+      find_sample_(database.prepare("SELECT 1 FROM samples WHERE series_id = ? AND run_id = ?")) {
+  for (const auto& [id, name] : read_branches(database)) {
+    timelines_.emplace(name, Timeline(database, id));
+  }
+}
+
+bool RunsOfSeries::has(const Timeline::Run& run, const HistorySeries& series) {
+  return series.is_exact ? run.measured->contains(series.id)
+                         : find_sample_.start(series.id, run.id).step();
+}
+
+DefinitionOptions RunsOfSeries::find_definitions(const HistorySeries& series,
+                                                 const std::optional<std::int64_t>& commit) {
+  for (const auto& [place, measured] : timeline(series.branch).commits() | std::views::reverse) {
+    if (commit && measured.commit != *commit) continue;
+    for (const Timeline::Run& run : measured.runs | std::views::reverse) {
+      const auto facts = facts_.find(run.id);
+      if (facts == facts_.end() || facts->second.definitions.empty()) continue;
+      if (has(run, series)) return facts->second.definitions;
+    }
+  }
+  return {};
+}
+
+const Limits& RunsOfSeries::find_limits(const HistorySeries& series, const Place& place) {
+  for (const Timeline::Run& run :
+       timeline(series.branch).commits().at(place).runs | std::views::reverse) {
+    if (run.measured->contains(series.id)) return limits_of_run(run.id, series.key);
+  }
+  return limits_of_run(0, series.key);
+}
+
+const Limits& RunsOfSeries::limits_of_run(std::int64_t run, const std::string& key) {
+  const auto facts = facts_.find(run);
+  const LimitsOfKeys* all = facts == facts_.end() ? nullptr : facts->second.limits.get();
+  if (all == nullptr || !all->contains(key)) return defaults_;
+  const auto [known, is_new] = limits_.try_emplace({all, key}, Limits());
+  if (!is_new) return known->second;
+  auto limits = instr::find_limits({key, all->at(key), {}});
+  if (!limits) database_.fail_as_damaged("a stored limit is malformed");
+  return known->second = *std::move(limits);
 }
 
 }  // namespace instr

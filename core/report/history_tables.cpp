@@ -15,7 +15,7 @@
 #include "core/definitions/variant.h"
 #include "core/history/profiles.h"
 #include "core/history/read.h"
-#include "core/history/runs_of_series.h"
+#include "core/history/timeline.h"
 #include "core/report/comparison_report.h"
 #include "core/report/formats.h"
 #include "core/report/report_tables.h"

@@ -12,7 +12,6 @@
 
 #include "core/history/profiles.h"
 #include "core/history/recording.h"
-#include "core/history/runs_of_series.h"
 #include "core/history/schema.h"
 #include "core/history/timeline.h"
 #include "core/report/history_tables.h"
@@ -40,7 +39,6 @@ class FigureBuilder {
   explicit FigureBuilder(ReportData& data) : data_(data) {
     for (ReportSeries& series : data.series) {
       set_logs(series);
-      series.last = find_last(series);
       lines_[{series.key, series.metric, series.branch}].push_back(&series);
       candidates_.emplace(series.key, series.branch);
     }
@@ -80,18 +78,6 @@ class FigureBuilder {
       const auto log = log_ratio(series.values[i].value, series.values[i - 1].value);
       series.logs.push_back(log.value_or(0));
     }
-  }
-
-  std::size_t find_last(const ReportSeries& series) const {
-    const std::size_t known = series.values.back().column;
-    if (!series.is_exact) return known;
-    for (std::size_t i = data_.columns.size(); i-- > known;) {
-      const ReportColumn& column = data_.columns[i];
-      if (column.branch != series.branch) continue;
-      const auto has = [&](const auto& run) { return run.measured->contains(series.id); };
-      if (std::ranges::any_of(column.runs, has)) return i;
-    }
-    return known;
   }
 
   std::optional<double> find_now(const std::string& key, const std::string& metric,
@@ -152,6 +138,10 @@ class HistoryReportBuilder {
     TRY(add_steps());
     for_each_sampled(database_, choice_,
                      [this](const SampledSeries& sampled) { add_samples(sampled); });
+    TRY_ASSIGN(const auto all, read_series(database_, choice_));
+    for (const SeriesSummary& summary : all) {
+      find_series(summary.series).last = find_column(summary.series.branch, summary.last);
+    }
     for (const RecordedOutcome& outcome : read_outcomes(database_, choice_)) {
       data_.outcomes.push_back({outcome.outcome, find_column(outcome.branch, outcome.commit)});
     }
