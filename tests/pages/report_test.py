@@ -217,13 +217,13 @@ class StepAmongSeveralCommits(PageTest):
 
 
 class Limits(PageTest):
-    """Two benchmarks grow, one of them beyond its limit of 1%."""
+    """Two benchmarks grow, one of them beyond its limit of 1%, and one grows and shrinks again."""
 
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
         git(cls.folder, "init", "--quiet", "--initial-branch=main")
-        for counts in ([1000, 1000], [1006, 1012]):
+        for counts in ([1000, 1000, 1000], [1006, 1012, 1100], [1006, 1012, 1000]):
             git(cls.folder, "commit", "--quiet", "--allow-empty", "-m", "change")
             write_results(cls.folder / "results.jsonl", counts, limit="1%")
             instr_bench("history", "add", "results.jsonl", "--trust-commit", folder=cls.folder)
@@ -234,6 +234,7 @@ class Limits(PageTest):
         self.open(self.page)
         cards = self.texts(".cards li")
         self.assertEqual(cards[0], "1\nregression not accepted, at 1 commit")
+        self.assertIn("1\nimprovement, at 1 commit", cards)
         self.assertEqual(cards[-1], "1\ngrew within limits, at 1 commit")
         self.assertEqual({one.text for one in self.all("td.worse")}, {"+12", "+1.20%"})
         issue = instr_bench("history", "issue", folder=self.folder, statuses=(3,))

@@ -114,7 +114,8 @@ const reportModel = (data) => {
         if (change.column.index <= from) continue;
         if (change.change < 0) found.better.push(change);
         else if (change.accepted) found.accepted.push(change);
-        else (change.is_regression ? found.worse : found.more).push(change);
+        else if (change.is_regression) found.worse.push(change);
+        else if (change.verdict !== "fails") found.more.push(change); // else it was undone
       }
     }
     const byCost = (a, b) => Math.abs(b.relative) - Math.abs(a.relative);
