@@ -33,17 +33,23 @@ std::optional<double> log_ratio(double over, double under) {
 
 // The key, metric and branch of a line, which has several series if it was measured differently.
 using LineName = std::tuple<std::string, std::string, std::string>;
+using Line = std::vector<ReportSeries*>;  // the series measured last first
 
+double find_now(const Line& line) { return line.front()->values.back().value; }
+
+// Adds the figures that compare series: with eager, and each value with the one before.
 class FigureBuilder {
  public:
   explicit FigureBuilder(ReportData& data) : data_(data) {
     for (ReportSeries& series : data.series) {
-      set_logs(series);
       lines_[{series.key, series.metric, series.branch}].push_back(&series);
-      candidates_.emplace(series.key, series.branch);
+      for (std::size_t i = 1; i < series.values.size(); ++i) {
+        const auto log = log_ratio(series.values[i].value, series.values[i - 1].value);
+        series.logs.push_back(log.value_or(0));
+      }
     }
-    for (auto& [name, all] : lines_) {
-      std::ranges::stable_sort(all, std::ranges::greater(), &ReportSeries::last);
+    for (auto& [name, line] : lines_) {
+      std::ranges::stable_sort(line, std::ranges::greater(), &ReportSeries::last);
     }
     for (const ReportOutcome& outcome : data.outcomes) {
       const bool is_good = outcome.state == to_string(VerificationCode::kPass);
@@ -52,79 +58,68 @@ class FigureBuilder {
   }
 
   void build() {
-    for (const auto& [key, branch] : candidates_) {
-      const Variant variant = parse_key(key);
-      if (!is_candidate(variant)) continue;
-      const std::string eager = make_eager(variant).key;
-      ReportBackend backend{key, branch, {}, find_compile_time(key, branch)};
-      add_speedups(backend, eager);
-      if (!backend.speedups.empty() || backend.compile_time) {
-        data_.backends.push_back(std::move(backend));
-      }
-    }
-    for (auto& [name, all] : lines_) {
+    std::map<std::pair<std::string, std::string>, ReportBackend> backends;
+    for (const auto& [name, line] : lines_) {
       const auto& [key, metric, branch] = name;
       const Variant variant = parse_key(key);
       if (!is_candidate(variant)) continue;
-      const auto of_eager = find_now(make_eager(variant).key, metric, branch);
-      const double now = all.front()->values.back().value;
-      if (of_eager) all.front()->against_eager = log_ratio(*of_eager, now);
+      const Line* eager = find_line({make_eager(variant).key, metric, branch});
+      if (eager != nullptr) {
+        line.front()->against_eager = log_ratio(find_now(*eager), find_now(line));
+      }
+      ReportBackend& backend = backends[{key, branch}];
+      const Line* wall = find_line({key, kWall, branch});
+      if (metric == kReadyTime && wall != nullptr) {
+        backend.compile_time = std::max(find_now(line) - find_now(*wall), 0.0);
+      }
+      // Times in units of those that eager had in the same rounds, if there are any, come first.
+      const bool is_relative = metric == kRelativeWall;
+      const bool is_wall = metric == kWall && !find_line({key, kRelativeWall, branch});
+      if (is_relative || (is_wall && eager != nullptr)) {
+        backend.speedups = find_speedups(key, line, is_relative ? nullptr : eager);
+      }
+    }
+    for (auto& [name, backend] : backends) {
+      if (backend.speedups.empty() && !backend.compile_time) continue;
+      std::tie(backend.key, backend.branch) = name;
+      data_.backends.push_back(std::move(backend));
     }
   }
 
  private:
-  static void set_logs(ReportSeries& series) {
-    for (std::size_t i = 1; i < series.values.size(); ++i) {
-      const auto log = log_ratio(series.values[i].value, series.values[i - 1].value);
-      series.logs.push_back(log.value_or(0));
-    }
+  const Line* find_line(const LineName& name) const {
+    const auto line = lines_.find(name);
+    return line == lines_.end() ? nullptr : &line->second;
   }
 
-  std::optional<double> find_now(const std::string& key, const std::string& metric,
-                                 const std::string& branch) const {
-    const auto line = lines_.find({key, metric, branch});
-    if (line == lines_.end()) return std::nullopt;
-    return line->second.front()->values.back().value;
-  }
-
-  // The values of a line by their columns.
-  std::map<std::size_t, double> find_values(const std::string& key, const char* metric,
-                                            const std::string& branch) const {
-    std::map<std::size_t, double> values;
-    const auto line = lines_.find({key, metric, branch});
-    if (line == lines_.end()) return values;
-    for (const ReportSeries* series : line->second) {
+  static std::map<std::size_t, double> find_values(const Line& line) {
+    std::map<std::size_t, double> values;  // by column
+    for (const ReportSeries* series : line) {
       for (const auto& [column, value] : series->values) values[column] = value;
     }
     return values;
   }
 
-  // From the times in units of those that eager had in the same rounds, if there are any, else from
-  // the wall times of both. A failure has none.
-  void add_speedups(ReportBackend& backend, const std::string& eager) const {
-    const auto relative = find_values(backend.key, kRelativeWall, backend.branch);
-    const auto own = relative.empty() ? find_values(backend.key, kWall, backend.branch) : relative;
-    if (own.empty()) return;
-    const auto of_eager = relative.empty() ? find_values(eager, kWall, backend.branch) : relative;
+  // Returns the logarithms of the speed-ups at each column, none where the key failed. `eager`: its
+  // times; null if `line` is in units of them.
+  std::vector<std::pair<std::size_t, double>> find_speedups(const std::string& key,
+                                                            const Line& line,
+                                                            const Line* eager) const {
+    std::vector<std::pair<std::size_t, double>> speedups;
+    const auto own = find_values(line);
+    const auto of_eager = eager == nullptr ? own : find_values(*eager);
     for (const auto& [column, value] : own) {
       const auto other = of_eager.find(column);
-      if (other == of_eager.end() || bad_.contains({column, backend.key})) continue;
-      const auto log = log_ratio(relative.empty() ? other->second : 1, value);
-      if (log) backend.speedups.emplace_back(column, *log);
+      if (other == of_eager.end() || bad_.contains({column, key})) continue;
+      const auto log = log_ratio(eager == nullptr ? 1 : other->second, value);
+      if (log) speedups.emplace_back(column, *log);
     }
-  }
-
-  std::optional<double> find_compile_time(const std::string& key, const std::string& branch) const {
-    const auto ready = find_now(key, kReadyTime, branch);
-    const auto wall = find_now(key, kWall, branch);
-    if (!ready || !wall) return std::nullopt;
-    return std::max(*ready - *wall, 0.0);
+    return speedups;
   }
 
   ReportData& data_;
-  std::map<LineName, std::vector<ReportSeries*>> lines_;      // the series measured last first
-  std::set<std::pair<std::string, std::string>> candidates_;  // keys and branches
-  std::set<std::pair<std::size_t, std::string>> bad_;         // columns and keys
+  std::map<LineName, Line> lines_;
+  std::set<std::pair<std::size_t, std::string>> bad_;  // columns and keys
 };
 
 class HistoryReportBuilder {
