@@ -124,7 +124,7 @@ std::vector<SequenceChange> compare_sequence(const Sequence& sequence,
                                              const std::vector<SequenceValue>& values,
                                              const Acceptances& accepted) {
   const bool is_any_judged = is_judged(sequence);
-  // Judges the change from a value to a later one by the limits of `after`.
+  // Judges the change from a value to a later one.
   const auto compare_values = [&](const SequenceValue& before, const SequenceValue& after,
                                   const Limits& limits) {
     MetricChange change = make_change(sequence.metric, before.value, after.value, limits);

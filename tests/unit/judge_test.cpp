@@ -1,7 +1,9 @@
 // The judge gives a sequence the verdicts that compare() gives its neighbours.
 #include "core/compare/judge.h"
 
+#include <algorithm>
 #include <random>
+#include <set>
 
 #include "tests/unit/compare_testing.h"
 
