@@ -56,8 +56,16 @@ inline std::vector<Measurement> measurements_of_all_outcomes() {
   all[0].outcome = example_count();
   Counted timed;
   add_times(timed.metrics, timing);
+  timing.eager = {3, 4};
   timed.timing = timing;
+  timed.compiler = CompilerReport{{{"a.toml:3:1", "a loop", 1}},
+                                  {{"b.py:3", "size", 1}},
+                                  {{"aten::nonzero", 2}},
+                                  {{"frames", {{"ok", 2}}}}};
+  timed.operators = {{"aten::mm", false, 7, 1500, 2500}};
   all[1].outcome = timed;
+  all[1].variant.where.file = "suite.toml";
+  all[1].depends_on.entries = {{"definition", "12ab"}};
   all[2].outcome = Counted{};
   all[2].verification = Verification{VerificationCode::kFail, "2 elements differ"};
   all[3].outcome = Skipped{"needs LibTorch >=2.0"};

@@ -164,7 +164,7 @@ void examine_tools(const ToolConfig& tools, Examination& all) {
   all.add(judge_counters());
   all.add(describe_memory(jobs_of(tools)));
   all.add("cache", Cache::open(!tools.no_cache), [](const Cache& cache) {
-    return cache.folder().string() + (cache.note() ? " (" + *cache.note() + ")" : "");
+    return cache.folder().string() + (cache.caution() ? " (" + *cache.caution() + ")" : "");
   });
 }
 

@@ -4,19 +4,23 @@
 #include <algorithm>
 #include <span>
 
+#include "core/base/append_file.h"
 #include "core/base/format.h"
 #include "core/base/output.h"
 #include "core/base/output_file.h"
+#include "core/base/replace_file.h"
 #include "core/base/shell.h"
 #include "core/base/terminal.h"
 #include "core/commands/commands.h"
+#include "core/commands/experiment_options.h"
+#include "core/compare/expected_codes.h"
 #include "core/definitions/definition_keys.h"
-#include "core/experiments/expected_codes.h"
-#include "core/experiments/experiment_options.h"
-#include "core/experiments/experiment_run.h"
-#include "core/experiments/experiment_summary.h"
+#include "core/report/backend_summary.h"
 #include "core/report/formats.h"
+#include "core/report/plot.h"
+#include "core/report/report.h"
 #include "core/results/results_file.h"
+#include "core/run/experiment_run.h"
 #include "core/run/left_out.h"
 #include "core/run/pipeline.h"
 
@@ -26,6 +30,9 @@ namespace {
 
 constexpr const char* kPrintCommands = "--print-commands";
 constexpr const char* kDumpFolder = "instr_bench_dump";
+// The files of --output-dir: our own, and the lines of --format=experiments.
+constexpr const char* kFolderResults = "measurements.jsonl";
+constexpr const char* kFolderLines = "results.jsonl";
 
 // --device, --backend, ...: values of the axes and, after a "-", those to leave out.
 void declare_axes(CommandLine& line, PlanConfig& plan) {
@@ -55,7 +62,6 @@ struct ExperimentArguments : ExperimentOptions {
   std::vector<std::string> files;
   MeasureConfig measure;
   bool is_dry_run = false;
-  bool collects_counters = false;
   bool prints_commands = false;
   std::optional<std::string> only;
   std::optional<fs::path> output;
@@ -67,7 +73,7 @@ struct ExperimentArguments : ExperimentOptions {
 
   fs::path results() const {
     if (output) return *output;
-    return folder ? *folder / "results.jsonl" : "results.jsonl";
+    return folder ? *folder / kFolderResults : "results.jsonl";
   }
 };
 
@@ -98,16 +104,19 @@ tl::expected<ExperimentArguments, Errors> with_file(ExperimentArguments options)
 
 // "; 541 s, of which 216 s were timed"; empty if no experiment was left to run.
 std::string format_cost(const ExperimentRunResult& ran) {
-  auto added = std::span(ran.records).subspan(ran.were_there);
+  std::vector<Measurement> added;
+  std::ranges::copy_if(ran.measurements, std::back_inserter(added), [&ran](const auto& each) {
+    return !ran.were_there.contains(each.variant.key);
+  });
   if (added.empty()) return "";
   return fmt::format("; {:.0f} s, of which {:.0f} s were timed", ran.seconds, timed_seconds(added));
 }
 
 // Returns the status of a complete run.
 ExpectedStatus judge(const ExperimentArguments& options, const std::vector<ExpectedCode>& expected,
-                     const std::vector<ExperimentRecord>& records,
+                     const std::vector<Measurement>& measurements,
                      const std::vector<Variant>& left_out) {
-  TRY_ASSIGN(auto verdict, judge_codes(options.codes, expected, records,
+  TRY_ASSIGN(auto verdict, judge_codes(options.codes, expected, measurements,
                                        make_run_selector(options.plan.selection, left_out)));
   if (facts_of(options.format).is_for_people) {
     print_output(verdict.text);
@@ -115,8 +124,8 @@ ExpectedStatus judge(const ExperimentArguments& options, const std::vector<Expec
     print_message(verdict.text);
   }
   if (verdict.is_worse) return kRegression;
-  const bool is_bad = std::any_of(records.begin(), records.end(), [&](const auto& record) {
-    return has_failed(record) && !verdict.expected_failures.contains(record.variant.key);
+  const bool is_bad = std::ranges::any_of(measurements, [&](const Measurement& measurement) {
+    return has_failed(measurement) && !verdict.expected_failures.contains(measurement.variant.key);
   });
   return is_bad ? kNotMeasured : kGood;
 }
@@ -124,22 +133,101 @@ ExpectedStatus judge(const ExperimentArguments& options, const std::vector<Expec
 ExpectedStatus show(const ExperimentArguments& options, const ExperimentRunResult& ran,
                     const std::vector<ExpectedCode>& expected, const std::vector<Variant>& left_out,
                     bool is_interrupted) {
-  const std::vector<ExperimentRecord>& records = ran.records;
-  Document document = experiment_document(records, options.shows_each);
-  document.notes.back().text += format_cost(ran);
-  print_output(render(options.format, document, render_options(options.showing)));
-  if (ran.unwritten != 0) {
-    print_message(
-        fmt::format("error: {} could not be written; the same command measures {} again\n",
-                    format_plural(ran.unwritten, "result"), ran.unwritten == 1 ? "it" : "them"));
+  if (options.format != ReportFormat::kExperiments) {
+    Document document = experiment_document(ran.measurements, options.shows_each);
+    document.notes.back().text += format_cost(ran);
+    print_output(render(options.format, document, render_options(options.showing)));
+  }
+  if (!ran.could_write) {
+    print_message("the same command measures again what is not in the file\n");
     return kBadSetup;
   }
-  TRY(ran.kept);
   if (is_interrupted) {
     print_message("interrupted; the same command resumes\n");
     return kInterrupted;
   }
-  return judge(options, expected, records, left_out);
+  return judge(options, expected, ran.measurements, left_out);
+}
+
+// Writes the lines of --format=experiments as experiments end: to standard output, if that is the
+// format, and into the folder.
+class ExperimentLines {
+ public:
+  static Expected<ExperimentLines> open(ReportFormat format,
+                                        const std::optional<fs::path>& folder) {
+    ExperimentLines lines(format == ReportFormat::kExperiments);
+    if (!folder) return lines;
+    TRY_ASSIGN(const auto file, OutputFile::open(*folder / kFolderLines, kLines));
+    lines.path_ = file.path();
+    return lines;
+  }
+
+  // Writes those of earlier results. An error if the file cannot be written.
+  Expected<void> begin(const ResultsHeader& header, const std::vector<Measurement>& earlier) {
+    options_.header = header;
+    const std::string text = report_experiment_lines(earlier, options_);
+    if (prints_) print_output(text);
+    if (path_.empty()) return {};
+    TRY_ASSIGN(auto file, replace_file(path_, text));
+    file_ = AppendFile(std::move(file), path_);
+    return {};
+  }
+
+  // Returns the text for standard output.
+  std::string take(const Measurement& measurement) {
+    const std::string text = report_experiment_lines({measurement}, options_);
+    if (!path_.empty()) static_cast<void>(file_.append(text));  // finish() tries again
+    return prints_ ? text : "";
+  }
+
+  // Writes what could not be written before.
+  Expected<void> finish() { return path_.empty() ? Expected<void>{} : file_.append(""); }
+
+ private:
+  static constexpr FileKind kLines{"results of experiments", [](std::string_view start) {
+                                     return start.starts_with("{\"model\":");
+                                   }};
+
+  explicit ExperimentLines(bool prints) : prints_(prints) {}
+
+  bool prints_;
+  fs::path path_;
+  AppendFile file_;
+  ReportOptions options_;
+};
+
+// Writes summary.txt, summary.md and, if there is gnuplot, KIND.svg for each kind of picture. A
+// picture that cannot be drawn is reported.
+Expected<void> write_folder(const fs::path& folder, const ExperimentRunResult& ran,
+                            std::stop_token stop) {
+  const Document document = experiment_document(ran.measurements, /*shows_each=*/false);
+  for (const auto& [format, name] :
+       {std::pair{ReportFormat::kTable, "summary.txt"}, {ReportFormat::kMarkdown, "summary.md"}}) {
+    TRY(replace_file(folder / name, render(format, document)));
+  }
+  if (!find_gnuplot()) return {};  // reported before the run
+  for (const auto& [kind, chart] : make_charts(ran.measurements, kWall)) {
+    const std::string name = to_string(kind);
+    if (!chart) {
+      print_message(fmt::format("no {0}.svg: {1}: see instr_bench plot {2} --kind={0}\n", name,
+                                chart.error().what, (folder / kFolderResults).string()));
+      continue;
+    }
+    const auto drawn = draw_svg(*chart, stop);
+    if (stop.stop_requested()) return {};
+    if (!drawn) {  // the next ones would fail in the same way
+      print_message("no pictures: " + to_string(drawn.error()) + "\n");
+      return {};
+    }
+    TRY(replace_file(folder / (name + ".svg"), *drawn));
+  }
+  return {};
+}
+
+// Says so if gnuplot, which draws the pictures of the folder, is missing.
+void report_missing_pictures() {
+  const auto gnuplot = find_gnuplot();
+  if (!gnuplot) print_message("there will be no pictures: " + to_string(gnuplot.error()) + "\n");
 }
 
 // Prints this command for each experiment, with --only.
@@ -174,41 +262,52 @@ ExpectedStatus run_experiment(const ExperimentArguments& given, const Invocation
     TRY(make_output_folder(*options.folder, "name another folder with --output-dir"));
   }
   TRY_ASSIGN(auto expected, read_codes_to_expect(options.codes));
-  if (writes_folder) print_message(explain_missing_pictures());
-  const auto ran =
-      measure_experiments({options.measure, options.results(), options.only,
-                           options.collects_counters, progress_options(options.showing)},
-                          split, stop);
+  if (writes_folder) report_missing_pictures();
+  ExperimentRun run{{options.measure, {}, invocation.words, definition_paths(options.plan)},
+                    options.results(),
+                    options.only,
+                    progress_options(options.showing)};
+  TRY_ASSIGN(auto lines,
+             ExperimentLines::open(options.format, writes_folder ? options.folder : std::nullopt));
+  run.on_start = [&lines](const auto& header, const auto& earlier) {
+    return lines.begin(header, earlier);
+  };
+  run.rows = [&lines](const Measurement& measurement) { return lines.take(measurement); };
+  const auto ran = measure_experiments(run, split, stop);
   if (!ran && stop.stop_requested()) return kInterrupted;
   TRY(ran);
+  TRY(lines.finish());
   ExpectedStatus status = show(options, *ran, expected, split.left_out, stop.stop_requested());
   if (writes_folder) {
-    TRY(write_experiment_folder(*options.folder, ran->records, stop));
+    TRY(write_folder(*options.folder, *ran, stop));
   }
   return status;
 }
 
 void declare_output(CommandLine& line, ExperimentArguments& options) {
   line.group("What to show and keep");
-  line.option("-o,--output", "FILE", "the results, a line of JSON each (results.jsonl)",
+  line.option("-o,--output", "FILE", "the results (results.jsonl), as a run keeps them",
               take_path(options.output));
-  line.option("--output-dir,--output-dirname", "DIR",
-              "keep all in this folder: results.jsonl, unless --output names another file, the "
-              "summary as text and Markdown, and pictures",
-              take_path(options.folder));
+  line.option(
+      "--output-dir,--output-dirname", "DIR",
+      "keep all in this folder: measurements.jsonl, unless --output names another file, "
+      "results.jsonl (--format=experiments), the summary as text and Markdown, and pictures",
+      take_path(options.folder));
   line.flag("--collect-counters", "also keep all counters of torch.compile() in the results",
-            options.collects_counters);
+            options.measure.keeps_counters);
   line.flag("--profile", "also keep the operators that took the most time in the results",
             options.measure.wants_operators);
   declare_dump(line, options.measure, kDumpFolder);
-  declare_format(line, options.format, document_formats());
+  std::vector<ReportFormat> formats = document_formats();
+  formats.push_back(ReportFormat::kExperiments);
+  declare_format(line, options.format, formats);
   line.flag(kPrintCommands,
             "print a command for each experiment, which runs it alone, and exit: to run them "
             "elsewhere, several at a time; this one then takes in what they measured",
             options.prints_commands);
   line.option("--only", "KEY",
               "run only the experiment with this key; its result goes to a file of its own in the "
-              "folder results.parts, beside results.jsonl, from which a run of all takes it",
+              "folder results.parts beside results.jsonl, from which a run of all takes it",
               take_text(options.only));
   line.flag("--show-each", "also a line for each experiment, with its speed-up's p-value",
             options.shows_each);

@@ -4,7 +4,6 @@
 #include "core/base/format.h"
 #include "core/base/output.h"
 #include "core/commands/history.h"
-#include "core/experiments/experiment_file.h"
 #include "core/history/prune.h"
 #include "core/history/read_runs.h"
 #include "core/history/schema.h"
@@ -39,7 +38,7 @@ ExpectedStatus history_add(const HistoryOptions& options) {
   std::vector<ResultSet> all;
   std::vector<Origin> origins;
   for (const std::string& file : options.operands) {
-    TRY_ASSIGN(auto results, read_any_result_set(file, file, options.incomplete));
+    TRY_ASSIGN(auto results, read_result_set(file, file, options.incomplete));
     origins.push_back({file, results.results.header.commit});
     all.push_back(std::move(results));
   }

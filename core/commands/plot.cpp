@@ -10,7 +10,6 @@
 #include "core/base/replace_file.h"
 #include "core/commands/commands.h"
 #include "core/definitions/select.h"
-#include "core/experiments/experiment_file.h"
 #include "core/report/formats.h"
 #include "core/results/baselines.h"
 #include "core/results/results_file.h"
@@ -34,31 +33,17 @@ constexpr FileKind kPicture{"a picture (SVG)", [](std::string_view start) {
                               return start.substr(0, 4096).find("<svg") != std::string_view::npos;
                             }};
 
-// Reads a results file of a run or of experiments.
-Expected<std::vector<Measurement>> read_measurements(const fs::path& file, Incomplete incomplete) {
-  TRY_ASSIGN(auto bytes, read_file(file, kMaxResultsBytes, ReadFrom::kFilesAndPipes));
-  auto results = parse_results(bytes, file.string(), incomplete);
-  if (results) return std::move(results->measurements);
-  if (!are_experiments(bytes)) return fail(results.error());
-  TRY_ASSIGN(auto records, whole_experiments(bytes, file.string(), incomplete));
-  std::vector<Measurement> measurements;
-  for (const ExperimentRecord& record : records) measurements.push_back(measurement_of(record));
-  return measurements;
-}
-
 // Speed-ups over eager need eager, whatever --backend names.
 Selection selection_of(const PlotArguments& options) {
-  Selection selection = options.selection;
   const bool has_speedups = !options.plot.kind || options.plot.kind == ChartKind::kSpeedup ||
                             options.plot.kind == ChartKind::kDistribution;
-  if (has_speedups && !selection.backends.empty()) selection.backends.push_back(Backend::kEager);
-  return selection;
+  return has_speedups ? with_eager(options.selection) : options.selection;
 }
 
 Expected<Chart> read_chart(const PlotArguments& options) {
   TRY_ASSIGN(const auto file, find_baseline(options.operands[0]));
-  TRY_ASSIGN(auto measurements, read_measurements(file, options.incomplete));
-  TRY_ASSIGN(const auto drawn, select(std::move(measurements), selection_of(options)));
+  TRY_ASSIGN(auto results, read_results(file, options.incomplete));
+  TRY_ASSIGN(const auto drawn, select(std::move(results.measurements), selection_of(options)));
   return make_chart(drawn, options.plot);
 }
 

@@ -8,9 +8,8 @@
 #include "core/base/output_file.h"
 #include "core/base/shell.h"
 #include "core/commands/commands.h"
-#include "core/experiments/experiment_file.h"
-#include "core/experiments/experiment_report.h"
 #include "core/history/schema.h"
+#include "core/report/experiment_report.h"
 #include "core/report/html_data.h"
 #include "core/results/baselines.h"
 #include "core/results/result_set.h"
@@ -43,18 +42,17 @@ constexpr FileKind kReport{
 
 Expected<ReportData> read_files(const ReportArguments& options, const Acceptances& accepted) {
   std::vector<ResultSet> files;
-  std::vector<std::vector<ExperimentRecord>> experiments;
+  std::vector<std::vector<Measurement>> experiments;
   const auto selected = make_selector(options.selection);
   const auto selected_or_eager = make_selector(with_eager(options.selection));
   for (const std::string& name : options.files) {
     TRY_ASSIGN(const auto file, find_baseline(name));
-    TRY_ASSIGN(auto results, read_any_results(file, name, options.incomplete));
-    const bool is_run = results.experiments.empty();
-    files.push_back(keep_selected(std::move(results.set), is_run ? selected : selected_or_eager));
-    if (is_run) continue;
-    std::erase_if(results.experiments,
-                  [&](const auto& record) { return !selected_or_eager(record.variant); });
-    experiments.push_back(std::move(results.experiments));
+    TRY_ASSIGN(auto results, read_result_set(file, name, options.incomplete));
+    // Speed-ups need eager, whatever --backend names.
+    const bool has_speedups = has_experiments(results.results.measurements);
+    results = keep_selected(std::move(results), has_speedups ? selected_or_eager : selected);
+    if (has_speedups) experiments.push_back(results.results.measurements);
+    files.push_back(std::move(results));
   }
   const SeriesChoice of_metrics{{}, options.metrics, {}};
   TRY_ASSIGN(auto data, report_of_files(files, options.vary, accepted));

@@ -101,7 +101,7 @@ MetricChange make_change(const std::string& metric, const std::optional<double>&
   MetricChange change{metric, before, after, find_limit(limits.hard, metric),
                       find_limit(limits.soft, metric)};
   // A metric that is measured on request has its default limit only if both sides have it.
-  const Metric* known = find_metric(metric, kEventMetrics);
+  const Metric* known = find_metric(metric, kTimeMetrics);
   const bool has_default = known != nullptr && !known->hard_limit.is_none();
   if (has_default && before && after && !limits.hard.contains(metric)) {
     change.hard = known->hard_limit;
@@ -254,8 +254,14 @@ void explain_ratchet(const MetricChange& metric, ComparedRow& row) {
                               metric.metric));
 }
 
+// A single time differs from any other.
+bool is_single_time(const MetricChange& metric) {
+  return is_duration(metric.metric) && !metric.speedup;
+}
+
 RowState judge_direction(const std::vector<MetricChange>& metrics) {
   for (const MetricChange& metric : metrics) {
+    if (is_single_time(metric) && metric.verdict == Verdict::kPasses) continue;
     double change = metric.change().value_or(0);
     if (change != 0) return change > 0 ? RowState::kSlower : RowState::kFaster;
   }
@@ -301,6 +307,20 @@ void report_lost_metrics(ComparedRow& row, const Counted& before, const Counted&
       give_up(row, explain_lost(name, after, "after"), options);
     }
   }
+}
+
+// Judges the verification codes of two measurements: a result that was right and no longer is has
+// failed.
+void compare_codes(ComparedRow& row, const MeasurementPair& pair, const CompareOptions& options) {
+  const auto& before = pair.before->verification;
+  const auto& after = pair.after->verification;
+  if (!before || !after || before->code == after->code) return;
+  add_reason(
+      row, fmt::format("verification {}, then {}{}", to_string(before->code),
+                       to_string(after->code), after->reason.empty() ? "" : ": " + after->reason));
+  if (before->code != VerificationCode::kPass) return;
+  row.state = RowState::kFailedAfter;
+  raise(row, options.allow_failed ? Verdict::kWarns : Verdict::kFails);
 }
 
 void compare_counts(ComparedRow& row, const Counted& before, const Counted& after,
@@ -408,6 +428,7 @@ Expected<ComparedRow> compare_row(const std::string& key, const MeasurementPair&
   if (before != nullptr && after != nullptr) {
     TRY(check_repetitions(row, *before, *after));
     compare_counts(row, *before, *after, known_before, options);
+    compare_codes(row, pair, options);
   } else {
     compare_outcomes(row, pair, options);
   }

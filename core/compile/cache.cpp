@@ -232,7 +232,7 @@ struct Cache::State {
   mutable std::mutex mutex;
   std::unique_ptr<Store> store;     // never changed once set
   std::unique_ptr<Store> fallback;  // set when the disk turns out to be full
-  std::optional<std::string> note;
+  std::optional<std::string> caution;
   std::set<fs::path> inputs;
 
   Store& current() {
@@ -245,12 +245,12 @@ struct Cache::State {
     std::lock_guard guard(mutex);
     if (fallback) return {};
     TRY_ASSIGN(fallback, temporary_store(waiting));
-    note = reason;
+    caution = reason;
     return {};
   }
 };
 
-void Cache::note_files(const std::vector<fs::path>& files) {
+void Cache::record_files(const std::vector<fs::path>& files) {
   std::lock_guard guard(state_->mutex);
   state_->inputs.insert(files.begin(), files.end());
 }
@@ -275,12 +275,13 @@ Expected<Cache> Cache::open(bool enabled, CacheWaiting waiting) {
       state->store = std::move(*store);
       return Cache(std::move(state));
     }
-    state->note = "the cache '" + configured->string() + "' cannot be written (" +
-                  store.error().what + "): compiled code is not kept";
+    state->caution = "the cache '" + configured->string() + "' cannot be written (" +
+                     store.error().what + "): compiled code is not kept";
   } else if (enabled) {
-    state->note = "no home folder for the cache: compiled code is not kept; set INSTR_BENCH_CACHE";
+    state->caution =
+        "no home folder for the cache: compiled code is not kept; set INSTR_BENCH_CACHE";
   } else {
-    state->note = "no cache, as requested: compiled code is not kept";
+    state->caution = "no cache, as requested: compiled code is not kept";
   }
   TRY_ASSIGN(state->store, temporary_store(state->waiting));
   return Cache(std::move(state));
@@ -336,9 +337,9 @@ const fs::path& Cache::folder() const { return state_->current().root(); }
 
 const fs::path& Cache::scratch() const { return state_->current().scratch(); }
 
-std::optional<std::string> Cache::note() const {
+std::optional<std::string> Cache::caution() const {
   std::lock_guard guard(state_->mutex);
-  return state_->note;
+  return state_->caution;
 }
 
 }  // namespace instr

@@ -29,7 +29,7 @@ class Cache {
   // missing folder is made, private (0700) to this user. A folder of another user, one that others
   // may write to or replace (check_trusted), or one in use for something else is an error. If it is
   // not writable, or `enabled` is false, uses a private temporary folder instead, removed with this
-  // object, and sets note().
+  // object, and sets caution().
   static Expected<Cache> open(bool enabled, CacheWaiting waiting = {});
 
   Cache(Cache&&) noexcept;
@@ -61,14 +61,14 @@ class Cache {
   void trim(std::uint64_t max_bytes);
 
   // Notes files from which artefacts of this run were made, and lists all of these.
-  void note_files(const std::vector<std::filesystem::path>& files);
+  void record_files(const std::vector<std::filesystem::path>& files);
   std::set<std::filesystem::path> files_read() const;
 
   const std::filesystem::path& folder() const;
   // A folder for the compilers' temporary files, removed when this run ends.
   const std::filesystem::path& scratch() const;
   // The reason why artefacts are not kept, if any: the folder is not writable, the disk is full.
-  std::optional<std::string> note() const;
+  std::optional<std::string> caution() const;
 
  private:
   struct State;

@@ -15,9 +15,10 @@ static_assert(std::is_sorted(kMetrics.begin(), kMetrics.end(),
 static_assert(std::all_of(kMetrics.begin(), kMetrics.end(),
                           [](const Metric& metric) {
                             return metric.unit != Unit::kNanoseconds ||
-                                   metric.statistic != Statistic::kNone;
+                                   metric.statistic != Statistic::kNone ||
+                                   metric.group == MetricGroup::kStart;
                           }),
-              "each metric that is a time has its repetitions");
+              "each metric that is a time has its repetitions, or is of a single start");
 
 }  // namespace
 

@@ -94,6 +94,15 @@ inline constexpr const char* kCpu = "cpu";
 inline constexpr const char* kRelativeWall = "relative_wall";
 inline constexpr const char* kFirstResultTime = "first_result";
 inline constexpr const char* kReadyTime = "ready";
+inline constexpr const char* kReadyCpu = "ready_cpu";  // in replies of workers
+inline constexpr const char* kCompileTime = "compile_time";
+inline constexpr const char* kCompileCpu = "compile_cpu_time";
+// For people, not in the table: with the cache that an earlier compilation has filled, and the
+// times in operators and kernels.
+inline constexpr const char* kWarmCompileTime = "warm_compile_time";
+inline constexpr const char* kWarmCompileCpu = "warm_compile_cpu_time";
+inline constexpr const char* kOperatorsCpu = "operators_cpu";
+inline constexpr const char* kOperatorsDevice = "operators_device";
 inline constexpr const char* kDevicePeakBytes = "device_peak_bytes";
 
 constexpr Metric make_metric(MetricGroup group, Unit unit, Statistic statistic, const char* name,
@@ -220,16 +229,36 @@ inline constexpr auto kMetrics = std::to_array<Metric>(
      make_metric(MetricGroup::kStart, Unit::kNanoseconds, Statistic::kMedian, kReadyTime, "ready",
                  "Time until ready (median)", "the time until it is as fast as it gets", "20%",
                  /*is_side_by_side=*/true),
+     // Until it is ready, beyond one iteration at the final speed; of the process and those that it
+     // starts.
+     make_metric(MetricGroup::kStart, Unit::kNanoseconds, Statistic::kNone, kCompileTime,
+                 "compile time", "Compile time", "the compile time", "20%",
+                 /*is_side_by_side=*/true),
+     make_metric(MetricGroup::kStart, Unit::kNanoseconds, Statistic::kNone, kCompileCpu,
+                 "compile CPU", "CPU time of compiling", "the CPU time of compiling", "10%",
+                 /*is_side_by_side=*/true),
      // Reported by torch.compile(): graphs, places that no graph could contain, and compilations of
      // a function again because a guard failed.
      make_metric(MetricGroup::kStart, Unit::kGraphs, Statistic::kNone, "graphs", "graphs",
                  "Graphs compiled", "the number of graphs", "+0", /*is_side_by_side=*/true),
-     make_metric(MetricGroup::kStart, Unit::kGraphBreaks, Statistic::kNone, "graph_breaks",
-                 "graph breaks", "Graph breaks", "the number of graph breaks", "+0",
-                 /*is_side_by_side=*/true),
-     make_metric(MetricGroup::kStart, Unit::kRecompilations, Statistic::kNone, "recompilations",
-                 "recompilations", "Recompilations", "the number of recompilations", "+0",
-                 /*is_side_by_side=*/true),
+     {.name = "graph_breaks",
+      .heading = "graph breaks",
+      .title = "Graph breaks",
+      .what = "the number of graph breaks",
+      .unit = Unit::kGraphBreaks,
+      .group = MetricGroup::kStart,
+      .hard_limit = {.absolute = 0},
+      .example_limit = "+0",
+      .is_side_by_side = true},
+     {.name = "recompilations",
+      .heading = "recompilations",
+      .title = "Recompilations",
+      .what = "the number of recompilations",
+      .unit = Unit::kRecompilations,
+      .group = MetricGroup::kStart,
+      .hard_limit = {.absolute = 0},
+      .example_limit = "+0",
+      .is_side_by_side = true},
      // The maximum memory that LibTorch used on the device.
      {.name = kDevicePeakBytes,
       .heading = "device peak bytes",
@@ -292,6 +321,9 @@ constexpr bool is_duration(std::string_view name) {
   // Not by find_metric(): under its sanitizers GCC takes no null pointer in a constant expression.
   for (const Metric& metric : kMetrics) {
     if (name == metric.name) return metric.unit == Unit::kNanoseconds;
+  }
+  for (const char* other : {kWarmCompileTime, kWarmCompileCpu, kOperatorsCpu, kOperatorsDevice}) {
+    if (name == other) return true;
   }
   return false;
 }

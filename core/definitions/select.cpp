@@ -267,6 +267,13 @@ std::function<bool(const std::string&)> make_matcher(const std::string& pattern)
   };
 }
 
+Selection with_eager(Selection selection) {
+  auto& backends = selection.backends;
+  const bool has_eager = std::ranges::find(backends, Backend::kEager) != backends.end();
+  if (!backends.empty() && !has_eager) backends.insert(backends.begin(), Backend::kEager);
+  return selection;
+}
+
 std::function<bool(const Variant&)> make_selector(const Selection& selection) {
   return [selection, filters = make_patterns(selection.filters),
           excludes = make_patterns(selection.excludes)](const Variant& v) {

@@ -42,6 +42,9 @@ struct Selection {
   bool operator==(const Selection&) const = default;
 };
 
+// Adds eager, which the other backends are compared with.
+Selection with_eager(Selection selection);
+
 // Makes a predicate: the pattern matches a text.
 std::function<bool(const std::string&)> make_matcher(const std::string& pattern);
 

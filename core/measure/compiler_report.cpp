@@ -2,18 +2,13 @@
 
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
-
 #include "core/base/format.h"
-#include "core/base/json_line.h"
 #include "core/measure/failure_text.h"
 #include "core/results/compiler_json.h"
 
 namespace instr {
 
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 // Text around a reason.
 constexpr const char* kBeginnings[] = {"Graph Break Reason: ", "guard failure(s):"};
@@ -46,16 +41,16 @@ std::string format_place(const std::string& file, int line, const Variant& varia
   return file.empty() ? "" : printable(fmt::format("{}:{}", file, line));
 }
 
-std::vector<CompilerNote> parse_notes(const Json& json, const char* name, const Variant& variant) {
+std::vector<CompilerNote> parse_notes(JsonValue json, const char* name, const Variant& variant) {
   std::vector<CompilerNote> notes;
-  if (!json.contains(name) || !json.at(name).is_array()) return notes;
-  for (const Json& note : json.at(name)) {
-    try {
-      notes.push_back({format_place(note.at("file"), note.at("line"), variant),
-                       extract_reason(note.at("text"), variant), note.at("count")});
-    } catch (const Json::exception&) {
-      continue;
-    }
+  for (const JsonValue note : items_of(json, name)) {
+    const auto file = member_as<std::string_view>(note, "file");
+    const auto line = member_as<int>(note, "line");
+    const auto text = member_as<std::string_view>(note, "text");
+    const auto count = member_as<std::uint64_t>(note, "count");
+    if (!file || !line || !text || !count) continue;
+    notes.push_back({format_place(std::string(*file), *line, variant),
+                     extract_reason(std::string(*text), variant), *count});
   }
   return notes;
 }
@@ -63,19 +58,14 @@ std::vector<CompilerNote> parse_notes(const Json& json, const char* name, const 
 }  // namespace
 
 CompilerReport parse_compiler_report(std::string_view json, const Variant& variant) {
-  CompilerReport report;
-  const auto parsed = parse_json(json);
-  if (!parsed || !parsed->is_object()) return report;
-  report.graph_breaks = parse_notes(*parsed, "breaks", variant);
-  report.recompilations = parse_notes(*parsed, "recompiles", variant);
-  if (const auto counts = parsed->find("unlowered"); counts != parsed->end()) {
-    for (const auto& [name, count] : parse_counts(*counts)) {
-      report.unlowered[printable(name)] = count;
-    }
-  }
-  if (const auto counters = parsed->find("counters"); counters != parsed->end()) {
-    report.counters = parse_counters(*counters);
-  }
+  JsonReader reader;
+  const auto parsed = reader.read(json);
+  if (!parsed) return {};
+  CompilerReport report{.graph_breaks = parse_notes(*parsed, "breaks", variant),
+                        .recompilations = parse_notes(*parsed, "recompiles", variant),
+                        .counters = counters_from(*parsed)};
+  for (const auto& [name, count] : unlowered_from(*parsed))
+    report.unlowered[printable(name)] = count;
   return report;
 }
 

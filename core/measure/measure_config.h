@@ -56,6 +56,7 @@ struct MeasureConfig {
   // Experiments:
   bool wants_operators = false;    // the time in each operator
   bool wants_warm_compile = true;  // the time of compiling with a filled cache
+  bool keeps_counters = false;     // all counters of torch.compile()
 
   bool verify = false;  // the other backends' results are compared with eager's
   DumpParts dump = {};

@@ -50,7 +50,7 @@ WorkerOptions Scheduler::worker_options() const {
 
 StartSource Scheduler::zygote_source() const {
   auto start = options_.config.is_warm
-                   ? warm_workers(worker_options(), options_.find_worker, options_.note)
+                   ? warm_workers(worker_options(), options_.find_worker, options_.tell)
                    : own_roots(worker_options(), options_.find_worker);
   return [start = std::move(start), on_phase = options_.on_phase](
              Language language) -> Expected<std::shared_ptr<ZygoteSource>> {
@@ -59,8 +59,8 @@ StartSource Scheduler::zygote_source() const {
   };
 }
 
-void Scheduler::note(const std::string& what) const {
-  if (options_.note) options_.note(what);
+void Scheduler::tell(const std::string& what) const {
+  if (options_.tell) options_.tell(what);
 }
 
 Scheduler::Scheduler(ScheduleOptions options, PrivateFolder folder, MeasureEvents events)
@@ -238,7 +238,7 @@ void Scheduler::finish(Task task, Attempt attempt) {
       enqueue(std::move(task));
     }
   }
-  if (retry && !attempt.again) note(key + ": its worker was lost, so it is measured again");
+  if (retry && !attempt.again) tell(key + ": its worker was lost, so it is measured again");
   if (!retry) {
     std::lock_guard turn(callbacks_);
     // Moved above only for a retry. NOLINTNEXTLINE(bugprone-use-after-move)

@@ -80,7 +80,7 @@ class Scheduler {
 
   Scheduler(ScheduleOptions options, PrivateFolder folder, MeasureEvents events);
   void kill();
-  void note(const std::string& what) const;
+  void tell(const std::string& what) const;
   WorkerOptions worker_options() const;
   StartSource zygote_source() const;
 

@@ -75,7 +75,7 @@ std::optional<Attempt> Scheduler::make_host(const Task& task, const UnitKey& key
   auto forked = WorkerProcess::fork(*zygote);
   if (!forked) {
     if (zygotes_.lost(key.zygote, *zygote)) {
-      note("LibTorch under Valgrind was lost (killed, or out of memory?) and starts again");
+      tell("LibTorch under Valgrind was lost (killed, or out of memory?) and starts again");
     }
     return lost_before("the worker was lost before this was measured");
   }

@@ -18,7 +18,7 @@ struct ScheduleOptions {
   int jobs = 1;                                         // cores in total
   std::function<double(const Variant&)> expected = {};  // seconds; absent: 1 for each
   // Called from other threads, as when warm workers cannot be used, or a worker was lost.
-  std::function<void(const std::string&)> note = {};
+  std::function<void(const std::string&)> tell = {};
   BeginPhase on_phase = {};  // "starting LibTorch under Valgrind"
 
   bool needs_fresh_process() const { return config.isolation == Isolation::kProcess; }

@@ -1,6 +1,5 @@
-// Times compiled variants in native workers, one group at a time with nothing else running:
-// variants that differ only in their backend are timed alternately in one process, so that they can
-// be compared.
+// Times variants in native workers, one group at a time with nothing else running: variants that
+// differ only in their backend are timed alternately in one process, so that they can be compared.
 #pragma once
 
 #include <stop_token>
@@ -28,5 +27,15 @@ struct TimedSide {
 // all. Each variant ends in one call of its side's on_done. Returns false if `stop` was requested
 // first: then the workers are killed.
 bool time_all(std::vector<TimedSide> sides, std::stop_token stop);
+
+// Compiles experiments, then verifies and times them beside eager, one process at a time. The
+// variants of a benchmark share a process with eager, so that a load on the machine slows all of
+// them; a compiler of whole functions has a process with eager for itself, in which its first
+// compilation is timed. If a load was found nevertheless, the times are measured once more. Each
+// variant ends in one call of on_done. Returns false if `stop` was requested first: then the worker
+// is killed. An Error if none can be compiled.
+Expected<bool> time_beside_eager(const std::vector<Variant>& variants,
+                                 const NativeLanguage& language, const TimerOptions& options,
+                                 const MeasureEvents& events, std::stop_token stop);
 
 }  // namespace instr

@@ -49,8 +49,8 @@ Expected<Link> find_or_start(const std::string& word) {
 
 class WarmZygotes : public ZygoteSource {
  public:
-  WarmZygotes(const WarmPurpose& purpose, std::function<void(const std::string&)> note)
-      : options_(purpose.options), word_(encode(purpose)), note_(std::move(note)) {}
+  WarmZygotes(const WarmPurpose& purpose, std::function<void(const std::string&)> tell)
+      : options_(purpose.options), word_(encode(purpose)), tell_(std::move(tell)) {}
 
   Expected<wire::Message> hello() override {
     std::string why;
@@ -63,7 +63,7 @@ class WarmZygotes : public ZygoteSource {
                                      : reply->get("message");
     }
     if (is_killed()) return fail("interrupted");
-    note_("no warm worker serves this run: " + why);
+    tell_("no warm worker serves this run: " + why);
     return start_own();
   }
 
@@ -124,7 +124,7 @@ class WarmZygotes : public ZygoteSource {
 
   const WorkerOptions options_;
   const std::string word_;
-  const std::function<void(const std::string&)> note_;
+  const std::function<void(const std::string&)> tell_;
   std::shared_ptr<Root> own_;  // without a warm worker; set before the first zygote is requested
   mutable std::mutex mutex_;
   std::set<Link*> waiting_;
@@ -143,11 +143,11 @@ std::optional<wire::Message> ask_at(const std::string& address, const wire::Mess
 }  // namespace
 
 StartSource warm_workers(WorkerOptions options, FindWorker find_worker,
-                         std::function<void(const std::string& what)> note) {
+                         std::function<void(const std::string& what)> tell) {
   return [options = std::move(options), find_worker = std::move(find_worker),
-          note = std::move(note)](Language language) -> Expected<std::shared_ptr<ZygoteSource>> {
+          tell = std::move(tell)](Language language) -> Expected<std::shared_ptr<ZygoteSource>> {
     TRY_ASSIGN(auto worker, options_for(language, options, find_worker));
-    return std::make_shared<WarmZygotes>(WarmPurpose{language, std::move(worker)}, note);
+    return std::make_shared<WarmZygotes>(WarmPurpose{language, std::move(worker)}, tell);
   };
 }
 

@@ -11,9 +11,9 @@
 namespace instr {
 
 // Returns a source of zygotes of warm workers; one that is missing, or of which a file has changed,
-// is started. If that fails, zygotes are forked from a root of our own, and `note` gets the reason.
+// is started. If that fails, zygotes are forked from a root of our own, and `tell` gets the reason.
 StartSource warm_workers(WorkerOptions options, FindWorker find_worker,
-                         std::function<void(const std::string& what)> note);
+                         std::function<void(const std::string& what)> tell);
 
 struct WarmStatus {
   pid_t pid = 0;

@@ -1,26 +1,85 @@
 #include "core/report/backend_summary.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
-#include <map>
+#include <numeric>
 #include <tuple>
 
-#include "core/results/significance.h"
+#include "core/base/format.h"
+#include "core/definitions/axes.h"
+#include "core/definitions/variant.h"
+#include "core/results/disturbance.h"
+#include "core/results/verification.h"
 
 namespace instr {
 
 namespace {
 
-using LanguageBackend = std::pair<Language, Backend>;
+std::optional<double> mean(const std::vector<double>& values) {
+  if (values.empty()) return std::nullopt;
+  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+}
 
-struct Figures {
+// Everything about a variant but its backend: label, parameters, autograd, threads, device,
+// language.
+using Benchmark = std::tuple<std::string, std::vector<std::pair<std::string, std::string>>,
+                             Autograd, int, std::string, Language>;
+
+Benchmark benchmark_of(const Variant& variant) {
+  return {variant.label,   variant.params, variant.autograd,
+          variant.threads, variant.device, variant.language};
+}
+
+constexpr double kNanoseconds = 1e9;  // of a second
+
+struct Collected {
+  BackendSummary summary;
   std::vector<double> speedups;
   std::vector<double> memory_ratios;
+  std::vector<double> compile_times;
+  std::vector<double> compile_cpu_times;
   std::vector<double> first_results;
   std::vector<double> ready;
 };
 
+bool is_measured(const Measurement& record) { return find_timing(record) != nullptr; }
+
+// Returns the code or, for a correct result that could not be measured, the failure.
+std::string failure_or_code(const Measurement& record) {
+  const auto* failure = std::get_if<Failure>(&record.outcome);
+  const VerificationCode code = code_of(record);
+  const bool is_right = code == VerificationCode::kPass && failure != nullptr;
+  return is_right ? to_string(failure->kind) : to_string(code);
+}
+
+void add_median(const std::vector<double>& values, std::vector<double>& to) {
+  if (!values.empty()) to.push_back(median(values));
+}
+
 std::optional<double> find_median(const std::vector<double>& values) {
   return values.empty() ? std::nullopt : std::optional(median(values));
+}
+
+void add(const AgainstEager& experiment, Collected& to) {
+  BackendSummary& summary = to.summary;
+  ++summary.requested;
+  if (is_measured(*experiment.record)) ++summary.measured;
+  if (!experiment.has_passed()) {
+    if (!experiment.is_eager()) ++summary.not_passed[failure_or_code(*experiment.record)];
+    return;
+  }
+  ++summary.passed;
+  if (const Timing* timing = find_timing(*experiment.record)) {
+    add_median(timing->of(kFirstResultTime), to.first_results);
+    add_median(timing->of(kReadyTime), to.ready);
+  }
+  if (experiment.is_eager()) return;
+  if (experiment.speedup) to.speedups.push_back(experiment.speedup->ratio);
+  if (experiment.speedup && experiment.disturbance) ++summary.disturbed;
+  if (experiment.memory_ratio) to.memory_ratios.push_back(*experiment.memory_ratio);
+  if (experiment.compile_time) to.compile_times.push_back(*experiment.compile_time);
+  if (experiment.compile_cpu_time) to.compile_cpu_times.push_back(*experiment.compile_cpu_time);
 }
 
 const Measurement* eager_among(const std::vector<const Measurement*>& alternatives) {
@@ -42,37 +101,127 @@ std::vector<double> relative_times(const Timing& timing, const Timing* eager) {
   return times;
 }
 
-void add_benchmark(const std::vector<const Measurement*>& alternatives,
-                   std::map<LanguageBackend, BackendSummary>& summaries,
-                   std::map<LanguageBackend, Figures>& figures) {
-  const Measurement* eager = eager_among(alternatives);
-  const Measurement* fastest = find_fastest(alternatives);
-  for (const Measurement* measurement : alternatives) {
-    const LanguageBackend backend{measurement->variant.language, measurement->variant.backend};
-    BackendSummary& summary = summaries[backend];
-    Figures& known = figures[backend];
-    ++summary.requested;
-    if (measurement == fastest) ++summary.fastest;
-    const Timing* timing = find_working_timing(*measurement);
-    if (timing == nullptr) continue;
-    ++summary.works;
-    if (!timing->of(kFirstResultTime).empty())
-      known.first_results.push_back(median(timing->of(kFirstResultTime)));
-    if (!timing->of(kReadyTime).empty()) known.ready.push_back(median(timing->of(kReadyTime)));
-    if (eager == nullptr) continue;
-    if (const auto faster = speedup_over(*find_working_timing(*eager), *timing))
-      known.speedups.push_back(faster->ratio);
-    auto less = times_better(find_working_peak(*eager).value_or(0),
-                             find_working_peak(*measurement).value_or(0));
-    if (less) known.memory_ratios.push_back(*less);
+// The number of threads is separate, since it is ordered as a number.
+constexpr const char* kGroupAxes[] = {"device", "test", "dtype", "shapes"};
+
+using SummaryKey = std::tuple<SummaryGroup, Language, Backend>;
+
+SummaryKey summary_key(const Measurement& record, Grouping grouping) {
+  return {grouping == Grouping::kNone ? SummaryGroup() : group_of(record), record.variant.language,
+          record.variant.backend};
+}
+
+// Counts how often each backend is the fastest.
+void count_fastest(const std::vector<AgainstEager>& all, Grouping grouping,
+                   std::map<SummaryKey, Collected>& collected) {
+  std::map<std::pair<std::string, Benchmark>, std::vector<const Measurement*>> rivals;
+  for (const AgainstEager& experiment : all) {
+    rivals[{suite_of(experiment.record->variant), benchmark_of(experiment.record->variant)}]
+        .push_back(experiment.record);
   }
+  for (const auto& [benchmark, records] : rivals) {
+    const Measurement* fastest = find_fastest(records);
+    if (fastest != nullptr) ++collected[summary_key(*fastest, grouping)].summary.fastest;
+  }
+}
+
+// True if two backends of a language work.
+bool have_choice(const std::vector<BackendSummary>& summaries) {
+  std::map<Language, std::size_t> working;
+  for (const BackendSummary& summary : summaries) {
+    if (summary.passed != 0 && ++working[summary.language] == 2) return true;
+  }
+  return false;
+}
+
+DocumentCell nanoseconds_cell(const std::optional<double>& time) {
+  return time ? DocumentCell{format_time(*time)} : DocumentCell{"-", Tone::kDim};
+}
+
+DocumentCell works_cell(const BackendSummary& summary) {
+  return {fmt::format("{} of {}", summary.passed, summary.requested),
+          summary.passed == summary.requested ? Tone::kPlain : Tone::kWarning};
+}
+
+DocumentCell ratio_cell(const BackendSummary& summary, const std::optional<double>& to_eager) {
+  if (summary.backend == Backend::kEager && summary.passed != 0) return {"1.00x", Tone::kDim};
+  return to_eager ? DocumentCell{fmt::format("{:.2f}x", *to_eager)} : DocumentCell{"-", Tone::kDim};
+}
+
+DocumentCell times_cell(const std::optional<double>& value, const char* mark = "") {
+  if (!value) return {"-", Tone::kDim};
+  return number_cell(*value, fmt::format("{}{:.2f}x", mark, *value));
+}
+
+DocumentCell share_cell(std::size_t part, std::size_t whole) {
+  double percent = whole == 0 ? 0 : 100.0 * static_cast<double>(part) / static_cast<double>(whole);
+  return {fmt::format("{} of {} ({:.0f}%)", part, whole, percent),
+          part == whole ? Tone::kGood : Tone::kWarning, std::to_string(part)};
+}
+
+std::string not_passed_text(const BackendSummary& summary) {
+  std::string text;
+  for (const auto& [reason, count] : summary.not_passed) {
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, reason);
+  }
+  return text;
+}
+
+// The parts of a group's name.
+std::vector<std::string> parts_of(const SummaryGroup& group) {
+  std::vector<std::string> parts{printable(group.suite)};
+  parts.insert(parts.end(), group.values.begin(), group.values.end());
+  parts.push_back(format_plural(static_cast<std::size_t>(group.threads), "thread"));
+  return parts;
+}
+
+// Returns the parts of each group's name that are not common to all: "timm train amp".
+std::vector<std::string> group_names(const std::vector<BackendSummary>& summaries) {
+  std::vector<std::vector<std::string>> all;
+  for (const BackendSummary& summary : summaries) all.push_back(parts_of(summary.group));
+  std::vector<std::string> names(all.size());
+  for (std::size_t part = 0; !all.empty() && part < all[0].size(); ++part) {
+    const auto is_first = [&](const auto& parts) { return parts[part] == all[0][part]; };
+    if (std::all_of(all.begin(), all.end(), is_first)) continue;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      const char* gap = names[i].empty() || all[i][part].empty() ? "" : " ";
+      names[i] += gap + all[i][part];
+    }
+  }
+  return names;
+}
+
+std::vector<DocumentCell> cells_of(const BackendSummary& summary) {
+  const DocumentCell none{"-", Tone::kDim};
+  const bool is_eager = summary.backend == Backend::kEager;
+  const auto beside_eager = [&](const DocumentCell& cell) { return is_eager ? none : cell; };
+  DocumentCell codes = text_cell(not_passed_text(summary));
+  if (codes.text.empty()) codes.text = "-";
+  codes.tone = codes.text == "-" ? Tone::kDim : Tone::kWarning;
+  return {{.text = "", .value = std::to_string(summary.requested)},
+          share_cell(summary.measured, summary.requested),
+          beside_eager(share_cell(summary.passed, summary.requested)),
+          beside_eager(times_cell(summary.speedup, summary.disturbed != 0 ? kDisturbed : "")),
+          {.text = "", .value = std::to_string(summary.disturbed)},
+          count_cell(summary.fastest),
+          beside_eager(seconds_cell(summary.compile_time)),
+          beside_eager(seconds_cell(summary.compile_cpu_time)),
+          beside_eager(times_cell(summary.memory_ratio)),
+          beside_eager(codes)};
+}
+
+std::optional<std::string> find_disturbance_of(const Measurement& record) {
+  const Timing* timing = find_timing(record);
+  if (timing == nullptr || timing->eager.empty()) return "not timed alternately with eager";
+  return find_disturbance(*timing);
 }
 
 }  // namespace
 
-Benchmark benchmark_of(const Variant& variant) {
-  return {variant.label,   variant.params, variant.autograd,
-          variant.threads, variant.device, variant.language};
+std::optional<double> seconds_of(const Measurement& record, const char* metric) {
+  auto time = find_metric_of(record, metric);
+  if (time) *time /= kNanoseconds;
+  return time;
 }
 
 bool has_passed(const Measurement& measurement) {
@@ -128,30 +277,170 @@ const Measurement* find_fastest(const std::vector<const Measurement*>& alternati
   return std::ranges::find_if(rivals, is_as_fast)->measurement;
 }
 
-std::vector<BackendSummary> summarize_backends(const std::vector<Measurement>& measurements) {
-  std::map<Benchmark, std::vector<const Measurement*>> benchmarks;
-  for (const Measurement& measurement : measurements) {
-    benchmarks[benchmark_of(measurement.variant)].push_back(&measurement);
+DocumentCell seconds_cell(const std::optional<double>& seconds) {
+  if (!seconds) return {"-", Tone::kDim};
+  return number_cell(*seconds, format_time(*seconds * kNanoseconds));
+}
+
+bool AgainstEager::has_passed() const { return is_measured(*record) && instr::has_passed(*record); }
+
+std::vector<AgainstEager> compare_with_eager(std::span<const Measurement> records) {
+  std::map<std::string, const Measurement*> by_key;
+  for (const Measurement& record : records) by_key[record.variant.key] = &record;
+  std::vector<AgainstEager> all;
+  for (const auto& [key, record] : by_key) {
+    if (state_of(*record) == MeasuredState::kSkipped) continue;
+    AgainstEager& experiment = all.emplace_back();
+    experiment.record = record;
+    const auto eager = by_key.find(make_eager(record->variant).key);
+    if (eager != by_key.end() && is_measured(*eager->second)) experiment.eager = eager->second;
+    // Eager may have been timed beside itself, which shows what chance does.
+    const Timing* timing = find_timing(*record);
+    const bool has_speedup =
+        timing != nullptr && (!experiment.is_eager() || !timing->eager.empty());
+    if (!has_speedup || !experiment.has_passed()) continue;
+    if (!experiment.is_eager()) {
+      experiment.compile_time = seconds_of(*record, kCompileTime);
+      experiment.compile_cpu_time = seconds_of(*record, kCompileCpu);
+    }
+    const Measurement* reference = experiment.eager;
+    const Timing* of_eager = reference == nullptr ? nullptr : find_timing(*reference);
+    experiment.speedup = speedup_over(of_eager == nullptr ? Timing{} : *of_eager, *timing);
+    experiment.disturbance = find_disturbance_of(*record);
+    if (reference == nullptr) continue;
+    experiment.memory_ratio = times_better(find_working_peak(*reference).value_or(0),
+                                           find_working_peak(*record).value_or(0));
   }
-  std::map<LanguageBackend, BackendSummary> summaries;
-  std::map<LanguageBackend, Figures> figures;
-  for (const auto& [benchmark, alternatives] : benchmarks) {
-    add_benchmark(alternatives, summaries, figures);
+  return all;
+}
+
+SummaryGroup group_of(const Measurement& record) {
+  const Variant& variant = record.variant;
+  SummaryGroup group{suite_of(record.variant), {}, variant.threads};
+  for (const char* axis : kGroupAxes) group.values.push_back(find_axis_value(axis, variant));
+  return group;
+}
+
+std::vector<BackendSummary> summarize_backends(std::span<const Measurement> measurements,
+                                               Grouping grouping) {
+  const std::vector<AgainstEager> all = compare_with_eager(measurements);
+  std::map<SummaryKey, Collected> collected;
+  for (const AgainstEager& one : all) {
+    const SummaryKey key = summary_key(*one.record, grouping);
+    Collected& to = collected[key];
+    std::tie(to.summary.group, to.summary.language, to.summary.backend) = key;
+    add(one, to);
   }
-  std::vector<BackendSummary> all;
-  std::map<Language, std::size_t> timed;
-  for (auto& [backend, summary] : summaries) {
-    std::tie(summary.language, summary.backend) = backend;
-    summary.speedup = geometric_mean(figures[backend].speedups);
-    summary.memory_saved = geometric_mean(figures[backend].memory_ratios);
-    summary.first_result = find_median(figures[backend].first_results);
-    summary.ready = find_median(figures[backend].ready);
-    if (summary.works > 0) ++timed[backend.first];
-    all.push_back(summary);
+  count_fastest(all, grouping, collected);
+  std::vector<BackendSummary> summaries;
+  for (auto& [where, item] : collected) {
+    item.summary.speedup = geometric_mean(item.speedups);
+    item.summary.memory_ratio = geometric_mean(item.memory_ratios);
+    item.summary.compile_time = mean(item.compile_times);
+    item.summary.compile_cpu_time = mean(item.compile_cpu_times);
+    item.summary.first_result = find_median(item.first_results);
+    item.summary.ready = find_median(item.ready);
+    summaries.push_back(std::move(item.summary));
   }
-  const bool has_choice =
-      std::any_of(timed.begin(), timed.end(), [](const auto& entry) { return entry.second > 1; });
-  return has_choice ? all : std::vector<BackendSummary>{};
+  return summaries;
+}
+
+std::optional<DocumentTable> backend_table(const std::vector<Measurement>& measurements) {
+  const auto summaries = summarize_backends(measurements, Grouping::kNone);
+  if (!have_choice(summaries)) return std::nullopt;
+  bool has_starts = false;
+  bool has_memory = false;
+  for (const BackendSummary& summary : summaries) {
+    has_starts = has_starts || summary.first_result;
+    has_memory = has_memory || summary.memory_ratio;
+  }
+  DocumentTable table{.columns = {{.heading = "", .name = "backend", .align = Align::kLeft},
+                                  {"works"},
+                                  {"fastest"},
+                                  {"speed-up"}},
+                      .too_wide = TooWide::kStacked,
+                      .stacked_title = "by backend:"};
+  if (has_memory) table.columns.push_back({"memory saved"});
+  if (has_starts) {
+    for (const char* metric : {kFirstResultTime, kReadyTime}) {
+      table.columns.push_back({find_metric(metric)->heading});
+    }
+  }
+  for (const BackendSummary& summary : summaries) {
+    DocumentRow row{
+        .cells = {{format_column_name(summary.language, summary.backend, Autograd::kForward)},
+                  works_cell(summary),
+                  count_cell(summary.fastest),
+                  ratio_cell(summary, summary.speedup)}};
+    if (has_memory) row.cells.push_back(ratio_cell(summary, summary.memory_ratio));
+    if (has_starts) {
+      row.cells.push_back(nanoseconds_cell(summary.first_result));
+      row.cells.push_back(nanoseconds_cell(summary.ready));
+    }
+    table.rows.push_back(std::move(row));
+  }
+  return table;
+}
+
+DocumentTable experiment_table(const std::vector<BackendSummary>& summaries) {
+  DocumentTable table{.columns = {{.heading = "", .name = "backend", .align = Align::kLeft},
+                                  {.heading = "", .name = "requested", .is_hidden = true},
+                                  {"measured", "measured"},
+                                  {"passed", "passed"},
+                                  {"speed-up", "speedup"},
+                                  {.heading = "", .name = "disturbed", .is_hidden = true},
+                                  {"fastest", "fastest"},
+                                  {"compile time", kCompileTime},
+                                  {"compile CPU", "compile_cpu"},
+                                  {"memory saved", "memory_saved"},
+                                  {"not passed", "not_passed"}},
+                      .too_wide = TooWide::kStacked,
+                      .stacked_title = "by backend:"};
+  const std::vector<std::string> names = group_names(summaries);
+  for (std::size_t i = 0; i < summaries.size(); ++i) {
+    const BackendSummary& summary = summaries[i];
+    const std::string backend =
+        format_column_name(summary.language, summary.backend, Autograd::kForward);
+    DocumentRow row{.cells = cells_of(summary), .group = names[i], .name = backend};
+    const std::string full = names[i].empty() ? backend : names[i] + " " + backend;
+    row.cells.insert(row.cells.begin(), text_cell(full));
+    table.rows.push_back(std::move(row));
+  }
+  return table;
+}
+
+double timed_seconds(std::span<const Measurement> records) {
+  double sum = 0;
+  for (const Measurement& record : records) {
+    const Timing* timing = find_timing(record);
+    if (timing == nullptr) continue;
+    for (const double wall : timing->of(kWall)) {
+      sum += wall * static_cast<double>(timing->iterations) / kNanoseconds;
+    }
+  }
+  return sum;
+}
+
+std::string experiment_line(const std::vector<Measurement>& records) {
+  std::map<MeasuredState, std::size_t> states;
+  for (const Measurement& record : records) ++states[state_of(record)];
+  std::string text =
+      fmt::format("{}: {} measured", format_plural(records.size(), "experiment"),
+                  format_count(static_cast<double>(states[MeasuredState::kMeasured])));
+  if (auto failed = states[MeasuredState::kFailed]) text += fmt::format(", {} failed", failed);
+  if (auto skipped = states[MeasuredState::kSkipped]) text += fmt::format(", {} skipped", skipped);
+  return text;
+}
+
+Document experiment_document(const std::vector<Measurement>& records, bool shows_each) {
+  Document document;
+  if (shows_each) document.tables.push_back(each_experiment_table(records));
+  document.tables.push_back(
+      experiment_table(summarize_backends(records, Grouping::kBySuiteAndAxes)));
+  add_records(document, document.tables.front());
+  for (DocumentTable& table : find_findings(records)) document.tables.push_back(std::move(table));
+  document.notes = {{.kind = DocumentNote::Kind::kConclusion, .text = experiment_line(records)}};
+  return document;
 }
 
 }  // namespace instr

@@ -1,42 +1,46 @@
-// The summary of a run over several backends. Pure.
+// Results of several backends: each compared with eager, and summed up by backend. Pure.
 #pragma once
 
 #include <cstddef>
+#include <map>
 #include <optional>
+#include <span>
 #include <string>
-#include <tuple>
-#include <utility>
 #include <vector>
 
+#include "core/report/document.h"
 #include "core/results/measurement.h"
+#include "core/results/significance.h"
 
 namespace instr {
 
-// Everything about a variant but its backend: label, parameters, autograd, threads, device,
-// language.
-using Benchmark = std::tuple<std::string, std::vector<std::pair<std::string, std::string>>,
-                             Autograd, int, std::string, Language>;
+// A result, compared with that of eager.
+struct AgainstEager {
+  const Measurement* record = nullptr;
+  const Measurement* eager = nullptr;  // null: not measured
+  // Nothing unless both were measured and this one has passed.
+  std::optional<Speedup> speedup;
+  std::optional<std::string> disturbance;  // why the speed-up cannot be trusted
+  std::optional<double> memory_ratio;      // eager's peak over this one's
+  std::optional<double> compile_time;      // seconds
+  std::optional<double> compile_cpu_time;  // CPU seconds
 
-Benchmark benchmark_of(const Variant& variant);
-
-struct BackendSummary {
-  Language language = Language::kCpp;
-  Backend backend = Backend::kEager;
-  std::size_t requested = 0;  // benchmarks
-  std::size_t works = 0;      // benchmarks that were timed and, if verified, are correct
-  std::size_t fastest = 0;    // benchmarks for which it is find_fastest() the backends that work
-  // Geometric means over the benchmarks for which eager works, too: the speed-ups, and eager's peak
-  // of live bytes over this backend's.
-  std::optional<double> speedup;
-  std::optional<double> memory_saved;
-  // Medians, nanoseconds; if requested.
-  std::optional<double> first_result;
-  std::optional<double> ready;
+  bool is_eager() const { return record->variant.backend == Backend::kEager; }
+  bool has_passed() const;  // timed, and correct if it was verified
 };
 
-// The requested backends, by language and in the order of kBackends. Empty if fewer than two of
-// each language were timed.
-std::vector<BackendSummary> summarize_backends(const std::vector<Measurement>& measurements);
+// Stands before a speed-up that cannot be trusted.
+inline constexpr const char* kDisturbed = "~";
+
+// Returns a time in seconds; nothing if it was not measured.
+std::optional<double> seconds_of(const Measurement& record, const char* metric);
+
+// Shows a number of seconds, with a unit; "-" without one.
+DocumentCell seconds_cell(const std::optional<double>& seconds);
+
+// Compares results with eager, in the order of keys, without skipped ones. The result points
+// into `records`.
+std::vector<AgainstEager> compare_with_eager(std::span<const Measurement> records);
 
 // True if the measurement was not verified, or is correct.
 bool has_passed(const Measurement& measurement);
@@ -58,5 +62,77 @@ std::optional<double> times_better(double of_eager, double of_this);
 // chance, the first of all these in the order of kBackends, which is the plainest. Null if fewer
 // than two work.
 const Measurement* find_fastest(const std::vector<const Measurement*>& alternatives);
+
+// The common properties of the results in one row, besides the backend. No mean is taken across
+// tests, data types or numbers of threads.
+struct SummaryGroup {
+  std::string suite;
+  std::vector<std::string> values;  // on each of kGroupAxes
+  int threads = 1;
+
+  auto operator<=>(const SummaryGroup&) const = default;
+};
+
+struct BackendSummary {
+  SummaryGroup group = {};
+  Language language = Language::kCpp;
+  Backend backend = Backend::kEager;
+  std::size_t requested = 0;  // not skipped
+  std::size_t measured = 0;   // timed
+  std::size_t passed = 0;     // timed, and correct if verified
+  std::size_t fastest = 0;    // benchmarks for which it is find_fastest()
+  std::size_t disturbed = 0;  // speed-ups in the mean that cannot be trusted
+  // Of those that passed, but not of eager: geometric means of the ratios to eager, means of the
+  // others.
+  std::optional<double> speedup = {};
+  std::optional<double> memory_ratio = {};
+  std::optional<double> compile_time = {};             // seconds
+  std::optional<double> compile_cpu_time = {};         // CPU seconds
+  std::map<std::string, std::size_t> not_passed = {};  // by code or failure, not of eager
+  // Medians, nanoseconds; if requested.
+  std::optional<double> first_result = {};
+  std::optional<double> ready = {};
+};
+
+enum class Grouping { kNone, kBySuiteAndAxes };
+
+// Summarizes by group, language and backend, in the order of kBackends.
+std::vector<BackendSummary> summarize_backends(std::span<const Measurement> measurements,
+                                               Grouping grouping);
+
+// The group that a result is summarized in.
+SummaryGroup group_of(const Measurement& record);
+
+// A row for each backend of a run: how many benchmarks it works for, in how many it is the fastest,
+// how much faster than eager (geometric mean), how long it takes to start. Absent if no language
+// has two that work.
+std::optional<DocumentTable> backend_table(const std::vector<Measurement>& measurements);
+
+// A row for each summary of experiments, below what distinguishes its group from others.
+DocumentTable experiment_table(const std::vector<BackendSummary>& summaries);
+
+// "12 experiments: 10 measured, 1 failed, 1 skipped"
+std::string experiment_line(const std::vector<Measurement>& records);
+
+// Returns the seconds in the timed runs.
+double timed_seconds(std::span<const Measurement> records);
+
+// Limits beyond which an experiment is a finding: one that a person should look at.
+inline constexpr double kMinSpeedup = 0.95;
+inline constexpr double kMaxCompileTime = 120;   // seconds
+inline constexpr double kMinMemoryRatio = 0.9;   // eager's peak over its own
+inline constexpr std::size_t kMaxFindings = 20;  // listed of a kind
+
+// A table for each kind of finding that there is, the worst first.
+std::vector<DocumentTable> find_findings(const std::vector<Measurement>& records);
+// The same tables with all their rows.
+std::vector<DocumentTable> find_all_findings(const std::vector<Measurement>& records);
+
+// A row for each experiment but eager's: its time, the speed-up with its interval and p-value, ...
+DocumentTable each_experiment_table(const std::vector<Measurement>& records);
+
+// A summary by backend (with `shows_each` after a row for each experiment), what to look at, and
+// how many there were, as the last note. Programs get the rows of the first table.
+Document experiment_document(const std::vector<Measurement>& records, bool shows_each);
 
 }  // namespace instr

@@ -23,6 +23,7 @@ enum class ReportFormat {
   kBencher,
   kSmallerIsBetter,
   kPytorch,
+  kExperiments,
 };
 
 std::string render_text(const Document& document, const RenderOptions& options);
@@ -68,6 +69,12 @@ std::string report_smaller_is_better(const std::vector<Measurement>& measurement
 std::string report_pytorch(const std::vector<Measurement>& measurements,
                            const ReportOptions& options);
 
+// The lines of PyTorch/XLA's experiment runner: {"model": {"suite_name", "model_name"},
+// "experiment": {…}, "metrics": {"total_time": [seconds], …}, …}; a failure has its reason as
+// metrics.error.
+std::string report_experiment_lines(const std::vector<Measurement>& measurements,
+                                    const ReportOptions& options);
+
 struct FormatFacts {
   ReportFormat format;
   const char* name;     // as --format takes it
@@ -95,7 +102,9 @@ inline constexpr FormatFacts kReportFormats[] = {
     {ReportFormat::kSmallerIsBetter, "smaller-is-better",
      "the list that benchmark-tracking actions read", nullptr, report_smaller_is_better},
     {ReportFormat::kPytorch, "pytorch", "records for PyTorch's benchmark database", nullptr,
-     report_pytorch}};
+     report_pytorch},
+    {ReportFormat::kExperiments, "experiments", "lines of PyTorch/XLA's experiment runner", nullptr,
+     report_experiment_lines}};
 
 constexpr const FormatFacts& facts_of(ReportFormat format) {
   return kReportFormats[static_cast<std::size_t>(format)];

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "core/report/backend_summary.h"
 #include "core/report/list.h"
 #include "core/report/report_summary.h"
 #include "core/report/report_tables.h"

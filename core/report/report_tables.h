@@ -52,9 +52,4 @@ class RunTable {
 // The wide table, or the tall one if only that fits the terminal.
 RunTable fitting_table(const std::vector<Measurement>& measurements, const ReportOptions& options);
 
-// A row for each backend: how many benchmarks it works for, in how many it is the fastest, how much
-// faster than eager (geometric mean), how long it takes to start. Absent if fewer than two were
-// timed.
-std::optional<DocumentTable> backend_table(const std::vector<Measurement>& measurements);
-
 }  // namespace instr

@@ -2,90 +2,94 @@
 
 #include <nlohmann/json.hpp>
 
-#include "core/base/json_line.h"
+#include "core/results/results_file.h"
 
 namespace instr {
 
-using Json = nlohmann::ordered_json;
-
 namespace {
 
-constexpr const char* kGraphBreaks = "graph_break_reasons";
-constexpr const char* kRecompilations = "recompile_reasons";
-constexpr const char* kUnlowered = "unlowered_operators";
+using Json = nlohmann::ordered_json;
+
+constexpr const char* kGraphBreaks = "graph_breaks";
+constexpr const char* kRecompilations = "recompilations";
+constexpr const char* kUnlowered = "unlowered";
 constexpr const char* kCounters = "counters";
 
-void add_notes(Json& line, const char* name, const std::vector<CompilerNote>& notes) {
+void add_notes(Json& json, const char* name, const std::vector<CompilerNote>& notes) {
   for (const CompilerNote& note : notes) {
-    line[name].push_back({{"place", note.place}, {"reason", note.reason}, {"count", note.count}});
+    json[name].push_back({{"place", note.place}, {"reason", note.reason}, {"count", note.count}});
   }
 }
 
-std::vector<CompilerNote> parse_notes(const Json& line, const char* name) {
+std::vector<CompilerNote> notes_from(JsonValue json, const char* name) {
   std::vector<CompilerNote> notes;
-  const auto list = line.find(name);
-  if (list == line.end() || !list->is_array()) return notes;
-  for (const Json& note : *list) {
-    if (!note.is_object()) continue;
-    const Json place = note.value("place", Json());
-    const Json reason = note.value("reason", Json());
-    const Json count = note.value("count", Json());
-    if (!place.is_string() || !reason.is_string() || !count.is_number_unsigned()) continue;
-    notes.push_back({place, reason, count});
+  for (const JsonValue note : items_of(json, name)) {
+    const auto place = member_as<std::string_view>(note, "place");
+    const auto reason = member_as<std::string_view>(note, "reason");
+    const auto count = member_as<std::uint64_t>(note, "count");
+    if (place && reason && count) {
+      notes.push_back({std::string(*place), std::string(*reason), *count});
+    }
   }
   return notes;
 }
 
-std::map<std::string, std::uint64_t> parse_unlowered(const Json& line) {
-  Json counts = Json::object();
-  const auto list = line.find(kUnlowered);
-  if (list == line.end() || !list->is_array()) return {};
-  for (const Json& item : *list) {
-    if (!item.is_object() || !item.value("name", Json()).is_string()) continue;
-    counts[item["name"].get<std::string>()] = item.value("count", Json());
-  }
-  return parse_counts(counts);
-}
-
 }  // namespace
 
-void add_compiler(Json& line, const CompilerReport& report) {
-  add_notes(line, kGraphBreaks, report.graph_breaks);
-  add_notes(line, kRecompilations, report.recompilations);
-  for (const auto& [name, count] : report.unlowered) {
-    line[kUnlowered].push_back({{"name", name}, {"count", count}});
-  }
+Json to_json(const CompilerReport& report) {
+  Json json = Json::object();
+  add_notes(json, kGraphBreaks, report.graph_breaks);
+  add_notes(json, kRecompilations, report.recompilations);
+  for (const auto& [name, count] : report.unlowered) json[kUnlowered][name] = count;
   for (const auto& [group, counts] : report.counters) {
-    for (const auto& [name, count] : counts) line[kCounters][group][name] = json_number(count);
+    for (const auto& [name, count] : counts) json[kCounters][group][name] = json_number(count);
   }
+  return json;
 }
 
-std::map<std::string, std::uint64_t> parse_counts(const Json& counts) {
-  std::map<std::string, std::uint64_t> parsed;
-  if (!counts.is_object()) return parsed;
-  for (const auto& [name, count] : counts.items()) {
-    if (count.is_number_unsigned()) parsed[name] = count.get<std::uint64_t>();
-  }
-  return parsed;
+Json to_json(const OperatorTime& time) {
+  return {{"name", time.name},
+          {"on_device", time.is_on_device},
+          {"calls", time.calls},
+          {"self", time.self},
+          {"total", time.total}};
 }
 
-std::map<std::string, std::map<std::string, double>> parse_counters(const Json& groups) {
+std::vector<OperatorTime> operators_from(const std::vector<JsonValue>& list) {
+  std::vector<OperatorTime> operators;
+  for (const JsonValue item : list) {
+    const auto name = member_as<std::string_view>(item, "name");
+    if (!name) continue;
+    operators.push_back({std::string(*name), member_as<bool>(item, "on_device").value_or(false),
+                         member_as<std::uint64_t>(item, "calls").value_or(0),
+                         member_as<std::uint64_t>(item, "self").value_or(0),
+                         member_as<std::uint64_t>(item, "total").value_or(0)});
+  }
+  return operators;
+}
+
+std::map<std::string, std::uint64_t> unlowered_from(JsonValue json) {
+  std::map<std::string, std::uint64_t> unlowered;
+  for (const auto& [name, value] : members_of(json, kUnlowered)) {
+    if (const auto count = value_as<std::uint64_t>(value)) unlowered.emplace(name, *count);
+  }
+  return unlowered;
+}
+
+std::map<std::string, std::map<std::string, double>> counters_from(JsonValue json) {
   std::map<std::string, std::map<std::string, double>> counters;
-  if (!groups.is_object()) return counters;
-  for (const auto& [group, counts] : groups.items()) {
-    if (!counts.is_object()) continue;
-    for (const auto& [name, count] : counts.items()) {
-      if (count.is_number()) counters[group][name] = count.get<double>();
+  for (const auto& [group, counts] : members_of(json, kCounters)) {
+    for (const auto& [name, value] : members_of(counts)) {
+      const auto count = value_as<double>(value);
+      if (count) counters[std::string(group)].emplace(name, *count);
     }
   }
   return counters;
 }
 
-std::optional<CompilerReport> parse_compiler(const Json& line) {
-  CompilerReport report{parse_notes(line, kGraphBreaks), parse_notes(line, kRecompilations),
-                        parse_unlowered(line)};
-  if (line.contains(kCounters)) report.counters = parse_counters(line[kCounters]);
-  return report == CompilerReport{} ? std::nullopt : std::optional(std::move(report));
+CompilerReport compiler_from(JsonValue json) {
+  return {notes_from(json, kGraphBreaks), notes_from(json, kRecompilations), unlowered_from(json),
+          counters_from(json)};
 }
 
 }  // namespace instr

@@ -1,29 +1,27 @@
-// A compiler's report (CompilerReport) as JSON.
+// The reports of compilers and the times by operator as JSON.
 #pragma once
 
-#include <cstdint>
-#include <map>
 #include <nlohmann/json_fwd.hpp>
-#include <optional>
-#include <string>
 
+#include "core/results/json_reader.h"
 #include "core/results/measurement.h"
 
 namespace instr {
 
-// Adds a compiler's report to an experiment's line: `graph_break_reasons` and `recompile_reasons`,
-// lists of {"place", "reason", "count"}; `unlowered_operators`, a list of {"name", "count"}; and
-// `counters`. Empty members are left out.
-void add_compiler(nlohmann::ordered_json& line, const CompilerReport& report);
+// {"graph_breaks": [{"place", "reason", "count"}, ...], "recompilations": the same,
+// "unlowered": {name: number}, "counters": {group: {name: number}}}, without empty members.
+nlohmann::ordered_json to_json(const CompilerReport& report);
 
-// Reads counts by name; malformed ones are left out.
-std::map<std::string, std::uint64_t> parse_counts(const nlohmann::ordered_json& counts);
+// {"name", "on_device", "calls", "self", "total"}, times in nanoseconds.
+nlohmann::ordered_json to_json(const OperatorTime& time);
 
-// Reads numbers by group and name; malformed ones are left out.
-std::map<std::string, std::map<std::string, double>> parse_counters(
-    const nlohmann::ordered_json& groups);
+// Reads what to_json() makes; malformed parts are left out.
+CompilerReport compiler_from(JsonValue json);
 
-// Reads the members that add_compiler() adds; nothing if the line has none of them.
-std::optional<CompilerReport> parse_compiler(const nlohmann::ordered_json& line);
+std::vector<OperatorTime> operators_from(const std::vector<JsonValue>& list);
+
+// Read the two last members of a report.
+std::map<std::string, std::uint64_t> unlowered_from(JsonValue json);
+std::map<std::string, std::map<std::string, double>> counters_from(JsonValue json);
 
 }  // namespace instr

@@ -66,6 +66,46 @@ std::optional<FailureKind> failure_kind_from(const std::string& name) {
   return static_cast<FailureKind>(known - std::begin(kFailureNames));
 }
 
+MeasuredState state_of(const Measurement& measurement) {
+  if (std::holds_alternative<Counted>(measurement.outcome)) return MeasuredState::kMeasured;
+  const auto* failure = std::get_if<Failure>(&measurement.outcome);
+  const bool is_skipped = failure == nullptr || failure->kind == FailureKind::kUnsupported;
+  return is_skipped ? MeasuredState::kSkipped : MeasuredState::kFailed;
+}
+
+std::string reason_of(const Measurement& measurement) {
+  if (const auto* skipped = std::get_if<Skipped>(&measurement.outcome)) return skipped->reason;
+  const auto* failure = std::get_if<Failure>(&measurement.outcome);
+  if (failure == nullptr) return "";
+  if (failure->kind == FailureKind::kUnsupported) return failure->message;
+  const std::string kind = to_string(failure->kind);
+  return failure->message.empty() ? kind : kind + ": " + failure->message;
+}
+
+VerificationCode code_of(const Measurement& measurement) {
+  const auto& verification = measurement.verification;
+  return verification ? verification->code : VerificationCode::kVerifierSkipped;
+}
+
+bool has_failed(const Measurement& measurement) {
+  return state_of(measurement) == MeasuredState::kFailed ||
+         (measurement.verification && measurement.verification->is_wrong());
+}
+
+const Timing* find_timing(const Measurement& measurement) {
+  const auto* counted = std::get_if<Counted>(&measurement.outcome);
+  return counted != nullptr && counted->timing ? &*counted->timing : nullptr;
+}
+
+std::optional<double> find_metric_of(const Measurement& measurement, const std::string& metric) {
+  const auto* counted = std::get_if<Counted>(&measurement.outcome);
+  if (counted == nullptr) return std::nullopt;
+  const auto value = counted->metrics.find(metric);
+  return value == counted->metrics.end() ? std::nullopt : std::optional(value->second);
+}
+
+std::string suite_of(const Variant& variant) { return fs::path(variant.where.file).stem(); }
+
 std::vector<Variant> variants_of(const std::vector<Measurement>& measurements) {
   std::vector<Variant> variants;
   for (const auto& measurement : measurements) variants.push_back(measurement.variant);

@@ -17,6 +17,7 @@
 #include "core/profile/call_tree.h"
 #include "core/profile/followed_calls.h"
 #include "core/profile/line_costs.h"
+#include "core/results/fingerprint.h"
 #include "core/results/operator_times.h"
 #include "core/results/timing.h"
 #include "core/results/verification.h"
@@ -122,8 +123,8 @@ struct Counted {
   std::optional<std::vector<FollowedFunction>> followed = {};
   std::optional<fs::path> profile;  // with --keep-profiles
   std::optional<Timing> timing;
-  std::optional<CompilerReport> compiler = {};  // of an experiment
-  std::vector<OperatorTime> operators = {};     // of one iteration of an experiment, by self time
+  std::optional<CompilerReport> compiler = {};  // of a compiler of whole functions
+  std::vector<OperatorTime> operators = {};     // of one iteration, by self time
   // The libraries and modules that were loaded when it was counted. Not in results files.
   std::vector<fs::path> files = {};
 
@@ -147,16 +148,45 @@ struct Skipped {
   std::string reason;
 };
 
+// The field of Measurement::depends_on for the model of the processor or, on CUDA, of the GPU.
+inline constexpr const char* kDeviceModel = "device_model";
+
 struct Measurement {
   Variant variant;
   std::variant<Counted, Skipped, Failure> outcome;
   double seconds = 0;  // wall time that measuring took
   // If the variant was verified. If it was only verified, the outcome has no metrics.
   std::optional<Verification> verification = {};
-  // The files that the code of an experiment includes or imports, with their hashes; nothing if
-  // they are not known.
+  // The files that the code includes or imports, with their hashes; nothing if they are not known.
+  // Not in results files, but for those of an experiment, which are in `depends_on`.
   std::optional<std::map<std::string, std::string>> inputs = {};
+  // Everything that an experiment's result depends on, by name (core/run/dependencies.h): it is
+  // used again only while all of this is the same. Empty: not known.
+  Fingerprint depends_on = {};
 };
+
+enum class MeasuredState { kMeasured, kFailed, kSkipped };
+
+// Returns how measuring ended. What is unsupported was skipped.
+MeasuredState state_of(const Measurement& measurement);
+
+// Returns why there is no result, "crashed: ended by a signal: Segmentation fault"; else "".
+std::string reason_of(const Measurement& measurement);
+
+// Returns the code of its verification; kVerifierSkipped without one.
+VerificationCode code_of(const Measurement& measurement);
+
+// True if it could not be measured, or its result is wrong.
+bool has_failed(const Measurement& measurement);
+
+// Returns the times, or null.
+const Timing* find_timing(const Measurement& measurement);
+
+// Returns a metric of what was measured; nothing if it has no such value.
+std::optional<double> find_metric_of(const Measurement& measurement, const std::string& metric);
+
+// The name of the definition's file, without its ending.
+std::string suite_of(const Variant& variant);
 
 std::vector<Variant> variants_of(const std::vector<Measurement>& measurements);
 

@@ -1,7 +1,10 @@
 #include "core/results/results_file.h"
 
+#include <fcntl.h>
 #include <fmt/chrono.h>
+#include <sys/file.h>
 
+#include <cerrno>
 #include <chrono>
 #include <cmath>
 #include <mutex>
@@ -15,6 +18,7 @@
 #include "core/base/replace_file.h"
 #include "core/base/version.h"
 #include "core/results/call_trees_file.h"
+#include "core/results/compiler_json.h"
 #include "core/results/lines_file.h"
 #include "core/results/sealed_line.h"
 #include "core/results/side_file.h"
@@ -36,6 +40,8 @@ struct OutcomeWriter {
     for (const auto& [name, why] : counted.lost) metrics[name] = nullptr;
     json["metrics"] = metrics;
     if (counted.timing) add_timing(*counted.timing);
+    if (counted.compiler) json["compiler"] = to_json(*counted.compiler);
+    for (const OperatorTime& one : counted.operators) json["operators"].push_back(to_json(one));
     if (!is_counted) return;
     json["iterations"] = counted.iterations;
     json["warmup"] = counted.warmup;
@@ -53,6 +59,7 @@ struct OutcomeWriter {
       const std::vector<double>& values = timing.of(metric.name);
       if (!values.empty()) times[metric.name] = json_numbers(values);
     }
+    if (!timing.eager.empty()) times["eager"] = json_numbers(timing.eager);
     times["iterations"] = timing.iterations;
     if (timing.others) times["others"] = json_number(*timing.others);
     json["times"] = std::move(times);
@@ -103,6 +110,7 @@ Json to_json(const Measurement& measurement) {
   const Variant& variant = measurement.variant;
   Json json;
   json["key"] = variant.key;
+  if (!variant.where.file.empty()) json["suite"] = suite_of(variant);
   json["label"] = variant.label;
   json["params"] = Json::object();
   for (const auto& [name, value] : variant.params) json["params"][name] = value;
@@ -120,6 +128,7 @@ Json to_json(const Measurement& measurement) {
   // Used by comparisons with this file as the baseline.
   if (!variant.limits.empty()) json["limits"] = variant.limits;
   if (!variant.tags.empty()) json["tags"] = variant.tags;
+  for (const auto& [name, value] : measurement.depends_on.entries) json["depends_on"][name] = value;
   return json;
 }
 
@@ -184,6 +193,15 @@ constexpr FileKind kResultsKind{"results of instr_bench", [](std::string_view st
                                          header->contains("schema");
                                 }};
 bool is_gzip(std::string_view start) { return start.starts_with("\x1f\x8b"); }
+// Locks a file against other runs; an error if one of them writes to it.
+Expected<Fd> lock(const fs::path& file) {
+  Fd fd(::open(file.c_str(), O_RDWR | O_CLOEXEC));
+  const bool is_taken = fd && ::flock(fd.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+  if (!is_taken) return fd;
+  return fail(fmt::format("{}: another run writes to this file", file.string()),
+              "wait until it has ended, or name another file with --output");
+}
+
 constexpr FileKind kSideFile{"data of instr_bench beside results", is_gzip};
 
 Expected<Replacement> start_side_file(const fs::path& path, const SideKind& kind,
@@ -200,23 +218,39 @@ Expected<ResultsTarget> ResultsTarget::open(const fs::path& file) {
     if (!target.is_regular()) break;
     TRY(OutputFile::open(side_path(target.path(), kind), kSideFile));
   }
-  return ResultsTarget(std::move(target));
+  Fd held;
+  if (target.is_regular()) {
+    TRY_ASSIGN(held, lock(target.path()));
+  }
+  return ResultsTarget(std::move(target), std::move(held));
 }
 
-Expected<ResultsWriter> ResultsWriter::create(ResultsTarget target, const ResultsHeader& header) {
+namespace {
+
+std::string line_of(const Measurement& measurement) {
+  return sealed(to_line(to_json(measurement))) + "\n";
+}
+
+}  // namespace
+
+Expected<ResultsWriter> ResultsWriter::create(ResultsTarget target, const ResultsHeader& header,
+                                              const std::vector<Measurement>& first) {
   auto state = std::make_unique<State>();
   const fs::path& file = target.file_.path();
-  const std::string first = state->header = sealed(to_line(to_json(header)));
+  state->header = sealed(to_line(to_json(header)));
+  std::string text = state->header + "\n";
+  for (const Measurement& measurement : first) text += line_of(measurement);
+  state->measurements = first.size();
   if (!target.is_file()) {
     state->results = AppendFile(target.file_.take_stream(), file);
-    TRY(state->results.append(first + "\n"));
+    TRY(state->results.append(text));
     return ResultsWriter(std::move(state));
   }
   // Both are written before either is put in place: on a full disk the old files stay. The
   // functions come first: after a kill between the two, their header shows that they belong to
   // other results.
-  TRY_ASSIGN(auto functions, start_side_file(functions_path(file), kFunctionsFile, first));
-  TRY_ASSIGN(auto results, Replacement::write(file, first + "\n"));
+  TRY_ASSIGN(auto functions, start_side_file(functions_path(file), kFunctionsFile, state->header));
+  TRY_ASSIGN(auto results, Replacement::write(file, text));
   state->file = file;
   for (const SideKind& kind : {kCallTreesFile, kLinesFile}) {
     std::error_code ignored;
@@ -224,13 +258,18 @@ Expected<ResultsWriter> ResultsWriter::create(ResultsTarget target, const Result
   }
   TRY_ASSIGN(auto functions_fd, functions.put());
   TRY_ASSIGN(auto results_fd, results.put());
+  ::flock(results_fd.get(), LOCK_EX | LOCK_NB);
   state->functions.emplace(SideWriter{{std::move(functions_fd), functions_path(file)}});
   state->results = AppendFile(std::move(results_fd), file);
+  for (const Measurement& measurement : first) {
+    const auto* counted = std::get_if<Counted>(&measurement.outcome);
+    if (counted != nullptr) TRY(state->append(measurement.variant.key, *counted));
+  }
   return ResultsWriter(std::move(state));
 }
 
 Expected<void> ResultsWriter::append(const Measurement& measurement) {
-  const std::string line = sealed(to_line(to_json(measurement))) + "\n";
+  const std::string line = line_of(measurement);
   const auto* counted = std::get_if<Counted>(&measurement.outcome);
   std::lock_guard lock(state_->mutex);
   ++state_->measurements;

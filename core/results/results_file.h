@@ -55,7 +55,7 @@ std::string utc_now();
 std::string to_line(const nlohmann::ordered_json& json);
 
 // The destination of results. It is checked before anything is measured: it must be writable, and
-// an existing file must hold results.
+// an existing file must hold results, and not be written by another run.
 class ResultsTarget {
  public:
   static Expected<ResultsTarget> open(const fs::path& file);
@@ -65,15 +65,18 @@ class ResultsTarget {
 
  private:
   friend class ResultsWriter;
-  explicit ResultsTarget(OutputFile file) : file_(std::move(file)) {}
+  ResultsTarget(OutputFile file, Fd lock) : file_(std::move(file)), lock_(std::move(lock)) {}
   OutputFile file_;
+  Fd lock_;  // the file so far, if any
 };
 
 // Writes a results file. The member functions may be called from any thread.
 class ResultsWriter {
  public:
-  // Starts the file with the header. An existing file is replaced in one step.
-  static Expected<ResultsWriter> create(ResultsTarget target, const ResultsHeader& header);
+  // Starts the file with the header and the first measurements. An existing file is replaced in one
+  // step.
+  static Expected<ResultsWriter> create(ResultsTarget target, const ResultsHeader& header,
+                                        const std::vector<Measurement>& first = {});
 
   ResultsWriter(ResultsWriter&&) noexcept;
   ResultsWriter& operator=(ResultsWriter&&) noexcept;

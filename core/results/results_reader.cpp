@@ -7,6 +7,7 @@
 #include "core/base/format.h"
 #include "core/base/read_file.h"
 #include "core/base/trim.h"
+#include "core/results/compiler_json.h"
 #include "core/results/fingerprint.h"
 #include "core/results/json_reader.h"
 #include "core/results/results_file.h"
@@ -101,6 +102,9 @@ Expected<std::optional<Timing>> timing_from(const std::string& key, JsonValue js
     }
     timing.values[metric.name] = *std::move(values);
   }
+  if (const auto eager = member(*times, "eager")) {
+    timing.eager = times_from(*eager).value_or(std::vector<double>());
+  }
   timing.iterations = member_as<std::uint64_t>(*times, "iterations").value_or(0);
   timing.others = member_as<double>(*times, "others");
   if (auto peak = metrics.find(kDevicePeakBytes); peak != metrics.end() && peak->second >= 0) {
@@ -147,6 +151,8 @@ Expected<Counted> counted_from(const std::string& key, JsonValue json, const std
   set_blocks(counted, json);
   if (std::string profile = text_or(json, "profile"); !profile.empty()) counted.profile = profile;
   TRY_ASSIGN(counted.timing, timing_from(key, json, counted.metrics));
+  if (const auto report = member(json, "compiler")) counted.compiler = compiler_from(*report);
+  counted.operators = operators_from(items_of(json, "operators"));
   return counted;
 }
 
@@ -186,6 +192,7 @@ Expected<void> check_blocks(const std::string& key, const Counted& counted) {
 Variant variant_from(JsonValue json) {
   Variant variant;
   variant.key = text_or(json, "key");
+  variant.where.file = text_or(json, "suite");
   variant.label = text_or(json, "label", variant.key);
   for (const auto& [name, value] : members_of(json, "params")) {
     variant.params.emplace_back(name, shown(value));
@@ -216,6 +223,9 @@ Expected<Measurement> measurement_from(JsonValue json, const std::string& where)
   if (key.empty()) return unknown;
   measurement.seconds = member_as<double>(json, "seconds").value_or(0);
   measurement.verification = verification_from(json);
+  for (const auto& [name, value] : members_of(json, "depends_on")) {
+    measurement.depends_on.entries.emplace_back(name, shown(value));
+  }
   std::string outcome = text_or(json, "outcome");
   if (outcome == "counted" || outcome == "timed" || outcome == "verified") {
     TRY_ASSIGN(auto counted, counted_from(key, json, where));

@@ -53,6 +53,19 @@ void add_relative(Timing& timing, const std::vector<double>& eager) {
   if (!ratios.empty()) timing.values[kRelativeWall] = std::move(ratios);
 }
 
+void replace_ready_times(std::map<std::string, double>& metrics) {
+  const auto replace = [&metrics](const std::string& until, const char* compiling) {
+    const auto ready = metrics.find(until);
+    if (ready == metrics.end()) return;
+    metrics[compiling] = std::max(0.0, ready->second - metrics.at(kWall));
+    if (until != kReadyTime) metrics.erase(ready);
+  };
+  replace(kReadyTime, kCompileTime);
+  replace(kReadyCpu, kCompileCpu);
+  replace("warm_ready", kWarmCompileTime);
+  replace("warm_ready_cpu", kWarmCompileCpu);
+}
+
 void add_times(std::map<std::string, double>& metrics, const Timing& timing) {
   for (const Metric& metric : kMetrics) {
     const std::vector<double>& values = timing.of(metric.name);

@@ -53,6 +53,10 @@ inline constexpr double kBusyCores = 0.2;
 // numbers of rounds differ.
 void add_relative(Timing& timing, const std::vector<double>& eager);
 
+// Replaces the times until ready, but for kReadyTime itself, by what they have beyond one iteration
+// at the final speed: kCompileTime and the like.
+void replace_ready_times(std::map<std::string, double>& metrics);
+
 // Adds the statistic of each metric's values, and kDevicePeakBytes if known.
 void add_times(std::map<std::string, double>& metrics, const Timing& timing);
 

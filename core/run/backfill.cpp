@@ -63,7 +63,7 @@ class Backfill {
     TRY_ASSIGN(const auto known, find_failures(commit));
     if (known) {
       ++known_;
-      note(commit, *known);
+      remember(commit, *known);
       return {};
     }
     print_message(fmt::format("commit {}\n", short_hash(commit)));
@@ -86,11 +86,11 @@ class Backfill {
       return {};
     }
     ++measured_;
-    note(commit, *recorded);
+    remember(commit, *recorded);
     return {};
   }
 
-  void note(const std::string& commit, std::int64_t failures) {
+  void remember(const std::string& commit, std::int64_t failures) {
     if (failures == 0) return;
     ++incomplete_;
     print_message(fmt::format("commit {}: {} failed\n", short_hash(commit),

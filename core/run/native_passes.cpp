@@ -3,7 +3,6 @@
 #include "core/base/file_name.h"
 #include "core/base/private_folder.h"
 #include "core/measure/dump.h"
-#include "core/measure/experimenter.h"
 #include "core/measure/schedule_plan.h"
 #include "core/measure/verifier.h"
 
@@ -74,8 +73,8 @@ Expected<bool> NativePasses::experiment(const std::vector<Variant>& variants,
   reporter_.measuring("measuring");
   return by_language(
       variants, stop, [&](const auto& selected, const NativeLanguage& language) -> Expected<bool> {
-        const auto ran =
-            run_experiments(selected, language, timer_options(), reporter_.measure_events(), stop);
+        const auto ran = time_beside_eager(selected, language, timer_options(),
+                                           reporter_.measure_events(), stop);
         if (!ran || !*ran || config_.dump.empty()) return ran;
         TRY_ASSIGN(auto compiled, language.support.compile_all(selected, Purpose::kMeasure, stop));
         std::vector<CompiledVariant> to_dump;
@@ -108,14 +107,14 @@ Expected<bool> NativePasses::dump(const std::vector<CompiledVariant>& variants,
     if (stop.stop_requested()) return false;
     if (!inspected || inspected->verb != "inspected") {
       ++not_dumped_;
-      reporter_.note(key + ": cannot be inspected: " +
+      reporter_.tell(key + ": cannot be inspected: " +
                      (inspected ? inspected->get("message") : inspected.error()));
       continue;
     }
     TRY(write_dump(config_.dump_folder / make_file_name(key), config_.dump, compiled.variant,
                    *inspected));
   }
-  reporter_.note("the dumps are in " + config_.dump_folder.string());
+  reporter_.tell("the dumps are in " + config_.dump_folder.string());
   return true;
 }
 

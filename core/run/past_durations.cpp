@@ -52,7 +52,7 @@ Costs Costs::read(const std::filesystem::path& file) {
   return costs;
 }
 
-void Costs::note(const Measurement& measurement) {
+void Costs::learn(const Measurement& measurement) {
   if (std::holds_alternative<Skipped>(measurement.outcome)) return;
   double& seconds = seconds_[make_name(measurement.variant.key, find_work(measurement))];
   sum_ += measurement.seconds - seconds;

@@ -21,7 +21,7 @@ class Costs {
   // Returns none if the file is missing or malformed.
   static Costs read(const std::filesystem::path& file);
 
-  void note(const Measurement& measurement);
+  void learn(const Measurement& measurement);
 
   // Returns seconds: for an unknown variant the average of the known ones; 1 if none is known.
   double of(const std::string& key, Work work) const;

@@ -28,16 +28,6 @@ void add_cause(Measurement& measurement) {
   }
 }
 
-SessionEvents recording_events(Progress& progress, Recorder& recorder) {
-  SessionEvents events = progress_events(progress);
-  events.on_done = [&](Measurement measurement) {
-    add_cause(measurement);
-    progress.finished(measurement);
-    recorder.take(measurement);
-  };
-  return events;
-}
-
 // Returns the usual backends, and further ones that are requested.
 std::vector<Backend> backends_for(const Selection& selection) {
   std::vector<Backend> backends = kUsualBackends;
@@ -66,23 +56,6 @@ Works plan_works(const std::vector<Variant>& variants, const MeasureConfig& conf
     if (config.verify && is_candidate(variant)) works.emplace_back(variant.key, Work::kVerify);
   }
   return works;
-}
-
-// The header names a commit only if it contains every definition and source of the results.
-ResultsHeader make_header(const RunConfig& config, const std::vector<Variant>& variants,
-                          Fingerprint fingerprint) {
-  if (std::ranges::any_of(variants, is_on_cuda)) {
-    fingerprint.entries.emplace_back(kTimedGpu, gpu_models());
-  }
-  ResultsHeader header = make_results_header(std::move(fingerprint), config.command);
-  header.shard = config.shard;
-  if (config.definitions.empty()) return header;
-  std::set<std::filesystem::path> files(config.definitions.begin(), config.definitions.end());
-  for (const Variant& variant : variants) {
-    if (variant.build) files.insert(variant.build->sources.begin(), variant.build->sources.end());
-  }
-  header.commit = Repository().find_commit_with({files.begin(), files.end()}).value_or("");
-  return header;
 }
 
 }  // namespace
@@ -122,10 +95,38 @@ SessionEvents progress_events(Progress& progress) {
   SessionEvents events;
   events.on_phase = [&](const std::string& what) { return progress.begin(what); };
   events.on_measuring = [&](const std::string& what) { progress.measuring(what); };
-  events.on_note = [&](const std::string& what) { progress.note(what); };
+  events.on_message = [&](const std::string& what) { progress.add_line(what); };
   events.on_start = [&](const std::string& key) { progress.started(key); };
   events.on_step = [&](const std::string& what) { progress.step(what); };
   return events;
+}
+
+SessionEvents recording_events(Progress& progress, Recorder& recorder,
+                               std::function<void(Measurement&)> complete) {
+  SessionEvents events = progress_events(progress);
+  events.on_done = [&, complete = std::move(complete)](Measurement measurement) {
+    add_cause(measurement);
+    if (complete) complete(measurement);
+    progress.finished(measurement);
+    recorder.take(measurement);
+  };
+  return events;
+}
+
+ResultsHeader make_header(const RunConfig& config, const std::vector<Variant>& variants,
+                          Fingerprint fingerprint) {
+  if (std::ranges::any_of(variants, is_on_cuda)) {
+    fingerprint.entries.emplace_back(kTimedGpu, gpu_models());
+  }
+  ResultsHeader header = make_results_header(std::move(fingerprint), config.command);
+  header.shard = config.shard;
+  if (config.definitions.empty()) return header;
+  std::set<std::filesystem::path> files(config.definitions.begin(), config.definitions.end());
+  for (const Variant& variant : variants) {
+    if (variant.build) files.insert(variant.build->sources.begin(), variant.build->sources.end());
+  }
+  header.commit = Repository().find_commit_with({files.begin(), files.end()}).value_or("");
+  return header;
 }
 
 Expected<std::unique_ptr<Session>> count_all(const RunConfig& config,

@@ -27,6 +27,10 @@ Expected<void> make_folders(const MeasureConfig& config);
 // Returns events that only show the progress.
 SessionEvents progress_events(Progress& progress);
 
+// Returns events that show the progress and record each measurement. `complete`: adds to it first.
+SessionEvents recording_events(Progress& progress, Recorder& recorder,
+                               std::function<void(Measurement&)> complete = {});
+
 struct RunConfig {
   MeasureConfig measure = {};
   // For the header of the results:
@@ -34,6 +38,11 @@ struct RunConfig {
   std::vector<std::string> command = {};                // the command line
   std::vector<std::filesystem::path> definitions = {};  // none: their commit is not recorded
 };
+
+// Makes the header of the results. It names a commit only if that contains every definition and
+// source of the results.
+ResultsHeader make_header(const RunConfig& config, const std::vector<Variant>& variants,
+                          Fingerprint fingerprint);
 
 // Checks the header as soon as it is known; an error ends the run.
 using HeaderCheck = std::function<Expected<void>(const ResultsHeader& header)>;

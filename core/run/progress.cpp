@@ -176,8 +176,8 @@ struct Progress::State {
     if (view.phase.empty() && view.running.empty()) return;
     view.elapsed = seconds_since(begun);
     estimate();
-    note(is_phase && view.done == 0 ? printable(view.phase)
-                                    : progress_line(view, kLineWidth, false));
+    add_line(is_phase && view.done == 0 ? printable(view.phase)
+                                        : progress_line(view, kLineWidth, false));
     reported = view.phase;
     reported_at = now;
   }
@@ -206,7 +206,7 @@ struct Progress::State {
     enter(std::move(all));
   }
 
-  void note(std::string_view text) {
+  void add_line(std::string_view text) {
     if (options.verbosity == Verbosity::kQuiet) return;
     erase();
     std::string line = with_visible_controls(text, false);
@@ -315,16 +315,16 @@ void Progress::finished(const Measurement& measurement) {
   if (failure != nullptr && failure->kind != FailureKind::kUnsupported) ++view.failed;
   if (state_->options.verbosity == Verbosity::kVerbose && !state_->over) {
     std::string place = view.total > 0 ? fmt::format("[{}/{}] ", view.done, view.total) : "";
-    state_->note(place + finished_line(measurement));
+    state_->add_line(place + finished_line(measurement));
   }
   if (!state_->rows || state_->print_rows(state_->rows(measurement))) return;
   lock.unlock();
   state_->on_closed();
 }
 
-void Progress::note(std::string_view text) {
+void Progress::add_line(std::string_view text) {
   std::lock_guard lock(state_->mutex);
-  state_->note(text);
+  state_->add_line(text);
 }
 
 bool Progress::print(int fd, std::string_view text) {
@@ -343,7 +343,7 @@ void Progress::finish() {
     const double took = seconds_since(state_->begun);
     const bool is_reported = !state_->options.terminal.is_terminal &&
                              took * 1000 >= static_cast<double>(state_->options.sum_after.count());
-    if (is_first && is_reported) state_->note(time_spent_line(took, state_->spent));
+    if (is_first && is_reported) state_->add_line(time_spent_line(took, state_->spent));
   }
   if (state_->ticker.joinable()) {
     state_->ticker.request_stop();

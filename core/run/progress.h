@@ -68,7 +68,7 @@ class Progress {
   void finished(const Measurement& measurement);
 
   // Writes a line to standard error, above the live line; not with --quiet.
-  void note(std::string_view text);
+  void add_line(std::string_view text);
 
   // Writes `text` to `fd`, even with --quiet, without the live line. Returns false if it could not
   // be written.

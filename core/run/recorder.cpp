@@ -16,14 +16,14 @@ void Recorder::take(const Measurement& measurement) {
   if (writer_) write(measurement);
 }
 
-void Recorder::open(const ResultsHeader& header) {
+void Recorder::open(const ResultsHeader& header, std::vector<Measurement> earlier) {
   std::lock_guard lock(mutex_);
   header_ = header;
   if (!output_) return;
-  auto writer = ResultsWriter::create(*std::exchange(output_, std::nullopt), header);
+  earlier.insert(earlier.end(), measurements_.all().begin(), measurements_.all().end());
+  auto writer = ResultsWriter::create(*std::exchange(output_, std::nullopt), header, earlier);
   if (!writer) return fail_to_write(writer.error());
   writer_ = std::move(*writer);
-  for (const Measurement& measurement : measurements_.all()) write(measurement);
 }
 
 void Recorder::finish(bool is_complete, std::vector<std::string> strangers) {
@@ -31,6 +31,7 @@ void Recorder::finish(bool is_complete, std::vector<std::string> strangers) {
   if (header_) header_->strangers = strangers;
   if (!writer_) return;
   auto finished = writer_->finish(is_complete, strangers);
+  could_write_ = true;  // what could not be written before may be there now
   if (!finished) fail_to_write(finished.error());
 }
 

@@ -15,13 +15,15 @@ namespace instr {
 // Its functions may be called from any thread.
 class Recorder {
  public:
-  // `on_error` is called once if the file cannot be written; the run goes on without it.
+  // `on_error` is called if the file cannot be written, and again if it is not whole at the end;
+  // the run goes on without it.
   Recorder(std::optional<ResultsTarget> output, std::function<void(const Error&)> on_error);
 
   void take(const Measurement& measurement);
 
-  // Writes the measurements so far, and from here on each as it arrives.
-  void open(const ResultsHeader& header);
+  // Writes `earlier` ones, of other variants, and the measurements so far, and from here on each as
+  // it arrives.
+  void open(const ResultsHeader& header, std::vector<Measurement> earlier = {});
 
   // Ends the file. `is_complete`: it has all measurements. `strangers`: as in ResultsHeader.
   void finish(bool is_complete, std::vector<std::string> strangers = {});
@@ -30,7 +32,7 @@ class Recorder {
   std::vector<Measurement> in_order_of(const std::vector<Variant>& variants) const;
 
   std::optional<ResultsHeader> header() const;  // nothing before open()
-  bool could_write() const;
+  bool could_write() const;                     // everything, at the end
 
  private:
   // With the mutex held:

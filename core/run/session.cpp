@@ -40,7 +40,7 @@ Expected<void> Session::start(std::stop_token stop) {
   }
   TRY_ASSIGN(tools_, Tools::find(
                          config_, stop, [this](const auto& what) { return reporter_.phase(what); },
-                         [this](const auto& what) { reporter_.note(what); }));
+                         [this](const auto& what) { reporter_.tell(what); }));
   tools_->compile.valgrind_headers = valgrind_.headers;
   reporter_.costs = Costs::read(tools_->cache.folder() / kCostsName);
   native_ = std::make_unique<NativePasses>(config_, *tools_, reporter_);
@@ -51,14 +51,14 @@ Expected<void> Session::start(std::stop_token stop) {
 }
 
 Expected<void> Session::open_scheduler() {
-  if (cpu_class() == CpuClass::kPlain) reporter_.note(kNoAvx2);
+  if (cpu_class() == CpuClass::kPlain) reporter_.tell(kNoAvx2);
   ScheduleOptions options{.config = config_, .valgrind = valgrind_};
   options.jobs = tools_->compile.jobs;
   options.find_worker = [this](Language language) { return build_counting_worker(language); };
   options.expected = [known = reporter_.costs](const Variant& variant) {
     return known.of(variant.key, Work::kCount);
   };
-  options.note = [this](const std::string& what) { reporter_.note(what); };
+  options.tell = [this](const std::string& what) { reporter_.tell(what); };
   options.on_phase = [this](const std::string& what) { return reporter_.phase(what); };
   TRY_ASSIGN(scheduler_, Scheduler::start(std::move(options), reporter_.measure_events()));
   return {};
@@ -69,7 +69,7 @@ Expected<WorkerProgram> Session::build_counting_worker(Language language) {
 }
 
 std::vector<Variant> Session::admit(const std::vector<Variant>& variants) {
-  for (const std::string& caution : tools_->expect(variants)) reporter_.note(caution);
+  for (const std::string& caution : tools_->expect(variants)) reporter_.tell(caution);
   const Capabilities capabilities{libtorch(), config_.wants_times};
   std::vector<Variant> admitted;
   std::vector<Variant> countable;
@@ -105,7 +105,7 @@ Expected<Fingerprint> Session::fingerprint(std::stop_token stop) {
 
 Expected<std::map<std::string, std::string>> Session::identify(const std::vector<Variant>& variants,
                                                                std::stop_token stop) {
-  for (const std::string& caution : tools_->expect(variants)) reporter_.note(caution);
+  for (const std::string& caution : tools_->expect(variants)) reporter_.tell(caution);
   return tools_->identify(variants, stop);
 }
 

@@ -17,7 +17,7 @@ namespace instr {
 struct SessionEvents {
   BeginPhase on_phase;                                        // "compiling 95 snippets"
   std::function<void(const std::string& what)> on_measuring;  // "counting", "timing"
-  std::function<void(const std::string& what)> on_note;       // worth a separate line
+  std::function<void(const std::string& what)> on_message;    // worth a separate line
   std::function<void(const std::string& key)> on_start;
   std::function<void(const Measurement& measurement)> on_done;
   std::function<void(const std::string& what)> on_step = {};  // of an experiment that was started
@@ -34,14 +34,14 @@ class Reporter {
     return begin_phase(events_.on_phase, what);
   }
   void measuring(const std::string& what) { report(events_.on_measuring, what); }
-  void note(const std::string& what) { report(events_.on_note, what); }
+  void tell(const std::string& what) { report(events_.on_message, what); }
   void started(const std::string& key) { report(events_.on_start, key); }
   void done(const Measurement& measurement) {
     std::lock_guard lock(mutex_);
     const std::string& key = measurement.variant.key;
     if (std::holds_alternative<Failure>(measurement.outcome)) failed_.insert(key);
     if (std::holds_alternative<Skipped>(measurement.outcome)) skipped_.insert(key);
-    costs.note(measurement);
+    costs.learn(measurement);
     if (events_.on_done) events_.on_done(measurement);
   }
 

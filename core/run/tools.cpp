@@ -7,11 +7,11 @@ namespace instr {
 
 Expected<std::unique_ptr<Tools>> Tools::find(const MeasureConfig& config, std::stop_token stop,
                                              BeginPhase on_phase,
-                                             std::function<void(const std::string&)> on_note) {
+                                             std::function<void(const std::string&)> on_message) {
   TRY_ASSIGN(auto libtorch, find_libtorch(config.tools.libtorch));
   TRY_ASSIGN(auto toolchain, find_toolchain(config.tools.compiler, libtorch));
-  TRY_ASSIGN(auto cache, Cache::open(!config.tools.no_cache, {std::move(stop), on_note}));
-  if (cache.note() && on_note) on_note(*cache.note());
+  TRY_ASSIGN(auto cache, Cache::open(!config.tools.no_cache, {std::move(stop), on_message}));
+  if (cache.caution() && on_message) on_message(*cache.caution());
   auto tools =
       std::make_unique<Tools>(std::move(toolchain), std::move(libtorch), std::move(cache), config);
   tools->compile.on_phase = std::move(on_phase);

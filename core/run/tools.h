@@ -21,10 +21,10 @@ namespace instr {
 int jobs_of(const ToolConfig& config);
 
 struct Tools {
-  // `on_phase` and `on_note`: as in SessionEvents.
+  // `on_phase` and `on_message`: as in SessionEvents.
   static Expected<std::unique_ptr<Tools>> find(
       const MeasureConfig& config, std::stop_token stop = {}, BeginPhase on_phase = {},
-      std::function<void(const std::string&)> on_note = {});
+      std::function<void(const std::string&)> on_message = {});
 
   Tools(Toolchain toolchain, LibTorch libtorch, Cache cache, const MeasureConfig& config);
   Tools(const Tools&) = delete;

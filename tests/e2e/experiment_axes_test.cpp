@@ -18,6 +18,26 @@ using ExperimentAxes = ExperimentFixture;
 
 // Snippets print whether they are under autocast: in each run but that of the reference, in
 // float64.
+// What aggregate.py and result_analyzer.py of PyTorch/XLA read of a line.
+void expect_line_of_runner(const std::string& line) {
+  const auto json = nlohmann::json::parse(line);
+  for (const char* name : {"suite_name", "model_name"}) {
+    EXPECT_TRUE(json.at("model").at(name).is_string()) << line;
+  }
+  for (const char* name : {"experiment_name", "accelerator", "accelerator_model", "xla",
+                           "xla_flags", "dynamo", "test", "batch_size"}) {
+    EXPECT_TRUE(json.at("experiment").contains(name)) << line;
+  }
+  for (const char* name : {"repeat", "iterations_per_run", "timestamp"}) {
+    EXPECT_TRUE(json.at(name).is_number_integer()) << line;
+  }
+  EXPECT_TRUE(json.contains("outputs_file"));
+  for (const auto& [name, values] : json.at("metrics").items()) {
+    EXPECT_TRUE(values.is_array() && values.at(0).is_number()) << name;
+  }
+  EXPECT_EQ(json.at("metrics").at("total_time").size(), json.at("repeat").get<std::size_t>());
+}
+
 TEST_F(ExperimentAxes, AmpIsAutocastAroundAllButBackward) {
   write(file("d.toml"), R"toml(schema = 1
 [[benchmark]]
@@ -53,12 +73,10 @@ torchscript = "y = torch.mm(x, x) * 1.1 + 1"
   for (const std::string key :
        {"mm/dtype=amp/torchscript/forward/t1/cpu", "mm/dtype=amp/frozen/forward/t1/cpu",
         "mm/dtype=amp/torchscript/forward_backward/t1/cpu"}) {
-    EXPECT_EQ(lines.at(key).at("verification_code"), "PASS") << lines.at(key);
+    EXPECT_EQ(code_name(lines.at(key)), "PASS") << key;
   }
-  for (const auto& [key, line] : lines) EXPECT_EQ(line.at("state"), "measured") << line;
-  const auto& wrong = lines.at("wrong/dtype=amp/torchscript/forward/t1/cpu");
-  EXPECT_EQ(wrong.at("verification_code"), "FAIL");
-  EXPECT_EQ(wrong.at("experiment").at("dtype"), "amp");
+  for (const auto& [key, line] : lines) EXPECT_EQ(ending_of(line), "measured") << key;
+  EXPECT_EQ(code_name(lines.at("wrong/dtype=amp/torchscript/forward/t1/cpu")), "FAIL");
 }
 
 const char* const kTwo = R"toml(schema = 1
@@ -94,24 +112,28 @@ TEST_F(ExperimentAxes, PrintedCommandsRunOneExperimentEachForALaterRunOfAll) {
   };
   // Not `wait -n`, which misses a second command that ends in the same moment.
   in_shell(commands[0] + " & " + commands[2] + " && wait $!");
-  const fs::path parts = folder_.path() / "out" / "results.parts";
-  std::string measured;
-  for (const auto& entry : fs::directory_iterator(parts)) {
-    EXPECT_EQ(split_lines(text_of(entry.path())).size(), 1u);
-    measured += text_of(entry.path());
+  std::map<std::string, Measurement> measured;
+  for (const auto& entry : fs::directory_iterator(file("out/measurements.parts"))) {
+    if (entry.path().extension() != ".jsonl") continue;
+    const auto one = measurements_in(entry.path());
+    EXPECT_EQ(one.size(), 1u);
+    measured.insert(one.begin(), one.end());
   }
-  EXPECT_EQ(split_lines(measured).size(), 2u);
-  EXPECT_FALSE(fs::exists(file("out/results.jsonl")));
+  EXPECT_EQ(measured.size(), 2u);
+  EXPECT_FALSE(fs::exists(file("out/measurements.jsonl")));
   in_shell(commands[0]);  // there already
   auto whole = run(all);
   EXPECT_EQ(whole.exit_code, 0) << whole.errors;
   EXPECT_HAS(whole.errors, "2 results taken from");
   EXPECT_HAS(whole.errors, "[1/1]");
-  const auto lines = records("out/results.jsonl");
+  const auto results = records("out/measurements.jsonl");
+  EXPECT_EQ(results.size(), 3u);
+  for (const auto& [key, one] : measured) {
+    EXPECT_EQ(find_timing(results.at(key))->of(kWall), find_timing(one)->of(kWall));
+  }
+  const auto lines = split_lines(text_of(file("out/results.jsonl")));
   EXPECT_EQ(lines.size(), 3u);
-  const std::string text = text_of(file("out/results.jsonl"));
-  for (const std::string& line : split_lines(measured)) EXPECT_HAS(text, line);
-  for (const auto& [key, line] : lines) EXPECT_EQ(line.at("experiments"), 3) << line;
+  for (const std::string& line : lines) expect_line_of_runner(line);
   EXPECT_HAS(text_of(file("out/summary.txt")), "3 experiments: 3 measured");
   EXPECT_HAS(text_of(file("out/summary.md")), "| TorchScript |");
   if (find_program("gnuplot")) {
@@ -177,13 +199,16 @@ TEST_F(ExperimentAxes, ResultsOfAMissingDeviceAreKept) {
   EXPECT_HAS(refused.errors, "--only: `" + cuda + "` cannot run here: no CUDA device: use");
 
   const fs::path parts = folder_.path() / "r.parts";
-  std::string result = text_of(fs::directory_iterator(parts)->path());
-  for (const char* part : {"/t1/cpu\"", "\"device\":\"cpu\""}) {
-    const std::size_t place = result.find(part);
-    ASSERT_NE(place, std::string::npos) << result;
-    result.replace(result.find("cpu", place), 3, "cuda");
+  Results result;
+  for (const auto& entry : fs::directory_iterator(parts)) {
+    if (entry.path().extension() == ".jsonl") result = value_of(instr::read_results(entry.path()));
   }
-  write(parts / "cuda.jsonl", result);
+  Measurement& one = result.measurements.at(0);
+  one.variant.key = cuda;
+  one.variant.device = "cuda";
+  ASSERT_TRUE(value_of(ResultsWriter::create(value_of(ResultsTarget::open(parts / "cuda.jsonl")),
+                                             result.header, {one}))
+                  .finish(true));
   write(file("codes.csv"), "key,code\n" + cpu + ",PASS\nadd/frozen/forward/t1/cuda,FAIL\n");
   const std::string codes = "--expect-codes=" + file("codes.csv");
   for (const char* option : {"--show-each", "--update-expected-codes"}) {
@@ -241,7 +266,7 @@ TEST_F(ExperimentAxes, MissingGnuplotIsReportedOnceBeforeMeasuring) {
   const auto plotted = without_gnuplot({"plot", "missing.jsonl", "--output=" + file("p.svg")});
   EXPECT_EQ(plotted.exit_code, 2);
   EXPECT_HAS(plotted.errors, "error: a picture needs gnuplot");
-  const auto values = run({"plot", file("out/results.jsonl"), "--backend=torchscript",
+  const auto values = run({"plot", file("out/measurements.jsonl"), "--backend=torchscript",
                            "--kind=speedup", "--format=csv"});
   EXPECT_EQ(values.exit_code, 0) << values.errors
                                  << "the speed-up is over eager, which is not named";
@@ -288,11 +313,10 @@ reduce = "mean"
   const auto lines = records();
   std::set<std::string> compiled;
   for (const auto& [key, line] : lines) {
-    EXPECT_EQ(line.at("state"), "measured") << line;
+    EXPECT_EQ(ending_of(line), "measured") << key;
     const bool is_dynamic = key.find("/shapes=dynamic/") != std::string::npos;
-    EXPECT_EQ(line.at("experiment").at("shapes"), is_dynamic ? "dynamic" : "static") << line;
     if (key.find("/eager/") != std::string::npos) continue;
-    EXPECT_EQ(line.at("verification_code"), "PASS") << line;
+    EXPECT_EQ(code_name(line), "PASS") << key;
     if (is_dynamic) compiled.insert(key);
   }
   EXPECT_EQ(compiled, (std::set<std::string>{
@@ -337,10 +361,7 @@ TEST_F(ExperimentInPython, MemoryAndTimeThatRunOutAreResults) {
   auto ended = run(words({"--output=" + file("r.jsonl"), "--backend=aot_eager", "--timeout=15"}));
   EXPECT_EQ(ended.exit_code, 1) << ended.errors;
   const auto lines = records();
-  const auto reason = [&lines](const std::string& key) {
-    const auto& line = lines.at(key);
-    return line.value("reason", line.at("state").get<std::string>());
-  };
+  const auto reason = [&lines](const std::string& key) { return ending_of(lines.at(key)); };
   for (const std::string name : {"tensor", "bytes", "piecemeal"}) {
     EXPECT_EQ(reason("too large/" + name + "/py/eager/forward/t1/cpu").substr(0, 15),
               "out_of_memory: ");
@@ -351,8 +372,7 @@ TEST_F(ExperimentInPython, MemoryAndTimeThatRunOutAreResults) {
   EXPECT_HAS(hung,
              "while aot_eager compiled or first ran the statement: stopped after being idle for 15 "
              "s: raise --timeout");
-  EXPECT_EQ(lines.at("hangs/py/aot_eager/forward/t1/cpu").at("verification_code"),
-            "VERIFIER_DIDNT_RUN");
+  EXPECT_EQ(code_name(lines.at("hangs/py/aot_eager/forward/t1/cpu")), "VERIFIER_DIDNT_RUN");
   EXPECT_EQ(reason("last/py/aot_eager/forward/t1/cpu"), "measured");
   auto again = run(
       words({"--output=" + file("r.jsonl"), "--backend=aot_eager", "--timeout=15", "--verbose"}));

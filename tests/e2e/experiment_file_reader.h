@@ -1,9 +1,38 @@
 // `instr_bench experiment` on definitions in a temporary folder, and the results.
 #pragma once
 
+#include <map>
+#include <string>
+
+#include "core/results/results_file.h"
 #include "tests/e2e/tested_program.h"
 
 namespace instr::e2e {
+
+// Reads a results file, also of a run that did not finish, by key.
+inline std::map<std::string, Measurement> measurements_in(const fs::path& file) {
+  std::map<std::string, Measurement> by_key;
+  for (Measurement& measurement :
+       value_of(instr::read_results(file, Incomplete::kAllowed)).measurements) {
+    const std::string key = measurement.variant.key;
+    EXPECT_TRUE(by_key.emplace(key, std::move(measurement)).second) << key;
+  }
+  return by_key;
+}
+
+// "measured", or why not.
+inline std::string ending_of(const Measurement& measurement) {
+  const bool is_measured = state_of(measurement) == MeasuredState::kMeasured;
+  return is_measured ? "measured" : reason_of(measurement);
+}
+
+inline double metric_of(const Measurement& measurement, const std::string& metric) {
+  return find_metric_of(measurement, metric).value();
+}
+
+inline std::string code_name(const Measurement& measurement) {
+  return to_string(code_of(measurement));
+}
 
 class ExperimentFixture : public ::testing::Test {
  protected:
@@ -22,14 +51,9 @@ class ExperimentFixture : public ::testing::Test {
     return words(std::move(more));
   }
 
-  // Reads the lines of a results file, by key.
-  Records records(const std::string& name = "r.jsonl") const {
-    Records records;
-    for (const std::string& line : split_lines(text_of(file(name)))) {
-      auto json = nlohmann::json::parse(line);
-      EXPECT_TRUE(records.emplace(json.at("key").get<std::string>(), json).second) << line;
-    }
-    return records;
+  // Reads a results file, by key.
+  std::map<std::string, Measurement> records(const std::string& name = "r.jsonl") const {
+    return measurements_in(file(name));
   }
 
   // Writes definitions in which FILE is the path of marker().

@@ -89,24 +89,19 @@ TEST_F(Experiment, MeasuresTheProductAndSummarizesIt) {
   // types, 3 backends; crashing: 2 types, eager.
   EXPECT_EQ(lines.size(), 2u * 5 + 2 * 3 + 2);
   const auto& one = lines.at("relu/batch_size=8/dtype=float64/torchscript/forward_backward/t1/cpu");
-  EXPECT_EQ(one.at("experiment").at("batch_size"), 8);
-  EXPECT_EQ(one.at("experiment").at("dtype"), "float64");
-  EXPECT_EQ(one.at("experiment").at("test"), "train");
-  EXPECT_EQ(one.at("verification_code"), "PASS");
-  EXPECT_EQ(one.at("metrics").at("total_time").size(), 3u);
-  EXPECT_GT(one.at("metrics").at("compile_time").get<double>(), 0);
-  EXPECT_GE(one.at("metrics").at("graphs").get<int>(), 1);
-  EXPECT_GT(one.at("metrics").at("total_cpu_time").get<double>(), 0);
+  EXPECT_EQ(code_name(one), "PASS");
+  EXPECT_EQ(find_timing(one)->of(kWall).size(), 3u);
+  EXPECT_GT(metric_of(one, "compile_time"), 0);
+  EXPECT_GE(metric_of(one, "graphs"), 1);
+  EXPECT_GT(metric_of(one, "operators_cpu"), 0);
   // x * 2 is alive while + 1 is computed: two tensors of 8 x 64 doubles, and little more.
   const auto& eager = lines.at("relu/batch_size=8/dtype=float64/eager/forward/t1/cpu");
-  EXPECT_GE(eager.at("metrics").at("peak_memory_bytes").get<int>(), 2 * 8 * 64 * 8);
-  EXPECT_LT(eager.at("metrics").at("peak_memory_bytes").get<int>(), 4 * 8 * 64 * 8);
+  EXPECT_GE(metric_of(eager, "peak_bytes"), 2 * 8 * 64 * 8);
+  EXPECT_LT(metric_of(eager, "peak_bytes"), 4 * 8 * 64 * 8);
   const auto& narrow = lines.at("relu/batch_size=8/dtype=float32/eager/forward/t1/cpu");
-  EXPECT_LT(narrow.at("metrics").at("peak_memory_bytes").get<int>(), 3 * 8 * 64 * 4 + 1024);
-  EXPECT_EQ(lines.at("wrong/dtype=float32/frozen/forward/t1/cpu").at("verification_code"), "FAIL");
-  const auto& crashed = lines.at("crashing/dtype=float32/eager/forward/t1/cpu");
-  EXPECT_EQ(crashed.at("state"), "failed");
-  EXPECT_HAS(crashed.at("reason").get<std::string>(), "SIGSEGV");
+  EXPECT_LT(metric_of(narrow, "peak_bytes"), 3 * 8 * 64 * 4 + 1024);
+  EXPECT_EQ(code_name(lines.at("wrong/dtype=float32/frozen/forward/t1/cpu")), "FAIL");
+  EXPECT_HAS(reason_of(lines.at("crashing/dtype=float32/eager/forward/t1/cpu")), "SIGSEGV");
   EXPECT_HAS(ended.output, "2 of 3 (67%)");
   EXPECT_HAS(ended.output, "eval float64\n");
   EXPECT_TRUE(stray_processes().empty());
@@ -139,8 +134,7 @@ torchscript = "y = x + 1"
     });
   }
   EXPECT_EQ(to_exit_code(process.wait()), 0);
-  const auto others = records().at("loaded/frozen/forward/t1/cpu").at("metrics").at("others");
-  EXPECT_GT(others.get<double>(), 0.2);
+  EXPECT_GT(find_timing(records().at("loaded/frozen/forward/t1/cpu"))->others, 0.2);
   const auto shown = run(with({"--iterations-per-run=1", "--repetitions=10"}));
   EXPECT_HAS(shown.output, "~ speed-ups that cannot be trusted:");
   EXPECT_HAS(shown.output, "other processes used");
@@ -160,7 +154,7 @@ torchscript = "y = x + 1"
   run(with({}));
   const auto measured = records();
   EXPECT_EQ(measured.size(), 3u);
-  for (const auto& [key, record] : measured) EXPECT_EQ(record.at("state"), "measured") << record;
+  for (const auto& [key, record] : measured) EXPECT_EQ(ending_of(record), "measured") << key;
 }
 
 // The current experiment fails, the next ones have a new worker, and the same command measures it
@@ -188,8 +182,7 @@ stmt = "auto x = torch::rand({4});"
   for (const std::string& worker : children_of(process.pid())) ::kill(std::stoi(worker), SIGKILL);
   EXPECT_EQ(to_exit_code(process.wait()), 1);
   auto reason = [this](const std::string& label) {
-    auto record = records().at(label + "/eager/forward/t1/cpu");
-    return record.value("reason", record.at("state").get<std::string>());
+    return ending_of(records().at(label + "/eager/forward/t1/cpu"));
   };
   EXPECT_EQ(reason("first"), "measured");
   EXPECT_EQ(reason("lost").substr(0, 13), "worker_lost: ");
@@ -250,6 +243,30 @@ torchscript = "y = x * 2"
              "changed: the definition (3)");
   EXPECT_HAS(again(1, {"--filter=^b", "--repetitions=4"}, {"MY_BACKEND_FLAG=1"}),
              "the number of runs or iterations (3)");
+}
+
+TEST_F(Experiment, TwoFilesAreComparedLikeRuns) {
+  const auto measure = [this](const std::string& name, const std::string& script) {
+    write(file("d.toml"), R"toml(schema = 1
+[[benchmark]]
+label = "sum"
+setup = "auto x = torch::rand({16, 16});"
+signature = "f(x) -> y"
+stmt = "auto y = x + 1;"
+torchscript = "y = )toml" + script +
+                              "\"\n");
+    run(words({"--output=" + file(name), "--backend=torchscript"}));
+  };
+  measure("before.jsonl", "x + 1");
+  measure("after.jsonl", "x + 2");
+  const auto same = run({"compare", file("before.jsonl"), file("before.jsonl")});
+  EXPECT_EQ(same.exit_code, 0) << same.output << same.errors;
+  const auto worse = run({"compare", file("before.jsonl"), file("after.jsonl")});
+  EXPECT_EQ(worse.exit_code, 3) << worse.output << worse.errors;
+  EXPECT_HAS(worse.output, "verification PASS, then FAIL: largest difference 1 at");
+  const auto history =
+      run({"history", "add", file("before.jsonl"), "--commit=HEAD", "--history=" + file("h.db")});
+  EXPECT_EQ(history.exit_code, 0) << history.errors;
 }
 
 TEST_F(Experiment, TakesAFileAndListsWithoutMeasuring) {

@@ -149,7 +149,7 @@ TEST_F(Files, OutputThatCannotBeWrittenIsRefused) {
            {"$P plot before.jsonl --output=bench.toml", "bench.toml: " + other + "a picture"},
            {"$P plot before.jsonl --output=before.jsonl", "before.jsonl: " + other},
            {"$P experiment --definitions=bench.toml --libtorch=/nonexistent --output=bench.toml",
-            "bench.toml: " + other + "results of experiments"}}) {
+            "bench.toml: " + other + "results of instr_bench"}}) {
     auto refused = shell(command);
     EXPECT_EQ(refused.exit_code, 2) << command;
     EXPECT_HAS(refused.errors, words) << command << "\n";

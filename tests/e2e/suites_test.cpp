@@ -1,5 +1,5 @@
 // The features that suites of models use: packages of Python, many modules, {training}.
-#include "tests/e2e/tested_program.h"
+#include "tests/e2e/experiment_file_reader.h"
 #include "tests/labels.h"
 
 namespace instr::e2e::suites_test {
@@ -57,10 +57,9 @@ TEST(SuitesOfModels, AreTrainedAndEvaluatedWithTheirPackagesOrSkipped) {
            "--iterations-per-run=1", "--backend=aot_eager", "--output=" + output});
   EXPECT_EQ(result.exit_code, 0) << result.errors << result.output;
   std::map<std::string, std::string> outcomes;
-  for (const std::string& line : split_lines(text_of(output))) {
-    const auto json = nlohmann::json::parse(line);
-    outcomes[json.at("key")] =
-        json.at("state") == "measured" ? json.at("verification_code") : json.at("reason");
+  for (const auto& [key, one] : measurements_in(output)) {
+    const bool is_measured = state_of(one) == MeasuredState::kMeasured;
+    outcomes[key] = is_measured ? code_name(one) : reason_of(one);
   }
   const std::string pip = interpreter.string() + " -m pip install ";
   const std::map<std::string, std::string> expected{

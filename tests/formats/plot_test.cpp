@@ -6,7 +6,6 @@
 #include <sstream>
 
 #include "core/base/format.h"
-#include "core/experiments/experiment_record.h"
 #include "core/results/results_file.h"
 #include "core/results/side_file.h"
 #include "tests/formats/consumers.h"
@@ -131,21 +130,6 @@ TEST_F(PlotFormats, TheLegendIsWhole) {
   }
   auto texts = drawn({results_file(all)});
   for (int i = 0; i < 40; ++i) EXPECT_TRUE(texts.contains("line " + std::to_string(i))) << i;
-}
-
-TEST_F(PlotFormats, IncompleteExperimentsAreNotDrawnAsComplete) {
-  ExperimentRecord record = record_of(measurement("a", "n", "4", Backend::kEager, 100),
-                                      ExperimentSetting{3, {}, "2.13.0", "a CPU"});
-  record.experiments = 2;
-  const std::string name = to_line(to_json(record)) + "\n";
-  const std::string file = write("experiments.jsonl", name);
-  CommandResult refused = plot({file});
-  EXPECT_EQ(refused.exit_code, 2);
-  EXPECT_HAS(refused.errors, "incomplete: 1 of 2 experiments");
-  EXPECT_FALSE(drawn({file, "--allow-incomplete"}).empty());
-  record.variant.key += "/other";
-  write("experiments.jsonl", name + to_line(to_json(record)) + "\n");
-  EXPECT_FALSE(drawn({file}).empty());
 }
 
 TEST_F(PlotFormats, RefusesWithoutGnuplotOrData) {

@@ -21,11 +21,11 @@ TEST_F(CacheFolderTest, KeepsTheModeOfAFolderThatExists) {
   const auto mode = fs::perms::owner_all | fs::perms::group_read | fs::perms::others_read;
   fs::create_directories(root_ / "venv-torch");  // made by tools/
   fs::permissions(root_, mode);
-  EXPECT_FALSE(value_of(Cache::open(true)).note());
+  EXPECT_FALSE(value_of(Cache::open(true)).caution());
   EXPECT_EQ(fs::status(root_).permissions(), mode);
   EXPECT_EQ(fs::status(root_ / "artefacts").permissions(), fs::perms::owner_all);
   folder_.write("cache/file", "");  // of a user, in a cache of ours
-  EXPECT_FALSE(value_of(Cache::open(true)).note());
+  EXPECT_FALSE(value_of(Cache::open(true)).caution());
 }
 
 // A variable that names a system folder, directly or by a link, must not change it.

@@ -50,7 +50,7 @@ TEST_F(CacheTest, KeepsArtefacts) {
     EXPECT_FALSE(cache.find("unit-1.so"));
     first = put(cache, "unit-1.so", "code");
     EXPECT_EQ(cache.find("unit-1.so"), first);
-    EXPECT_FALSE(cache.note());
+    EXPECT_FALSE(cache.caution());
   }
   Cache cache = open();
   EXPECT_EQ(cache.find("unit-1.so"), first);
@@ -151,7 +151,7 @@ TEST_F(CacheTest, MakesParentFoldersPrivate) {
   open();
   ::umask(before);
   EXPECT_EQ(fs::status(root_ / "above").permissions(), fs::perms::owner_all);
-  EXPECT_FALSE(open().note());
+  EXPECT_FALSE(open().caution());
 }
 
 TEST_F(CacheTest, RefusesAFile) {
@@ -168,8 +168,8 @@ TEST_F(CacheTest, FallsBackToATemporaryFolder) {
   fs::path place;
   {
     Cache cache = open();
-    ASSERT_TRUE(cache.note());
-    EXPECT_NE(cache.note()->find("cannot be written"), std::string::npos);
+    ASSERT_TRUE(cache.caution());
+    EXPECT_NE(cache.caution()->find("cannot be written"), std::string::npos);
     place = cache.folder();
     EXPECT_EQ(fs::status(place).permissions(), fs::perms::owner_all);
     EXPECT_EQ(read_text(put(cache, "unit-1.so", "code")), "code");
@@ -182,7 +182,7 @@ TEST_F(CacheTest, DoesNotTouchTheFolderIfDisabled) {
     Cache cache = open(false);
     put(cache, "unit-1.so", "code");
     EXPECT_TRUE(cache.find("unit-1.so"));
-    EXPECT_TRUE(cache.note());
+    EXPECT_TRUE(cache.caution());
   }
   EXPECT_FALSE(fs::exists(root_));
 }
@@ -240,7 +240,7 @@ TEST_F(CacheTest, RunsWithEqualProcessNumbersDoNotWaitForEachOther) {
   ASSERT_TRUE(::pipe(opened) == 0 && ::pipe(done) == 0);
   pid_t first = start_container([&] {
     auto cache = Cache::open(true);
-    if (!cache || cache->note() || ::write(opened[1], "!", 1) != 1) return 1;
+    if (!cache || cache->caution() || ::write(opened[1], "!", 1) != 1) return 1;
     char byte;
     return ::read(done[0], &byte, 1) == 1 ? 0 : 2;
   });
@@ -253,7 +253,7 @@ TEST_F(CacheTest, RunsWithEqualProcessNumbersDoNotWaitForEachOther) {
   }
   pid_t second = start_container([&] {
     auto cache = Cache::open(true);
-    if (!cache || cache->note()) return 1;
+    if (!cache || cache->caution()) return 1;
     return cache->get("unit-1.so", [](const fs::path& to) { return write_text(to, "code"); }) ? 0
                                                                                               : 2;
   });

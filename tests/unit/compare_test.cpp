@@ -44,6 +44,57 @@ TEST(Compare, EveryPairOfOutcomesHasItsState) {
   }
 }
 
+// A measurement of a backend, timed and verified.
+Measurement verified(VerificationCode code, double breaks = 0, double time = 100) {
+  Counted timed;
+  timed.steady = true;
+  timed.timing = Timing{.values = {{kWall, {time, time + 1, time + 2, time + 3, time + 4}}}};
+  timed.metrics = {{"graph_breaks", breaks}, {"compile_time", 5e9 + time}, {kPeakBytes, 400}};
+  add_times(timed.metrics, *timed.timing);
+  Measurement made{parse_key("k"), std::move(timed), 0};
+  made.verification = Verification{code, code == VerificationCode::kPass ? "" : "why"};
+  return made;
+}
+
+TEST(Compare, AResultThatWasRightAndIsWrongFails) {
+  using enum VerificationCode;
+  const auto row_of = [](const Measurement& before, const Measurement& after) {
+    return make_row({before}, {after});
+  };
+  const ComparedRow worse = row_of(verified(kPass), verified(kFail));
+  EXPECT_EQ(worse.state, RowState::kFailedAfter);
+  EXPECT_EQ(worse.verdict, Verdict::kFails);
+  EXPECT_EQ(worse.reason, "verification PASS, then FAIL: why");
+  CompareOptions allowed;
+  allowed.allow_failed = true;
+  EXPECT_EQ(make_row({verified(kPass)}, {verified(kFail)}, allowed).verdict, Verdict::kWarns);
+  // Without evidence it is not right.
+  EXPECT_EQ(row_of(verified(kPass), verified(kNondeterministicEagerRun)).verdict, Verdict::kFails);
+  const ComparedRow better = row_of(verified(kFail), verified(kPass));
+  EXPECT_EQ(better.state, RowState::kSame);
+  EXPECT_EQ(better.reason, "verification FAIL, then PASS");
+  EXPECT_EQ(row_of(verified(kFail), verified(kFail)).verdict, Verdict::kPasses);
+  EXPECT_EQ(row_of(verified(kFail), verified(kExceptionRaised)).verdict, Verdict::kPasses);
+}
+
+// Single times, such as that of compiling, differ from run to run.
+TEST(Compare, OfExperimentsFailsOnBreaksAndOnLimitsOfTimes) {
+  const Measurement before = verified(VerificationCode::kPass);
+  EXPECT_EQ(make_row({before}, {verified(VerificationCode::kPass, 1)}).verdict, Verdict::kFails);
+  const Measurement slower = verified(VerificationCode::kPass, 0, 200);
+  const ComparedRow row = make_row({before}, {slower});
+  EXPECT_EQ(row.state, RowState::kSlower);  // by its wall time
+  EXPECT_EQ(row.verdict, Verdict::kPasses);
+  Measurement same = before;
+  std::get<Counted>(same.outcome).metrics["compile_time"] *= 2;
+  EXPECT_EQ(make_row({before}, {same}).state, RowState::kSame);
+  CompareOptions limited;
+  limited.limits.hard = {{kWall, Limit{5, std::nullopt}},
+                         {"compile_time", Limit{50, std::nullopt}}};
+  EXPECT_EQ(make_row({before}, {slower}, limited).verdict, Verdict::kFails);
+  EXPECT_EQ(make_row({before}, {same}, limited).verdict, Verdict::kFails);
+}
+
 TEST(Compare, EachAllowanceIsSeparate) {
   CompareOptions strict;
   strict.allow_new = false;

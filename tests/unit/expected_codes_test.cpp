@@ -1,5 +1,5 @@
 // Expected verification codes: reading them, comparing with them, and updating them in place.
-#include "core/experiments/expected_codes.h"
+#include "core/compare/expected_codes.h"
 
 #include <gtest/gtest.h>
 
@@ -27,14 +27,18 @@ std::string errors_of(const SourceText& source) {
   return lines;
 }
 
-ExperimentRecord record(const std::string& model, Code code,
-                        ExperimentState state = ExperimentState::kMeasured) {
-  ExperimentRecord record;
-  record.variant = parse_key(model + "/frozen/forward/t1/cpu");
-  record.code = code;
-  record.code_reason = "why";
-  record.state = state;
-  return record;
+Measurement record(const std::string& model, Code code,
+                   std::variant<Counted, Skipped, Failure> outcome = Counted{}) {
+  return {parse_key(model + "/frozen/forward/t1/cpu"), std::move(outcome), 0,
+          Verification{code, "why"}};
+}
+
+const Failure kFailure{FailureKind::kException, "too many"};
+
+Measurement eager_of(Measurement measurement) {
+  measurement.variant = make_eager(measurement.variant);
+  measurement.verification.reset();
+  return measurement;
 }
 
 std::string key_of(const std::string& model) { return record(model, Code::kPass).variant.key; }
@@ -64,15 +68,13 @@ TEST(ExpectedCodes, AreWorseUnlessEqualOrPass) {
       {key_of("same"), Code::kFail},          {key_of("worse"), Code::kPass},
       {key_of("other failure"), Code::kFail}, {key_of("better"), Code::kFail},
       {key_of("gone"), Code::kPass},          {key_of("skipped"), Code::kPass}};
-  std::vector<ExperimentRecord> records{
-      record("same", Code::kFail),
-      record("worse", Code::kFail),
-      record("other failure", Code::kExceptionRaised),
-      record("better", Code::kPass),
-      record("skipped", Code::kVerifierSkipped, ExperimentState::kSkipped),
-      record("new", Code::kPass)};
-  records.push_back(records.front());
-  records.back().variant = make_eager(records.front().variant);
+  std::vector<Measurement> records{record("same", Code::kFail),
+                                   record("worse", Code::kFail),
+                                   record("other failure", Code::kExceptionRaised),
+                                   record("better", Code::kPass),
+                                   record("skipped", Code::kVerifierSkipped, Skipped{"no"}),
+                                   record("new", Code::kPass)};
+  records.push_back(eager_of(records.front()));
   const CodeComparison compared = compare_codes(expected, records, all);
   EXPECT_EQ(compared.same, 1u);
   EXPECT_EQ(compared.failing, (std::vector<std::string>{key_of("same")}));
@@ -90,11 +92,9 @@ TEST(ExpectedCodes, AreWorseUnlessEqualOrPass) {
 
 // After a verification that has passed.
 TEST(ExpectedCodes, FailuresInTheTimedRunsCanBeExpected) {
-  ExperimentRecord late = record("late", Code::kPass, ExperimentState::kFailed);
-  late.reason = "exception: too many";
-  ExperimentRecord eager = record("late", Code::kVerifierSkipped, ExperimentState::kFailed);
-  eager.variant = make_eager(eager.variant);
-  const std::vector<ExperimentRecord> records{late, eager, record("fine", Code::kPass)};
+  const Measurement late = record("late", Code::kPass, kFailure);
+  const Measurement eager = eager_of(late);
+  const std::vector<Measurement> records{late, eager, record("fine", Code::kPass)};
   const std::string before = "key,code\n" + key_of("fine") + ",PASS\n" + key_of("late") + ",PASS\n";
   const auto old = value_of(parse_expected_codes(csv(before)));
   const CodeComparison worse = compare_codes(old, records, all);
@@ -110,17 +110,16 @@ TEST(ExpectedCodes, FailuresInTheTimedRunsCanBeExpected) {
   EXPECT_EQ(same.fresh, 0u);
   EXPECT_EQ(same.failing, (std::vector<std::string>{eager.variant.key, late.variant.key}));
   // Once eager works again.
-  ExperimentRecord works = eager;
-  works.state = ExperimentState::kMeasured;
+  Measurement works = eager;
+  works.outcome = Counted{};
   const CodeComparison better = compare_codes(expected, std::vector{late, works, records[2]}, all);
   ASSERT_EQ(better.better.size(), 1u);
   EXPECT_EQ(better.better[0].key, eager.variant.key);
 }
 
 TEST(ExpectedCodes, EagerHasNoLineIfThoseOfTheOthersSayThatItFailed) {
-  ExperimentRecord eager = record("a", Code::kVerifierSkipped, ExperimentState::kFailed);
-  eager.variant = make_eager(eager.variant);
-  const std::vector<ExperimentRecord> records{record("a", Code::kEagerFailed), eager};
+  const Measurement eager = eager_of(record("a", Code::kPass, kFailure));
+  const std::vector<Measurement> records{record("a", Code::kEagerFailed), eager};
   const auto update = value_of(update_expected_codes(csv("key,code\n"), records, all));
   EXPECT_EQ(update.text, "key,code\n" + key_of("a") + ",EAGER_FAILED\n");
 }
@@ -129,8 +128,8 @@ TEST(ExpectedCodes, AreSortedByAnUpdateWithTheirComments) {
   const std::string before = "# ours\r\nkey,code\r\n\"" + key_of("b") + "\",PASS\r\n# gone\r\n" +
                              key_of("gone") + ",PASS\r\n# known\r\n" + key_of("a") +
                              ",FAIL\r\n# the end";
-  const std::vector<ExperimentRecord> records{record("a", Code::kPass), record("b", Code::kFail),
-                                              record("an, d", Code::kPass)};
+  const std::vector<Measurement> records{record("a", Code::kPass), record("b", Code::kFail),
+                                         record("an, d", Code::kPass)};
   const auto update = value_of(update_expected_codes(csv(before), records, all));
   EXPECT_EQ(update.text, "# ours\nkey,code\n# known\n" + key_of("a") + ",PASS\n\"" +
                              key_of("an, d") + "\",PASS\n" + key_of("b") + ",FAIL\n# the end\n");

@@ -1,9 +1,8 @@
 // Options of experiments in a file.
-#include "core/experiments/experiment_options.h"
+#include "core/commands/experiment_options.h"
 
 #include <gtest/gtest.h>
 
-#include "core/experiments/experiment_record.h"
 #include "tests/golden.h"
 #include "tests/testing.h"
 

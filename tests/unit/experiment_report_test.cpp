@@ -1,11 +1,11 @@
-#include "core/experiments/experiment_report.h"
+#include "core/report/experiment_report.h"
 
 #include <gtest/gtest.h>
 
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "core/experiments/experiment_summary.h"
+#include "core/report/backend_summary.h"
 #include "tests/testing.h"
 #include "tests/unit/experiment_testing.h"
 
@@ -15,20 +15,20 @@ namespace {
 using namespace testing;
 
 // An experiment of "SUITE/MODEL" whose times differ by little.
-ExperimentRecord timed(const std::string& suite, const std::string& model,
-                       const std::string& backend, const std::string& autograd, double time) {
+Measurement timed(const std::string& suite, const std::string& model, const std::string& backend,
+                  const std::string& autograd, double time) {
   const std::string key = suite + "/" + model + "/" + backend + "/" + autograd + "/t1/cpu";
   const auto code =
       backend == "eager" ? VerificationCode::kVerifierSkipped : VerificationCode::kPass;
-  ExperimentRecord one =
-      record(measured(key, {time, time * 1.01, time * 1.02, time * 1.03, time * 1.04}, 400, code));
+  Measurement one =
+      measured(key, {time, time * 1.01, time * 1.02, time * 1.03, time * 1.04}, 400, code);
   one.variant.where.file = "suites/" + suite + ".toml";
   return one;
 }
 
 // Eager and a backend that is `factor` times as fast, in evaluation and in training.
-std::vector<ExperimentRecord> models(const std::string& suite, int count, double factor) {
-  std::vector<ExperimentRecord> records;
+std::vector<Measurement> models(const std::string& suite, int count, double factor) {
+  std::vector<Measurement> records;
   for (int i = 0; i < count; ++i) {
     const std::string model = "m" + std::to_string(i);
     for (const char* autograd : {"forward", "forward_backward"}) {
@@ -48,9 +48,9 @@ std::vector<std::string> texts_of(const DocumentTable& table) {
 }
 
 TEST(ExperimentReport, HasTheTablesOfTheSummary) {
-  std::vector<ExperimentRecord> records = models("one", 3, 0.2);
-  records[1].metrics["compile_time"] = 140;
-  records[3].code = VerificationCode::kFail;
+  std::vector<Measurement> records = models("one", 3, 0.2);
+  std::get<Counted>(records[1].outcome).metrics["compile_time"] = 140e9;
+  records[3].verification->code = VerificationCode::kFail;
   const ReportExperiments report = report_experiments({records});
   const Document document = experiment_document(records, /*shows_each=*/true);
   ASSERT_EQ(document.tables.size(), 2 + report.findings.size());
@@ -64,7 +64,7 @@ TEST(ExperimentReport, HasTheTablesOfTheSummary) {
 }
 
 TEST(ExperimentReport, HasAllFindingsTheWorstFirst) {
-  const std::vector<ExperimentRecord> records = models("one", 15, 0.5);
+  const std::vector<Measurement> records = models("one", 15, 0.5);
   const auto all = report_experiments({records}).findings;
   const auto first = find_findings(records);
   ASSERT_EQ(all.size(), 1u);
@@ -77,8 +77,8 @@ TEST(ExperimentReport, HasAllFindingsTheWorstFirst) {
 }
 
 TEST(ExperimentReport, SaysWhichRowSumsUpAnExperiment) {
-  std::vector<ExperimentRecord> records = models("one", 1, 2);
-  records.push_back(record({parse_key("one/m0/aoti/forward/t1/cpu"), Skipped{"no package"}, 0}));
+  std::vector<Measurement> records = models("one", 1, 2);
+  records.push_back({parse_key("one/m0/aoti/forward/t1/cpu"), Skipped{"no package"}, 0});
   const ReportExperiments report = report_experiments({records});
   std::map<std::string, std::string> rows;
   for (const ReportExperiment& one : report.list) {
@@ -108,19 +108,20 @@ TEST(ExperimentReport, TakesEachGroupFromTheNewestFileThatHasIt) {
 
 TEST(ExperimentReport, KeepsOneRecordOfAKeyThatTwoGroupsHave) {
   auto before = models("one", 1, 2), now = models("one", 1, 4);
-  for (ExperimentRecord& record : now) record.variant.where.file = "renamed.toml";
+  for (Measurement& one : now) one.variant.where.file = "renamed.toml";
   const ReportExperiments report = report_experiments({before, now});
   EXPECT_EQ(report.list.size(), 4u);
   for (const ReportExperiment& one : report.list) EXPECT_TRUE(one.row);
 }
 
 TEST(ExperimentReport, HasTheFactsAndListsOfAnExperiment) {
-  std::vector<ExperimentRecord> records = models("one", 1, 2);
-  records[1].compiler = CompilerReport{.graph_breaks = {{"layers.toml:12", "call to print", 3}},
-                                       .unlowered = {{"aten::nonzero", 2}}};
-  records[1].operators = {{"aten::mm", false, 7, 1500, 2500}};
-  records[1].code_reason = "the loss\nis off";
-  records[1].others = 1;
+  std::vector<Measurement> records = models("one", 1, 2);
+  auto& counted = std::get<Counted>(records[1].outcome);
+  counted.compiler = CompilerReport{.graph_breaks = {{"layers.toml:12", "call to print", 3}},
+                                    .unlowered = {{"aten::nonzero", 2}}};
+  counted.operators = {{"aten::mm", false, 7, 1500, 2500}};
+  records[1].verification->reason = "the loss\nis off";
+  counted.timing->others = 1;
   const ReportExperiments report = report_experiments({records});
   const ReportExperiment& one = report.list.at(2);
   ASSERT_EQ(one.key, records[1].variant.key);

@@ -1,4 +1,4 @@
-// Experiments as values: the lines of a results file, and their summary.
+// Experiments as values: their lines, and their summary.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -6,9 +6,10 @@
 #include <functional>
 #include <nlohmann/json.hpp>
 
-#include "core/experiments/experiment_record.h"
-#include "core/experiments/experiment_summary.h"
+#include "core/report/backend_summary.h"
 #include "core/report/formats.h"
+#include "core/report/report.h"
+#include "core/results/results_file.h"
 #include "tests/golden.h"
 #include "tests/testing.h"
 #include "tests/unit/experiment_testing.h"
@@ -18,108 +19,76 @@ namespace {
 
 using namespace testing;
 
-TEST(ExperimentRecord, IsALineOfJson) {
+Measurement of_many_parts() {
   Measurement one = measured("m/n=4/torchscript/forward_backward/t2/cpu", {2000, 1000, 3000}, 64,
                              VerificationCode::kPass);
   one.variant.label = "m";
   one.variant.params = {{"batch_size", "16"}, {"n", "4"}};
   one.variant.where.file = "some/suite.toml";
-  ExperimentRecord made = record(one);
-  made.timestamp = "2026-01-02T03:04:05Z";
-  auto json = to_json(made);
-  EXPECT_GOLDEN("experiment/record.json", json.dump(2) + "\n");
-  auto read = parse_experiment(json.dump());
-  ASSERT_TRUE(read) << read.error().what;
-  EXPECT_EQ(read->variant.key, made.variant.key);
-  EXPECT_EQ(read->setting, kSetting);
-  EXPECT_EQ(read->per_iter_times, made.per_iter_times);
-  EXPECT_EQ(read->metrics, made.metrics);
-  EXPECT_EQ(read->code, VerificationCode::kPass);
+  timing_of(one).eager = {4000, 5000, 6000};
+  timing_of(one).others = 0.5;
+  auto& counted = std::get<Counted>(one.outcome);
+  counted.compiler = CompilerReport{{{"a.toml:3:1", "a loop", 1}, {"", "print", 2}},
+                                    {{"b.py:3", "size", 1}},
+                                    {{"aten::nonzero", 2}},
+                                    {{"frames", {{"ok", 2}, {"total", 3}}}}};
+  counted.operators = {{"aten::mm", false, 7, 1500, 2500}};
+  one.depends_on.entries = {{kDeviceModel, "a CPU"}, {"file a.py", "12ab"}};
+  return one;
 }
 
-TEST(ExperimentRecord, ACompilersStartIsColdAndWarm) {
-  Measurement measurement = measured("m/py/inductor/forward/t1/cpu", {2000, 1000, 3000}, 64);
-  auto& counted = std::get<Counted>(measurement.outcome);
-  counted.metrics["warm_ready"] = 1e6;
-  counted.metrics["ready_cpu"] = 4e6;
-  counted.metrics["frames"] = 3;
-  counted.compiler = CompilerReport{{{"a.toml:3:1", "a loop", 1}}};
-  const auto json = to_json(record(measurement));
-  EXPECT_NEAR(json["metrics"]["compile_time"].get<double>(), 0.005 - 2e-6, 1e-12);
-  EXPECT_NEAR(json["metrics"]["warm_compile_time"].get<double>(), 0.001 - 2e-6, 1e-12);
-  EXPECT_NEAR(json["metrics"]["compile_cpu_time"].get<double>(), 0.004 - 2e-6, 1e-12);
-  EXPECT_EQ(json["metrics"]["frames"], 3);
-  auto read = parse_experiment(json.dump());
-  ASSERT_TRUE(read);
-  EXPECT_EQ(read->compiler, counted.compiler);
-  EXPECT_EQ(std::get<Counted>(measurement_of(*read).outcome).compiler, counted.compiler);
-}
-
-TEST(ExperimentRecord, HasTheOperatorsWithTheMostTime) {
-  Measurement measurement = measured("m/eager/forward/t1/cpu", {2000, 1000, 3000}, 64);
-  auto& operators = std::get<Counted>(measurement.outcome).operators;
-  for (std::uint64_t i = 0; i < 20; ++i) operators.push_back({"aten::mm", false, i, 2500, 3500});
-  const auto json = to_json(record(measurement));
-  ASSERT_EQ(json["operators"].size(), 10u);
-  EXPECT_NEAR(json["operators"][1]["self_time"].get<double>(), 2.5e-6, 1e-15);
-  auto read = parse_experiment(json.dump());
-  ASSERT_TRUE(read);
-  operators.resize(10);
-  EXPECT_EQ(read->operators, operators);
-  EXPECT_FALSE(
-      to_json(record(measured("m/eager/forward/t1/cpu", {1, 1, 1}, 0))).contains("operators"));
-}
-
-TEST(ExperimentRecord, FailuresAndSkipsSayWhy) {
-  Measurement lost{parse_key("a/eager/forward/t1/cpu"), Failure{FailureKind::kCrashed, "SIGSEGV"},
-                   0};
-  ExperimentRecord made = record(lost);
-  made.timestamp = "2026-01-02T03:04:05Z";
-  EXPECT_GOLDEN("experiment/record_of_a_failure.json", to_json(made).dump(2) + "\n");
-  Measurement none{lost.variant, Failure{FailureKind::kUnsupported, "no device"}, 0};
-  EXPECT_EQ(to_json(record(none))["state"], "skipped");
-}
-
-TEST(ExperimentRecord, ConvertsBackToAMeasurement) {
-  Measurement measurement =
-      measured("m/frozen/forward/t1/cpu", {2000, 1000, 3000}, 64, VerificationCode::kFail);
-  std::get<Counted>(measurement.outcome).timing->eager = {4000, 5000, 6000};
-  std::get<Counted>(measurement.outcome).timing->others = 0.5;
-  const auto read = parse_experiment(to_json(record(measurement)).dump());
-  ASSERT_TRUE(read);
-  Measurement back = measurement_of(*read);
+TEST(ExperimentResults, AreLinesOfResults) {
+  const Measurement one = of_many_parts();
+  const std::string line = to_line(to_json(one));
+  const auto read =
+      parse_results(to_line(to_json(make_results_header({}, {}))) + "\n" + line + "\n", "r",
+                    Incomplete::kAllowed);
+  ASSERT_TRUE(read) << to_string(read.error());
+  const Measurement& back = read->measurements.at(0);
+  EXPECT_EQ(to_line(to_json(back)), line);
   const auto& counted = std::get<Counted>(back.outcome);
-  ASSERT_EQ(counted.timing->of(kWall).size(), 3u);
-  EXPECT_NEAR(counted.metrics.at("wall"), 2000, 1e-6);
-  ASSERT_EQ(counted.timing->eager.size(), 3u);
-  EXPECT_NEAR(counted.timing->eager[1], 5000, 1e-6);
+  EXPECT_EQ(counted.compiler, std::get<Counted>(one.outcome).compiler);
+  EXPECT_EQ(counted.operators, std::get<Counted>(one.outcome).operators);
+  EXPECT_EQ(counted.timing->eager, (std::vector<double>{4000, 5000, 6000}));
   EXPECT_EQ(counted.timing->others, 0.5);
-  EXPECT_NEAR(counted.metrics.at("relative_wall"), 0.5, 1e-9);  // of 0.5, 0.2 and 0.5
-  EXPECT_EQ(counted.metrics.at("peak_bytes"), 64);
-  EXPECT_NEAR(counted.metrics.at("ready"), 5e6, 1e-3);
-  EXPECT_EQ(back.verification->code, VerificationCode::kFail);
-  EXPECT_FALSE(
-      measurement_of(record(measured("m/eager/forward/t1/cpu", {1, 1, 1}, 0))).verification);
+  EXPECT_EQ(back.depends_on.get("file a.py"), "12ab");
+  EXPECT_EQ(suite_of(back.variant), "suite");
 }
 
-TEST(ExperimentRecord, OtherLinesAreRefused) {
-  for (const char* line :
-       {"", "{}", "[1]", "null", R"({"key":"a","state":"measured"})",
-        R"({"key":1,"state":"measured","repeat":3,"verification_code":"PASS"})",
-        R"({"key":"a","state":"odd","repeat":3,"verification_code":"PASS"})",
-        R"({"key":"a","state":"measured","repeat":-3,"verification_code":"PASS"})"}) {
-    EXPECT_FALSE(parse_experiment(line)) << line;
+TEST(ExperimentLines, AreThoseOfTheRunnerOfXla) {
+  ReportOptions options;
+  options.header.emplace().started = "2026-01-02T03:04:05Z";
+  const Measurement crashed{parse_key("a/py/openxla/forward/t1/cpu"),
+                            Failure{FailureKind::kCrashed, "SIGSEGV"}, 0};
+  std::string text;
+  for (const Measurement& one : {of_many_parts(), crashed}) {
+    const std::string line = report_experiment_lines({one}, options);
+    EXPECT_TRUE(line.ends_with("}\n"));
+    text += nlohmann::ordered_json::parse(line).dump(2) + "\n";
   }
-  auto json = to_json(record(measured("m/eager/forward/t1/cpu", {1, 2}, 0)));
-  EXPECT_TRUE(parse_experiment(json.dump()));
-  json["metrics"]["per_iter_time"][1] = nullptr;
-  EXPECT_FALSE(parse_experiment(json.dump()));
+  EXPECT_GOLDEN("experiment/lines.json", text);
+}
+
+TEST(ExperimentResults, ACompilersStartIsColdAndWarm) {
+  std::map<std::string, double> metrics{
+      {kWall, 2000}, {"ready", 5e6}, {"warm_ready", 1000}, {"ready_cpu", 4e6}};
+  replace_ready_times(metrics);
+  EXPECT_EQ(metrics.at("ready"), 5e6);
+  EXPECT_FALSE(metrics.contains("ready_cpu"));
+  EXPECT_EQ(metrics.at("compile_time"), 5e6 - 2000);
+  EXPECT_EQ(metrics.at("warm_compile_time"), 0);
+  EXPECT_EQ(metrics.at("compile_cpu_time"), 4e6 - 2000);
+  EXPECT_FALSE(metrics.contains("warm_compile_cpu_time"));
+}
+
+std::vector<BackendSummary> summarized(const std::vector<Measurement>& measurements) {
+  return summarize_backends(measurements, Grouping::kBySuiteAndAxes);
 }
 
 TEST(ExperimentSummary, OnlyPassedOnesCountForSpeedup) {
   const std::string end = "/forward/t1/cpu";
-  std::vector<ExperimentRecord> records;
-  auto add = [&](Measurement measurement) { records.push_back(record(measurement)); };
+  std::vector<Measurement> records;
+  auto add = [&](Measurement measurement) { records.push_back(std::move(measurement)); };
   for (const char* label : {"a", "b", "c"}) {
     add(measured(std::string(label) + "/eager" + end, {8, 8, 8}, 400));
   }
@@ -127,11 +96,11 @@ TEST(ExperimentSummary, OnlyPassedOnesCountForSpeedup) {
   add(measured("b/frozen" + end, {8, 8, 8}, 400, VerificationCode::kPass));
   add(measured("c/frozen" + end, {0.1, 0.1, 0.1}, 1, VerificationCode::kFail));
   add({parse_key("a/aoti" + end), Skipped{"no package"}, 0});
-  auto summaries = summarize_experiments(beside_eager(records));
+  auto summaries = summarized(beside_eager(records));
   ASSERT_EQ(summaries.size(), 2u);
   EXPECT_EQ(summaries[0].backend, Backend::kEager);
   EXPECT_EQ(summaries[0].measured, 3u);
-  const ExperimentSummary& frozen = summaries[1];
+  const BackendSummary& frozen = summaries[1];
   EXPECT_EQ(frozen.requested, 3u);
   EXPECT_EQ(frozen.measured, 3u);
   EXPECT_EQ(frozen.passed, 2u);
@@ -144,15 +113,15 @@ TEST(ExperimentSummary, OnlyPassedOnesCountForSpeedup) {
                 render(ReportFormat::kTable, {.tables = {experiment_table(summaries)}}));
 }
 
-ExperimentRecord in_suite(const std::string& suite, const Measurement& measurement) {
-  ExperimentRecord one = record(measurement);
+Measurement in_suite(const std::string& suite, const Measurement& measurement) {
+  Measurement one = measurement;
   one.variant.where.file = "suites/" + suite + ".toml";
   return one;
 }
 
 TEST(ExperimentSummary, IsBySuiteAndSaysHowOftenEachIsTheFastest) {
   const std::string end = "/forward/t1/cpu";
-  std::vector<ExperimentRecord> records;
+  std::vector<Measurement> records;
   for (const char* suite : {"one", "two"}) {
     const std::string label = std::string(suite) + "/m";
     records.push_back(in_suite(suite, measured(label + "/eager" + end, {8, 8.1, 8.2, 8.3}, 400)));
@@ -162,7 +131,7 @@ TEST(ExperimentSummary, IsBySuiteAndSaysHowOftenEachIsTheFastest) {
         measured(label + "/frozen" + end, {8 * factor, 8.1 * factor, 8.2 * factor, 8.3 * factor},
                  400, VerificationCode::kPass)));
   }
-  const auto summaries = summarize_experiments(records);
+  const auto summaries = summarized(records);
   ASSERT_EQ(summaries.size(), 4u);
   EXPECT_EQ(summaries[0].group.suite, "one");
   EXPECT_EQ(summaries[0].fastest, 0u);
@@ -177,7 +146,7 @@ TEST(ExperimentSummary, IsBySuiteAndSaysHowOftenEachIsTheFastest) {
 }
 
 TEST(ExperimentSummary, TakesNoMeanAcrossTestsTypesOrThreads) {
-  std::vector<ExperimentRecord> records;
+  std::vector<Measurement> records;
   for (const char* end :
        {"dtype=amp/BACKEND/forward/t1/cpu", "dtype=float32/BACKEND/forward/t10/cpu",
         "dtype=float32/BACKEND/forward/t2/cpu", "dtype=float32/BACKEND/forward_backward/t2/cpu"}) {
@@ -187,7 +156,7 @@ TEST(ExperimentSummary, TakesNoMeanAcrossTestsTypesOrThreads) {
       records.push_back(in_suite("timm", measured(key, {8, 8.1}, 400, VerificationCode::kPass)));
     }
   }
-  const DocumentTable table = experiment_table(summarize_experiments(records));
+  const DocumentTable table = experiment_table(summarized(records));
   ASSERT_EQ(table.rows.size(), 8u);
   std::vector<std::string> names;
   for (std::size_t i = 0; i < table.rows.size(); i += 2) {
@@ -202,10 +171,10 @@ TEST(ExperimentSummary, TakesNoMeanAcrossTestsTypesOrThreads) {
 
 TEST(ExperimentFindings, ListWhatIsSlowLargeOrWrong) {
   const std::string end = "/forward/t1/cpu";
-  std::vector<ExperimentRecord> records;
+  std::vector<Measurement> records;
   const auto add = [&](const std::string& key, double time, double bytes, VerificationCode code) {
     records.push_back(
-        record(measured(key + end, {time, time * 1.01, time * 1.02, time * 1.03}, bytes, code)));
+        measured(key + end, {time, time * 1.01, time * 1.02, time * 1.03}, bytes, code));
   };
   const auto titles = [&] {
     std::string text;
@@ -225,19 +194,21 @@ TEST(ExperimentFindings, ListWhatIsSlowLargeOrWrong) {
   add("c/frozen", 20, 1200, VerificationCode::kPass);
   add("d/frozen", 90, 9000, VerificationCode::kFail);  // only wrong: its figures mean nothing
   EXPECT_GOLDEN("experiment/findings.txt", titles());
-  records[1].metrics["compile_time"] = records[4].metrics["compile_time"] = 121;
+  for (const std::size_t i : {1, 4}) {
+    std::get<Counted>(records[i].outcome).metrics["compile_time"] = 121e9;
+  }
   EXPECT_GOLDEN("experiment/findings_with_compile_times.txt", titles());
 }
 
 TEST(ExperimentFindings, AreTheWorstOfMany) {
-  std::vector<ExperimentRecord> records;
+  std::vector<Measurement> records;
   for (int i = 0; i < 25; ++i) {
     const std::string end = "/forward/t1/cpu";
     const std::string label = "m" + std::to_string(i);
     const double time = 20.0 + i;
-    records.push_back(record(measured(label + "/eager" + end, {1, 1.1, 1.2, 1.3}, 1)));
-    records.push_back(record(measured(label + "/frozen" + end, {time, time + 1, time + 2, time + 3},
-                                      1, VerificationCode::kPass)));
+    records.push_back(measured(label + "/eager" + end, {1, 1.1, 1.2, 1.3}, 1));
+    records.push_back(measured(label + "/frozen" + end, {time, time + 1, time + 2, time + 3}, 1,
+                               VerificationCode::kPass));
   }
   const auto findings = find_findings(beside_eager(records));
   ASSERT_EQ(findings.size(), 1u);
@@ -248,10 +219,10 @@ TEST(ExperimentFindings, AreTheWorstOfMany) {
 
 TEST(ExperimentFindings, NameTheOperatorsThatWereNotLowered) {
   const std::string key = "m/py/openxla/forward/t1/cpu";
-  ExperimentRecord one = record(measured(key, {4}, 1, VerificationCode::kPass));
-  one.compiler = CompilerReport{};
+  Measurement one = measured(key, {4}, 1, VerificationCode::kPass);
+  auto& compiler = std::get<Counted>(one.outcome).compiler.emplace();
   EXPECT_TRUE(find_findings({one}).empty());
-  one.compiler->unlowered = {{"aten::_unique2", 4}, {"aten::nonzero", 2}};
+  compiler.unlowered = {{"aten::_unique2", 4}, {"aten::nonzero", 2}};
   const auto findings = find_findings({one});
   ASSERT_EQ(findings.size(), 1u);
   EXPECT_EQ(findings[0].title, "operators that the compiler left to LibTorch");
@@ -260,9 +231,9 @@ TEST(ExperimentFindings, NameTheOperatorsThatWereNotLowered) {
 
 TEST(ExperimentFindings, EachHasItsPValue) {
   const std::string end = "/forward/t1/cpu";
-  const std::vector<ExperimentRecord> records{
-      record(measured("m/eager" + end, {8, 8.1, 8.2, 8.3, 8.4}, 400)),
-      record(measured("m/frozen" + end, {4, 4.1, 4.2, 4.3, 4.4}, 400, VerificationCode::kPass))};
+  const std::vector<Measurement> records{
+      measured("m/eager" + end, {8, 8.1, 8.2, 8.3, 8.4}, 400),
+      measured("m/frozen" + end, {4, 4.1, 4.2, 4.3, 4.4}, 400, VerificationCode::kPass)};
   EXPECT_GOLDEN(
       "experiment/each_with_its_p_value.txt",
       render(ReportFormat::kTable, {.tables = {each_experiment_table(beside_eager(records))}}));
@@ -277,13 +248,13 @@ std::vector<double> loaded(double time) {
 
 TEST(ExperimentSummary, MarksSpeedupsThatCannotBeTrusted) {
   const std::string end = "/forward/t1/cpu";
-  const auto findings_of = [&](const std::function<void(ExperimentRecord&)>& change) {
-    std::vector<ExperimentRecord> records{
-        record(measured("m/eager" + end, {8, 8.1, 8.2, 8.3, 8.2}, 400)),
-        record(measured("m/frozen" + end, {4, 4.1, 4.2, 4.3, 4.2}, 400, VerificationCode::kPass))};
+  const auto findings_of = [&](const std::function<void(Measurement&)>& change) {
+    std::vector<Measurement> records{
+        measured("m/eager" + end, {8, 8.1, 8.2, 8.3, 8.2}, 400),
+        measured("m/frozen" + end, {4, 4.1, 4.2, 4.3, 4.2}, 400, VerificationCode::kPass)};
     records = beside_eager(records);
     change(records[1]);
-    const ExperimentSummary frozen = summarize_experiments(records)[1];
+    const BackendSummary frozen = summarized(records)[1];
     const std::string mean = experiment_table({frozen}).rows[0].cells[4].text;
     std::string text = fmt::format("{} of {}", frozen.disturbed, mean);
     for (const DocumentTable& table : find_findings(records)) {
@@ -292,14 +263,14 @@ TEST(ExperimentSummary, MarksSpeedupsThatCannotBeTrusted) {
     return text;
   };
   const std::string mark = "1 of ~1.95x; ~ speed-ups that cannot be trusted: ";
-  EXPECT_EQ(findings_of([](ExperimentRecord& one) { one.others = 0.1; }), "0 of 1.95x");
-  EXPECT_EQ(findings_of([](ExperimentRecord& one) { one.others = 1; }),
+  EXPECT_EQ(findings_of([](Measurement& one) { timing_of(one).others = 0.1; }), "0 of 1.95x");
+  EXPECT_EQ(findings_of([](Measurement& one) { timing_of(one).others = 1; }),
             mark + "other processes used 1.0 cores");
-  EXPECT_EQ(findings_of([](ExperimentRecord& one) { one.eager_times.clear(); }),
+  EXPECT_EQ(findings_of([](Measurement& one) { timing_of(one).eager.clear(); }),
             mark + "not timed alternately with eager");
-  EXPECT_EQ(findings_of([](ExperimentRecord& one) {
-              one.eager_times = loaded(8);
-              one.per_iter_times = loaded(4);
+  EXPECT_EQ(findings_of([](Measurement& one) {
+              timing_of(one).eager = loaded(8);
+              timing_of(one).values[kWall] = loaded(4);
             }),
             "1 of ~1.99x; ~ speed-ups that cannot be trusted: times rose by 101% halfway");
 }
@@ -307,13 +278,13 @@ TEST(ExperimentSummary, MarksSpeedupsThatCannotBeTrusted) {
 // A load that slows both sides alike leaves the speed-up as it is.
 TEST(ExperimentSummary, ComparesWithTheEagerOfTheSameProcess) {
   const std::string end = "/forward/t1/cpu";
-  std::vector<ExperimentRecord> records{
-      record(measured("m/eager" + end, {8, 8.1, 8.2, 8.3}, 400)),
-      record(measured("m/frozen" + end, {80, 81, 82, 83}, 400, VerificationCode::kPass)),
-      record(measured("m/optimized" + end, {7, 7.1, 7.2, 7.3}, 400, VerificationCode::kPass))};
+  std::vector<Measurement> records{
+      measured("m/eager" + end, {8, 8.1, 8.2, 8.3}, 400),
+      measured("m/frozen" + end, {80, 81, 82, 83}, 400, VerificationCode::kPass),
+      measured("m/optimized" + end, {7, 7.1, 7.2, 7.3}, 400, VerificationCode::kPass)};
   records = beside_eager(records);
-  for (double& time : records[1].eager_times) time *= 20;
-  const auto summaries = summarize_experiments(records);
+  for (double& time : timing_of(records[1]).eager) time *= 20;
+  const auto summaries = summarized(records);
   ASSERT_EQ(summaries.size(), 3u);
   EXPECT_NEAR(*summaries[1].speedup, 2, 1e-9);
   EXPECT_EQ(summaries[1].fastest, 1u);

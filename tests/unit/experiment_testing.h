@@ -1,4 +1,4 @@
-// Records of experiments for tests.
+// Results of experiments for tests.
 #pragma once
 
 #include <optional>
@@ -6,36 +6,40 @@
 #include <utility>
 #include <vector>
 
-#include "core/experiments/experiment_record.h"
+#include "core/results/measurement.h"
 
 namespace instr::testing {
 
-inline const ExperimentSetting kSetting{3, std::nullopt, "2.13.0", "a CPU"};
+inline Timing& timing_of(Measurement& measurement) {
+  return *std::get<Counted>(measurement.outcome).timing;
+}
 
 inline Measurement measured(const std::string& key, std::vector<double> wall, double peak,
                             std::optional<VerificationCode> code = {}) {
   Counted counted;
+  counted.steady = true;
   counted.timing = Timing{{{kWall, std::move(wall)}}, 100};
+  counted.iterations = 100;
   counted.metrics = {{"ready", 5e6}, {"first_result", 4e6}, {"peak_bytes", peak}};
-  Measurement made{parse_key(key), counted, 0};
-  if (code) made.verification = Verification{*code, "why"};
+  add_times(counted.metrics, *counted.timing);
+  Measurement made{parse_key(key), std::move(counted), 0};
+  if (is_candidate(made.variant)) {
+    replace_ready_times(std::get<Counted>(made.outcome).metrics);
+  }
+  if (code && is_candidate(made.variant)) made.verification = Verification{*code, "why"};
   return made;
 }
 
 // Gives each candidate the times of its eager as measured alternately with its own.
-inline std::vector<ExperimentRecord> beside_eager(std::vector<ExperimentRecord> records) {
-  for (ExperimentRecord& candidate : records) {
-    if (candidate.variant.backend == Backend::kEager) continue;
-    for (const ExperimentRecord& eager : records) {
+inline std::vector<Measurement> beside_eager(std::vector<Measurement> measurements) {
+  for (Measurement& candidate : measurements) {
+    if (!is_candidate(candidate.variant) || find_timing(candidate) == nullptr) continue;
+    for (Measurement& eager : measurements) {
       if (eager.variant.key != make_eager(candidate.variant).key) continue;
-      candidate.eager_times = eager.per_iter_times;
+      timing_of(candidate).eager = timing_of(eager).of(kWall);
     }
   }
-  return records;
-}
-
-inline ExperimentRecord record(const Measurement& measurement) {
-  return record_of(measurement, kSetting);
+  return measurements;
 }
 
 }  // namespace instr::testing

@@ -119,7 +119,7 @@ void use(Progress& progress) {
   progress.expect(2);
   progress.started("a");
   progress.finished(counted("a", 5));
-  progress.note("a note");
+  progress.add_line("a note");
   progress.started("b");
   progress.finished(failed("b", FailureKind::kExited, "status 3"));
   progress.finish();
@@ -200,8 +200,8 @@ TEST(Costs, AreOfTheLastMeasurement) {
   const auto file = folder.path() / "costs";
   Costs costs = Costs::read(file);
   EXPECT_EQ(costs.of("a", Work::kCount), 1);
-  costs.note(counted("a", 5));
-  costs.note(failed("b", FailureKind::kTimedOut, ""));
+  costs.learn(counted("a", 5));
+  costs.learn(failed("b", FailureKind::kTimedOut, ""));
   costs.write(file);
   Costs read = Costs::read(file);
   EXPECT_EQ(read.of("a", Work::kCount), 0.04);
@@ -245,7 +245,7 @@ TEST(Progress, DrawsAndErasesTheLiveLine) {
     capture.wait_for(" s\x1b[K");
     progress.expect(2);
     progress.finished(counted("a", 5));
-    progress.note("a note");
+    progress.add_line("a note");
     EXPECT_HAS(capture.text(), "\r\x1b[Ka note\n");
     progress.finished(failed("b", FailureKind::kExited, ""));
     capture.wait_for("[2/2] 1 failed");

@@ -63,7 +63,7 @@ std::optional<fs::path> TrackedArtefacts::find(const std::string& hint,
   const auto artefact = read_artefact_name(hint);
   const auto files = artefact ? read_files(*artefact) : std::nullopt;
   if (!files || !are_unchanged(*files, root)) return std::nullopt;
-  note_files(*files, root);
+  record_files(*files, root);
   return cache_->find(*artefact);
 }
 
@@ -96,7 +96,7 @@ Expected<fs::path> TrackedArtefacts::get(const ArtefactInputs& inputs, const Mak
                          "name it, or its folder, relative to the definition file"));
     }
     if (are_unchanged(*made_of, inputs.root)) {
-      note_files(*made_of, inputs.root);
+      record_files(*made_of, inputs.root);
       // Its name does not follow from files that were not known before it was made.
       cache_->write_hint(content_hint(identify(inputs, files)), artefact + "\n");
       for (const std::string& hint : inputs.hints) cache_->write_hint(hint, artefact + "\n");
@@ -176,10 +176,10 @@ bool TrackedArtefacts::are_unchanged(const std::vector<File>& files, const fs::p
   });
 }
 
-void TrackedArtefacts::note_files(const std::vector<File>& files, const fs::path& root) const {
+void TrackedArtefacts::record_files(const std::vector<File>& files, const fs::path& root) const {
   std::vector<fs::path> paths;
   for (const File& file : files) paths.push_back(root / file.path);
-  cache_->note_files(paths);
+  cache_->record_files(paths);
 }
 
 std::string TrackedArtefacts::hash_now(const fs::path& file) const {

@@ -68,7 +68,7 @@ class TrackedArtefacts {
   void keep_files(const std::string& artefact, const std::filesystem::path& list,
                   const std::filesystem::path& root, std::filesystem::file_time_type begin) const;
   bool are_unchanged(const std::vector<File>& files, const std::filesystem::path& root) const;
-  void note_files(const std::vector<File>& files, const std::filesystem::path& root) const;
+  void record_files(const std::vector<File>& files, const std::filesystem::path& root) const;
   // Returns "-" for a file that cannot be read.
   std::string hash_now(const std::filesystem::path& file) const;
 

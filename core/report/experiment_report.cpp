@@ -1,4 +1,4 @@
-#include "core/experiments/experiment_report.h"
+#include "core/report/experiment_report.h"
 
 #include <fmt/format.h>
 
@@ -9,7 +9,7 @@
 #include "core/base/format.h"
 #include "core/definitions/metrics.h"
 #include "core/definitions/variant.h"
-#include "core/experiments/experiment_summary.h"
+#include "core/report/backend_summary.h"
 #include "core/report/report_tables.h"
 
 namespace instr {
@@ -19,19 +19,18 @@ namespace {
 using Facts = std::vector<std::pair<std::string, std::string>>;
 
 // Keeps one record of each key.
-std::vector<ExperimentRecord> newest_records(
-    const std::vector<std::vector<ExperimentRecord>>& files) {
-  std::map<ExperimentGroup, std::size_t> newest;  // the last file with that group
+std::vector<Measurement> newest_records(const std::vector<std::vector<Measurement>>& files) {
+  std::map<SummaryGroup, std::size_t> newest;  // the last file with that group
   for (std::size_t file = 0; file < files.size(); ++file) {
-    for (const ExperimentRecord& record : files[file]) newest[group_of(record)] = file;
+    for (const Measurement& record : files[file]) newest[group_of(record)] = file;
   }
-  std::map<std::string, const ExperimentRecord*> by_key;
+  std::map<std::string, const Measurement*> by_key;
   for (std::size_t file = 0; file < files.size(); ++file) {
-    for (const ExperimentRecord& record : files[file]) {
+    for (const Measurement& record : files[file]) {
       if (newest[group_of(record)] == file) by_key[record.variant.key] = &record;
     }
   }
-  std::vector<ExperimentRecord> records;
+  std::vector<Measurement> records;
   for (const auto& [key, record] : by_key) records.push_back(*record);
   return records;
 }
@@ -39,47 +38,42 @@ std::vector<ExperimentRecord> newest_records(
 // "1.49 ms; 10 runs, 1.47 ms to 1.61 ms"
 std::string describe_times(const std::vector<double>& times) {
   const auto [min, max] = std::minmax_element(times.begin(), times.end());
-  return fmt::format("{}; {}, {} to {}", format_time(median(times) * 1e9),
-                     format_plural(times.size(), "run"), format_time(*min * 1e9),
-                     format_time(*max * 1e9));
+  return fmt::format("{}; {}, {} to {}", format_time(median(times)),
+                     format_plural(times.size(), "run"), format_time(*min), format_time(*max));
 }
 
-void add_metrics(const ExperimentRecord& record, Facts& facts) {
-  const Measurement measurement = measurement_of(record);
-  const auto* counted = std::get_if<Counted>(&measurement.outcome);
+void add_metrics(const Measurement& record, Facts& facts) {
+  const auto* counted = std::get_if<Counted>(&record.outcome);
   if (counted == nullptr) return;
   for (const auto& [name, value] : counted->metrics) {
     const Metric* known = find_metric(name);
-    if (known == nullptr || name == kWall) continue;
+    if (known == nullptr || name == kWall || name == kRelativeWall) continue;
     facts.emplace_back(known->heading, format_metric(name, value));
   }
-  for (const auto& [name, heading] : {std::pair{"compile_cpu_time", "CPU time to compile"},
-                                      {"warm_compile_time", "compile time, warm"},
-                                      {"warm_compile_cpu_time", "CPU time to compile, warm"}}) {
-    const auto time = record.metrics.find(name);
-    if (time == record.metrics.end()) continue;
-    facts.emplace_back(heading, format_time(time->second * 1e9));
+  for (const auto& [name, heading] : {std::pair{kWarmCompileTime, "compile time, warm"},
+                                      {kWarmCompileCpu, "CPU time to compile, warm"}}) {
+    const auto time = find_metric_of(record, name);
+    if (time) facts.emplace_back(heading, format_time(*time));
   }
 }
 
-Facts find_facts(const ExperimentRecord& record, const AgainstEager& compared) {
+Facts find_facts(const Measurement& record, const AgainstEager& compared) {
   Facts facts;
   const auto add = [&facts](const char* name, const std::string& text) {
     if (!text.empty()) facts.emplace_back(name, printable(text, /*lines=*/true));
   };
-  const bool is_skipped = record.state == ExperimentState::kSkipped;
-  add(is_skipped ? "skipped" : "failed", record.reason);
-  add("verification", record.code_reason);
+  const bool is_skipped = state_of(record) == MeasuredState::kSkipped;
+  add(is_skipped ? "skipped" : "failed", reason_of(record));
+  add("verification", record.verification ? record.verification->reason : "");
   add("not to be trusted", compared.disturbance.value_or(""));
-  if (!record.per_iter_times.empty()) {
-    add("time of an iteration", describe_times(record.per_iter_times));
-    add("iterations of a run", format_count(static_cast<double>(record.iterations)));
+  if (const Timing* timing = find_timing(record)) {
+    add("time of an iteration", describe_times(timing->of(kWall)));
+    add("iterations of a run", format_count(static_cast<double>(timing->iterations)));
+    if (!timing->eager.empty()) add("eager beside it", describe_times(timing->eager));
   }
-  if (!record.eager_times.empty()) add("eager beside it", describe_times(record.eager_times));
   add_metrics(record, facts);
-  add(is_on_cuda(record.variant) ? "GPU" : "CPU", record.setting.device_model);
-  add("LibTorch", record.setting.libtorch);
-  add("measured", record.timestamp);
+  add(is_on_cuda(record.variant) ? "GPU" : "CPU", record.depends_on.get(kDeviceModel));
+  add("LibTorch", record.depends_on.get("libtorch_version"));
   return facts;
 }
 
@@ -122,38 +116,48 @@ DocumentTable operators_table(const std::vector<OperatorTime>& operators) {
   return table;
 }
 
-std::vector<DocumentTable> find_lists(const ExperimentRecord& record) {
+std::vector<DocumentTable> find_lists(const Measurement& record) {
   std::vector<DocumentTable> lists;
-  if (record.compiler) {
-    lists.push_back(notes_table("graph breaks", record.compiler->graph_breaks));
-    lists.push_back(notes_table("functions compiled again", record.compiler->recompilations));
-    lists.push_back(unlowered_table(*record.compiler));
+  const auto* counted = std::get_if<Counted>(&record.outcome);
+  if (counted == nullptr) return lists;
+  if (counted->compiler) {
+    lists.push_back(notes_table("graph breaks", counted->compiler->graph_breaks));
+    lists.push_back(notes_table("functions compiled again", counted->compiler->recompilations));
+    lists.push_back(unlowered_table(*counted->compiler));
   }
-  lists.push_back(operators_table(record.operators));
+  lists.push_back(operators_table(counted->operators));
   std::erase_if(lists, [](const DocumentTable& table) { return table.rows.empty(); });
   return lists;
 }
 
 }  // namespace
 
-ReportExperiments report_experiments(const std::vector<std::vector<ExperimentRecord>>& files) {
-  const std::vector<ExperimentRecord> records = newest_records(files);
-  const std::vector<ExperimentSummary> summaries = summarize_experiments(records);
-  std::map<std::tuple<ExperimentGroup, Language, Backend>, std::size_t> rows;
-  for (const ExperimentSummary& summary : summaries) {
+bool has_experiments(const std::vector<Measurement>& measurements) {
+  return std::ranges::any_of(measurements, [](const Measurement& measurement) {
+    const Timing* timing = find_timing(measurement);
+    return timing != nullptr && !timing->eager.empty();
+  });
+}
+
+ReportExperiments report_experiments(const std::vector<std::vector<Measurement>>& files) {
+  const std::vector<Measurement> records = newest_records(files);
+  const std::vector<BackendSummary> summaries =
+      summarize_backends(records, Grouping::kBySuiteAndAxes);
+  std::map<std::tuple<SummaryGroup, Language, Backend>, std::size_t> rows;
+  for (const BackendSummary& summary : summaries) {
     rows.emplace(std::tuple(summary.group, summary.language, summary.backend), rows.size());
   }
-  std::map<const ExperimentRecord*, AgainstEager> against_eager;
+  std::map<const Measurement*, AgainstEager> against_eager;
   for (const AgainstEager& one : compare_with_eager(records)) against_eager[one.record] = one;
   ReportExperiments report{.conclusion = experiment_line(records),
                            .summary = experiment_table(summaries),
                            .findings = find_all_findings(records),
                            .each = each_experiment_table(records),
                            .list = {}};
-  for (const ExperimentRecord& record : records) {
+  for (const Measurement& record : records) {
     const Variant& variant = record.variant;
     const auto row = rows.find({group_of(record), variant.language, variant.backend});
-    const bool is_skipped = record.state == ExperimentState::kSkipped;
+    const bool is_skipped = state_of(record) == MeasuredState::kSkipped;
     const VariantName name = name_variant(variant);
     const AgainstEager& compared = against_eager[&record];
     report.list.push_back({.key = variant.key,

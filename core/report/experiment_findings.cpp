@@ -9,7 +9,7 @@
 
 #include "core/base/format.h"
 #include "core/definitions/variant.h"
-#include "core/experiments/experiment_summary.h"
+#include "core/report/backend_summary.h"
 
 namespace instr {
 
@@ -20,12 +20,12 @@ constexpr std::size_t kMaxTextLength = 100;  // in a cell
 const DocumentCell kNothing{"-", Tone::kDim};
 
 // An experiment's name as in a table of one column.
-std::string format_title(const ExperimentRecord& record) {
+std::string format_title(const Measurement& record) {
   const VariantName name = name_variant(record.variant);
   return name.full + ", " + name.column;
 }
 
-DocumentRow make_row(const ExperimentRecord& record, std::vector<DocumentCell> cells) {
+DocumentRow make_row(const Measurement& record, std::vector<DocumentCell> cells) {
   cells.insert(cells.begin(), text_cell(record.variant.key, format_title(record)));
   return {.cells = std::move(cells)};
 }
@@ -60,14 +60,16 @@ DocumentCell memory_cell(const AgainstEager& experiment) {
   return number_cell(*experiment.memory_ratio, fmt::format("{:.2f}x", *experiment.memory_ratio));
 }
 
-std::string failure_reason(const ExperimentRecord& record) {
-  const std::string& reason =
-      record.state == ExperimentState::kFailed ? record.reason : record.code_reason;
+std::string failure_reason(const Measurement& record) {
+  const bool is_wrong = state_of(record) != MeasuredState::kFailed && record.verification;
+  const std::string reason = is_wrong ? record.verification->reason : reason_of(record);
   return shorten_end(printable(reason), kMaxTextLength);
 }
 
-std::map<std::string, std::uint64_t> unlowered_by(const ExperimentRecord& record) {
-  return record.compiler ? record.compiler->unlowered : std::map<std::string, std::uint64_t>();
+std::map<std::string, std::uint64_t> unlowered_by(const Measurement& record) {
+  const auto* counted = std::get_if<Counted>(&record.outcome);
+  if (counted == nullptr || !counted->compiler) return {};
+  return counted->compiler->unlowered;
 }
 
 // "aten::nonzero, aten::_unique2"
@@ -113,47 +115,48 @@ Kind kind_disturbed() {
 }
 
 std::vector<Kind> kinds() {
-  return {{fmt::format("slower than {}x", kMinSpeedup),
-           {"speed-up"},
-           [](const AgainstEager& experiment) -> std::optional<double> {
-             const auto& speedup = experiment.speedup;
-             if (experiment.is_eager() || !speedup || speedup->is_same() ||
-                 speedup->ratio >= kMinSpeedup) {
-               return std::nullopt;
-             }
-             return 1 / speedup->ratio;
-           },
-           [](const AgainstEager& experiment) { return std::vector{speedup_cell(experiment)}; }},
-          {fmt::format("compiled longer than {} s", kMaxCompileTime),
-           {"compile time"},
-           [](const AgainstEager& experiment) -> std::optional<double> {
-             if (experiment.compile_time.value_or(0) <= kMaxCompileTime) return std::nullopt;
-             return experiment.compile_time;
-           },
-           [](const AgainstEager& experiment) {
-             return std::vector{seconds_cell(experiment.compile_time)};
-           }},
-          {fmt::format("more memory than 1/{} of eager's", kMinMemoryRatio),
-           {"memory saved"},
-           [](const AgainstEager& experiment) -> std::optional<double> {
-             if (experiment.memory_ratio.value_or(1) >= kMinMemoryRatio) return std::nullopt;
-             return 1 / *experiment.memory_ratio;
-           },
-           [](const AgainstEager& experiment) { return std::vector{memory_cell(experiment)}; }},
-          kind_unlowered(),
-          kind_disturbed(),
-          {"failed",
-           {"code", "reason"},
-           [](const AgainstEager& experiment) -> std::optional<double> {
-             return has_failed(*experiment.record) ? std::optional(0.0) : std::nullopt;
-           },
-           [](const AgainstEager& experiment) {
-             const bool has_code =
-                 !experiment.is_eager() && experiment.record->code != VerificationCode::kPass;
-             return std::vector{
-                 has_code ? DocumentCell{to_string(experiment.record->code), Tone::kBad} : kNothing,
-                 DocumentCell{failure_reason(*experiment.record)}};
-           }}};
+  return {
+      {fmt::format("slower than {}x", kMinSpeedup),
+       {"speed-up"},
+       [](const AgainstEager& experiment) -> std::optional<double> {
+         const auto& speedup = experiment.speedup;
+         if (experiment.is_eager() || !speedup || speedup->is_same() ||
+             speedup->ratio >= kMinSpeedup) {
+           return std::nullopt;
+         }
+         return 1 / speedup->ratio;
+       },
+       [](const AgainstEager& experiment) { return std::vector{speedup_cell(experiment)}; }},
+      {fmt::format("compiled longer than {} s", kMaxCompileTime),
+       {"compile time"},
+       [](const AgainstEager& experiment) -> std::optional<double> {
+         if (experiment.compile_time.value_or(0) <= kMaxCompileTime) return std::nullopt;
+         return experiment.compile_time;
+       },
+       [](const AgainstEager& experiment) {
+         return std::vector{seconds_cell(experiment.compile_time)};
+       }},
+      {fmt::format("more memory than 1/{} of eager's", kMinMemoryRatio),
+       {"memory saved"},
+       [](const AgainstEager& experiment) -> std::optional<double> {
+         if (experiment.memory_ratio.value_or(1) >= kMinMemoryRatio) return std::nullopt;
+         return 1 / *experiment.memory_ratio;
+       },
+       [](const AgainstEager& experiment) { return std::vector{memory_cell(experiment)}; }},
+      kind_unlowered(),
+      kind_disturbed(),
+      {"failed",
+       {"code", "reason"},
+       [](const AgainstEager& experiment) -> std::optional<double> {
+         return has_failed(*experiment.record) ? std::optional(0.0) : std::nullopt;
+       },
+       [](const AgainstEager& experiment) {
+         const bool has_code =
+             !experiment.is_eager() && code_of(*experiment.record) != VerificationCode::kPass;
+         return std::vector{
+             has_code ? DocumentCell{to_string(code_of(*experiment.record)), Tone::kBad} : kNothing,
+             DocumentCell{failure_reason(*experiment.record)}};
+       }}};
 }
 
 DocumentTable collect_findings(const Kind& kind, const std::vector<AgainstEager>& all,
@@ -179,27 +182,25 @@ DocumentTable collect_findings(const Kind& kind, const std::vector<AgainstEager>
 // A row of each_experiment_table(). Programs also get the interval, the p-value and the
 // disturbance.
 DocumentRow row_of_each(const AgainstEager& experiment) {
-  const std::vector<double>& times = experiment.record->per_iter_times;
   const auto& known = experiment.speedup;
   const auto interval = known ? known->interval : std::nullopt;
   const auto hidden = [](const std::optional<double>& value) {
     return value ? number_cell(*value, "") : DocumentCell{};
   };
-  DocumentCell code = text_cell(to_string(experiment.record->code));
+  DocumentCell code = text_cell(to_string(code_of(*experiment.record)));
   code.tone = experiment.has_passed() ? Tone::kGood : Tone::kWarning;
-  return make_row(
-      *experiment.record,
-      {seconds_cell(times.empty() ? std::nullopt : std::optional(median(times))),
-       speedup_cell(experiment), hidden(interval ? std::optional(interval->first) : std::nullopt),
-       hidden(interval ? std::optional(interval->second) : std::nullopt),
-       hidden(known ? std::optional(known->p) : std::nullopt),
-       text_cell(experiment.disturbance.value_or("")), seconds_cell(experiment.compile_time),
-       seconds_cell(experiment.compile_cpu_time), memory_cell(experiment),
-       experiment.is_eager() ? kNothing : code});
+  return make_row(*experiment.record,
+                  {seconds_cell(seconds_of(*experiment.record, kWall)), speedup_cell(experiment),
+                   hidden(interval ? std::optional(interval->first) : std::nullopt),
+                   hidden(interval ? std::optional(interval->second) : std::nullopt),
+                   hidden(known ? std::optional(known->p) : std::nullopt),
+                   text_cell(experiment.disturbance.value_or("")),
+                   seconds_cell(experiment.compile_time), seconds_cell(experiment.compile_cpu_time),
+                   memory_cell(experiment), experiment.is_eager() ? kNothing : code});
 }
 
 // `max`: rows of a table.
-std::vector<DocumentTable> collect_all_kinds(const std::vector<ExperimentRecord>& records,
+std::vector<DocumentTable> collect_all_kinds(const std::vector<Measurement>& records,
                                              std::size_t max) {
   const std::vector<AgainstEager> all = compare_with_eager(records);
   std::vector<DocumentTable> tables;
@@ -212,15 +213,15 @@ std::vector<DocumentTable> collect_all_kinds(const std::vector<ExperimentRecord>
 
 }  // namespace
 
-std::vector<DocumentTable> find_findings(const std::vector<ExperimentRecord>& records) {
+std::vector<DocumentTable> find_findings(const std::vector<Measurement>& records) {
   return collect_all_kinds(records, kMaxFindings);
 }
 
-std::vector<DocumentTable> find_all_findings(const std::vector<ExperimentRecord>& records) {
+std::vector<DocumentTable> find_all_findings(const std::vector<Measurement>& records) {
   return collect_all_kinds(records, std::numeric_limits<std::size_t>::max());
 }
 
-DocumentTable each_experiment_table(const std::vector<ExperimentRecord>& records) {
+DocumentTable each_experiment_table(const std::vector<Measurement>& records) {
   DocumentTable table = table_of(
       "experiment", {"time", "speed-up", "speed-up low", "speed-up high", "p", "disturbance",
                      "compile time", "compile CPU", "memory saved", "code"});

@@ -1,4 +1,4 @@
-#include "core/experiments/expected_codes.h"
+#include "core/compare/expected_codes.h"
 
 #include <fmt/format.h>
 
@@ -51,26 +51,27 @@ tl::expected<CsvFile<ExpectedCode>, Errors> read_codes(const SourceText& source)
 
 // The code that a file expects of an experiment. A failure in the timed runs is one, too, after a
 // verification that has passed.
-VerificationCode code_of(const ExperimentRecord& record) {
-  const bool has_failed = record.state == ExperimentState::kFailed;
+VerificationCode code_to_expect(const Measurement& record) {
+  const bool is_failure = state_of(record) == MeasuredState::kFailed;
   if (!is_candidate(record.variant)) {
-    return has_failed ? VerificationCode::kEagerFailed : VerificationCode::kPass;
+    return is_failure ? VerificationCode::kEagerFailed : VerificationCode::kPass;
   }
-  const bool is_known = Verification{record.code, ""}.is_wrong();
-  return has_failed && !is_known ? VerificationCode::kExceptionRaised : record.code;
+  const VerificationCode code = code_of(record);
+  const bool is_known = Verification{code, ""}.is_wrong();
+  return is_failure && !is_known ? VerificationCode::kExceptionRaised : code;
 }
 
-using ByKey = std::map<std::string, const ExperimentRecord*>;
+using ByKey = std::map<std::string, const Measurement*>;
 
 // Indexes the experiments that have a code. Eager has one if it failed and its candidates' codes do
 // not say so, or if the file has a line for it.
-ByKey with_codes(std::span<const ExperimentRecord> records, const std::vector<ExpectedCode>& file) {
+ByKey with_codes(std::span<const Measurement> records, const std::vector<ExpectedCode>& file) {
   ByKey by_key;
   std::set<std::string> covered;
-  for (const ExperimentRecord& record : records) {
-    if (record.state == ExperimentState::kSkipped) continue;
+  for (const Measurement& record : records) {
+    if (state_of(record) == MeasuredState::kSkipped) continue;
     by_key[record.variant.key] = &record;
-    if (is_candidate(record.variant) && record.code == VerificationCode::kEagerFailed) {
+    if (is_candidate(record.variant) && code_of(record) == VerificationCode::kEagerFailed) {
       covered.insert(make_eager(record.variant).key);
     }
   }
@@ -79,14 +80,14 @@ ByKey with_codes(std::span<const ExperimentRecord> records, const std::vector<Ex
   std::erase_if(by_key, [&](const auto& entry) {
     const auto& [key, record] = entry;
     if (is_candidate(record->variant) || lines.contains(key)) return false;
-    return record->state != ExperimentState::kFailed || covered.contains(key);
+    return state_of(*record) != MeasuredState::kFailed || covered.contains(key);
   });
   return by_key;
 }
 
-std::set<std::string> keys_of(std::span<const ExperimentRecord> records) {
+std::set<std::string> keys_of(std::span<const Measurement> records) {
   std::set<std::string> keys;
-  for (const ExperimentRecord& record : records) keys.insert(record.variant.key);
+  for (const Measurement& record : records) keys.insert(record.variant.key);
   return keys;
 }
 
@@ -107,8 +108,7 @@ tl::expected<std::vector<ExpectedCode>, Errors> parse_expected_codes(const Sourc
 }
 
 CodeComparison compare_codes(const std::vector<ExpectedCode>& expected,
-                             std::span<const ExperimentRecord> records,
-                             const IsSelected& is_selected) {
+                             std::span<const Measurement> records, const IsSelected& is_selected) {
   CodeComparison comparison;
   ByKey rest = with_codes(records, expected);
   const std::set<std::string> keys = keys_of(records);
@@ -118,8 +118,8 @@ CodeComparison compare_codes(const std::vector<ExpectedCode>& expected,
       if (!keys.contains(line.key) && is_selected(line.key)) comparison.missing.push_back(line.key);
       continue;
     }
-    const ExperimentRecord& record = *matching.mapped();
-    const VerificationCode code = code_of(record);
+    const Measurement& record = *matching.mapped();
+    const VerificationCode code = code_to_expect(record);
     if (code == line.code) {
       ++comparison.same;
       if (Verification{line.code, ""}.is_wrong()) comparison.failing.push_back(line.key);
@@ -130,16 +130,18 @@ CodeComparison compare_codes(const std::vector<ExpectedCode>& expected,
       continue;
     }
     auto& differences = code == VerificationCode::kPass ? comparison.better : comparison.worse;
-    differences.push_back(
-        {line.key, line.code, code, code == record.code ? record.code_reason : record.reason});
+    differences.push_back({line.key, line.code, code,
+                           code == code_of(record) && record.verification
+                               ? record.verification->reason
+                               : reason_of(record)});
   }
   comparison.fresh = rest.size();
   return comparison;
 }
 
-tl::expected<ExpectedUpdate, Errors> update_expected_codes(
-    const SourceText& source, std::span<const ExperimentRecord> records,
-    const IsSelected& is_selected) {
+tl::expected<ExpectedUpdate, Errors> update_expected_codes(const SourceText& source,
+                                                           std::span<const Measurement> records,
+                                                           const IsSelected& is_selected) {
   TRY_ASSIGN(auto csv, read_codes(source));
   std::vector<ExpectedCode>& codes = csv.lines;
   ExpectedUpdate update;
@@ -147,14 +149,14 @@ tl::expected<ExpectedUpdate, Errors> update_expected_codes(
   const std::set<std::string> keys = keys_of(records);
   for (ExpectedCode& line : codes) {
     const auto matching = rest.extract(line.key);
-    if (matching.empty() || code_of(*matching.mapped()) == line.code) continue;
-    line.code = code_of(*matching.mapped());
+    if (matching.empty() || code_to_expect(*matching.mapped()) == line.code) continue;
+    line.code = code_to_expect(*matching.mapped());
     ++update.changed;
   }
   update.removed = std::erase_if(codes, [&](const ExpectedCode& line) {
     return !keys.contains(line.key) && is_selected(line.key);
   });
-  for (const auto& [key, record] : rest) codes.push_back({key, code_of(*record)});
+  for (const auto& [key, record] : rest) codes.push_back({key, code_to_expect(*record)});
   update.added = rest.size();
   update.text = format_codes(std::move(csv));
   return update;
@@ -207,7 +209,7 @@ tl::expected<std::vector<ExpectedCode>, Errors> read_codes_to_expect(const Codes
 
 tl::expected<CodesVerdict, Errors> judge_codes(const CodesOptions& options,
                                                const std::vector<ExpectedCode>& expected,
-                                               std::span<const ExperimentRecord> records,
+                                               std::span<const Measurement> records,
                                                const IsSelected& is_selected) {
   if (!options.file) return {};
   const std::string file = options.file->string();

@@ -1,4 +1,4 @@
-#include "core/experiments/experiment_options.h"
+#include "core/commands/experiment_options.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

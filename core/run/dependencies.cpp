@@ -1,4 +1,4 @@
-#include "core/experiments/experiment_identity.h"
+#include "core/run/dependencies.h"
 
 #include <fmt/format.h>
 
@@ -15,10 +15,15 @@ namespace instr {
 
 namespace {
 
+constexpr const char* kRepetitions = "repetitions";
+constexpr const char* kIterations = "iterations";
+constexpr const char* kLibTorch = "libtorch_version";
 constexpr const char* kDefinition = "definition";
 constexpr const char* kLibraryHash = "timed_libraries";
 constexpr const char* kMinTime = "min_time";
 constexpr const char* kTimeout = "timeout";
+// Says that the other fields are not all that the result depends on.
+constexpr const char* kUnknownInputs = "unknown_inputs";
 constexpr std::string_view kFile = "file ";
 constexpr std::string_view kVariable = "variable ";
 constexpr std::size_t kShortHash = 4;  // digits
@@ -56,23 +61,15 @@ std::string format_options(const Variant& variant) {
   return text + fmt::format(" {}", variant.iterations.value_or(0));
 }
 
-// The setting that differs, if any.
-std::string find_setting(const ExperimentRecord& record, const ExperimentSetting& now) {
-  const ExperimentSetting& then = record.setting;
-  if (then.repetitions != now.repetitions || then.iterations_per_run != now.iterations_per_run) {
-    return "the number of runs or iterations";
-  }
-  if (then.libtorch != now.libtorch) {
-    return fmt::format("LibTorch (from {} to {})", then.libtorch, now.libtorch);
-  }
-  return "";
-}
-
-std::string describe(const std::string& field) {
+// Names a field whose value was `then` and is `now`.
+std::string describe(const std::string& field, const std::string& then, const std::string& now) {
   if (field.starts_with(kFile)) return "the file " + field.substr(kFile.size());
   if (field.starts_with(kVariable)) {
     return "the environment variable " + field.substr(kVariable.size());
   }
+  if (field == kRepetitions || field == kIterations) return "the number of runs or iterations";
+  if (field == kLibTorch) return fmt::format("LibTorch (from {} to {})", then, now);
+  if (field == kDeviceModel) return fmt::format("the machine (it was {})", then);
   if (field == kDefinition) return "the definition";
   if (field == kLibraryHash) return "a library that is loaded";
   if (field == kMinTime) return "--min-time";
@@ -92,6 +89,12 @@ std::optional<std::string> find_now(const std::string& name, const Fingerprint& 
   return is_known ? std::optional<std::string>("") : std::nullopt;
 }
 
+// Returns the model of what the variant runs on; nothing without a session.
+std::optional<std::string> find_model(const Variant& variant, const RunIdentity& run) {
+  if (run.session.entries.empty()) return std::nullopt;
+  return is_on_cuda(variant) && !run.gpu_model.empty() ? run.gpu_model : run.device_model;
+}
+
 // A longer timeout gives an experiment that was stopped another chance.
 bool is_change(const std::string& name, const std::string& then, const std::string& now) {
   if (name != kTimeout) return then != now;
@@ -100,9 +103,13 @@ bool is_change(const std::string& name, const std::string& then, const std::stri
 
 }  // namespace
 
-Fingerprint identify(const Variant& variant, const RunIdentity& run) {
+Fingerprint list_dependencies(const Variant& variant, const RunIdentity& run) {
   Fingerprint fingerprint;
   auto& entries = fingerprint.entries;
+  entries.emplace_back(kRepetitions, fmt::format("{}", run.config.repetitions));
+  entries.emplace_back(kIterations, fmt::format("{}", run.config.iterations.value_or(0)));
+  entries.emplace_back(kLibTorch, run.libtorch);
+  if (const auto model = find_model(variant, run)) entries.emplace_back(kDeviceModel, *model);
   const auto code = run.code.find(variant.key);
   if (code != run.code.end()) {
     entries.emplace_back(kDefinition, content_hash(code->second + format_options(variant)));
@@ -113,7 +120,7 @@ Fingerprint identify(const Variant& variant, const RunIdentity& run) {
        select_fields(run.session, as, {}).value_or(Fingerprint::Entries{})) {
     if (is_library_field(name)) {
       libraries += name + " " + value + "\n";
-    } else {
+    } else if (name != kLibTorch) {
       entries.emplace_back(name, value);
     }
   }
@@ -129,39 +136,41 @@ Fingerprint identify(const Variant& variant, const RunIdentity& run) {
   return fingerprint;
 }
 
-Fingerprint with_files(Fingerprint fingerprint, const Measurement& measurement) {
+Fingerprint with_files(Fingerprint dependencies, const Measurement& measurement) {
   const auto* failure = std::get_if<Failure>(&measurement.outcome);
   if (failure == nullptr || failure->kind != FailureKind::kTimedOut) {
-    std::erase_if(fingerprint.entries, [](const auto& entry) { return entry.first == kTimeout; });
+    std::erase_if(dependencies.entries, [](const auto& entry) { return entry.first == kTimeout; });
   }
-  if (!measurement.inputs) fingerprint.entries.emplace_back(kUnknownInputs, "true");
+  if (!measurement.inputs) dependencies.entries.emplace_back(kUnknownInputs, "true");
   for (const auto& [file, hash] :
        measurement.inputs.value_or(std::map<std::string, std::string>{})) {
-    fingerprint.entries.emplace_back(std::string(kFile) + file, hash);
+    dependencies.entries.emplace_back(std::string(kFile) + file, hash);
   }
-  return fingerprint;
+  return dependencies;
 }
 
-std::string find_change(const ExperimentRecord& record, const Variant& variant,
+std::string find_change(const Measurement& measurement, const Variant& variant,
                         const RunIdentity& now, InputHashes& files) {
-  if (auto setting = find_setting(record, now.setting); !setting.empty()) return setting;
-  const Fingerprint::Entries& then = record.fingerprint.entries;
+  const Fingerprint::Entries& then = measurement.depends_on.entries;
   if (then.empty()) return "the program, which now records what results depend on";
-  const bool is_whole = !now.session.entries.empty();
-  if (is_whole && record.setting.device_model != now.setting.model_of(record.variant)) {
-    return fmt::format("the machine (it was {})", record.setting.device_model);
-  }
-  const Fingerprint fingerprint = identify(variant, now);
+  const Fingerprint fingerprint = list_dependencies(variant, now);
   for (const auto& [name, value] : then) {
     const auto current = find_now(name, fingerprint, now, files);
-    if (current && is_change(name, value, *current)) return describe(name);
+    if (current && is_change(name, value, *current)) return describe(name, value, *current);
   }
   for (const auto& [name, value] : fingerprint.entries) {
     const bool is_known =
         std::ranges::any_of(then, [&name](const auto& entry) { return entry.first == name; });
-    if (!is_known && name != kTimeout) return describe(name);
+    if (!is_known && name != kTimeout) return describe(name, "", value);
   }
   return "";
+}
+
+bool is_final(const Measurement& measurement) {
+  const auto* failure = std::get_if<Failure>(&measurement.outcome);
+  const bool is_lost = failure != nullptr && (failure->kind == FailureKind::kWorkerLost ||
+                                              failure->kind == FailureKind::kCompileError);
+  return !is_lost && measurement.depends_on.get(kUnknownInputs).empty();
 }
 
 std::string describe_changes(const std::vector<std::string>& changes, std::size_t count) {

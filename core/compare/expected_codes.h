@@ -14,7 +14,7 @@
 #include "core/base/error.h"
 #include "core/base/source_text.h"
 #include "core/compare/expected_counts.h"
-#include "core/experiments/experiment_record.h"
+#include "core/results/measurement.h"
 #include "core/results/verification.h"
 
 namespace instr {
@@ -47,14 +47,13 @@ struct CodeComparison {
 // Compares the codes. Skipped experiments have none; eager has EAGER_FAILED if it failed although
 // the others were verified against it.
 CodeComparison compare_codes(const std::vector<ExpectedCode>& expected,
-                             std::span<const ExperimentRecord> records,
-                             const IsSelected& is_selected);
+                             std::span<const Measurement> records, const IsSelected& is_selected);
 
 // Returns the file with the codes of these experiments, sorted by key. Comments stay above the same
 // line, or below the last one. A selected key without an experiment is removed.
-tl::expected<ExpectedUpdate, Errors> update_expected_codes(
-    const SourceText& source, std::span<const ExperimentRecord> records,
-    const IsSelected& is_selected);
+tl::expected<ExpectedUpdate, Errors> update_expected_codes(const SourceText& source,
+                                                           std::span<const Measurement> records,
+                                                           const IsSelected& is_selected);
 
 // --expect-codes: the file to compare verification codes with, or to write them to.
 struct CodesOptions {
@@ -75,7 +74,7 @@ struct CodesVerdict {
 // Compares the codes with the expected ones, or writes them to the file.
 tl::expected<CodesVerdict, Errors> judge_codes(const CodesOptions& options,
                                                const std::vector<ExpectedCode>& expected,
-                                               std::span<const ExperimentRecord> records,
+                                               std::span<const Measurement> records,
                                                const IsSelected& is_selected);
 
 }  // namespace instr

@@ -1,0 +1,248 @@
+#include "core/run/experiment_run.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+#include <utility>
+
+#include "core/base/environment.h"
+#include "core/base/file_name.h"
+#include "core/base/format.h"
+#include "core/base/near_match.h"
+#include "core/base/output_file.h"
+#include "core/results/results_file.h"
+#include "core/run/dependencies.h"
+#include "core/run/earlier_results.h"
+#include "core/run/make_fingerprint.h"
+#include "core/run/measured_files.h"
+#include "core/run/recorder.h"
+#include "core/run/tools.h"
+
+namespace instr {
+
+namespace {
+
+constexpr const char* kPartEnding = ".jsonl";
+
+// Describes a session for these variants.
+Expected<RunIdentity> make_identity(const MeasureConfig& config, Session& session,
+                                    const std::vector<Variant>& variants, std::stop_token stop) {
+  RunIdentity identity{.config = config,
+                       .libtorch = session.libtorch().version,
+                       .gpu_model = gpu_models(),
+                       .environment = own_environment()};
+  TRY_ASSIGN(identity.code, session.identify(variants, stop));
+  TRY_ASSIGN(identity.session, session.fingerprint(stop));
+  for (const auto& [name, value] : identity.session.machine) {
+    if (name == "cpu_model") identity.device_model = value;
+  }
+  return identity;
+}
+
+// Leaves out what is only known of this machine, for experiments that were measured elsewhere.
+RunIdentity without_session(RunIdentity identity) {
+  identity.session = {};
+  identity.environment = {};
+  return identity;
+}
+
+// Returns the folder for results of experiments that are run one by one.
+fs::path parts_folder(const fs::path& results) {
+  return fs::path(results).replace_extension("parts");
+}
+
+std::vector<fs::path> list_parts(const fs::path& folder) {
+  std::vector<fs::path> files;
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator(folder, ignored)) {
+    if (entry.path().extension() == kPartEnding) files.push_back(entry.path());
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+// The variants to run, and the file for their results.
+struct Task {
+  std::vector<Variant> variants;
+  fs::path file;
+};
+
+Expected<Task> make_task(const ExperimentRun& run, const RunnableVariants& experiments) {
+  if (!run.only) return Task{experiments.runnable, run.results};
+  for (std::size_t i = 0; i < experiments.left_out.size(); ++i) {
+    if (experiments.left_out[i].key != *run.only) continue;
+    const Error& reason = experiments.reasons[i];
+    return fail(fmt::format("--only: `{}` cannot run here: {}", *run.only, reason.what),
+                reason.advice);
+  }
+  std::vector<std::string> keys;
+  for (const Variant& variant : experiments.runnable) {
+    if (variant.key == *run.only) {
+      const fs::path folder = parts_folder(run.results);
+      const fs::path file = folder / (make_file_name(variant.key) + kPartEnding);
+      TRY(make_output_folder(folder, "name another place with --output or --output-dir"));
+      return Task{{variant}, file};
+    }
+    keys.push_back(variant.key);
+  }
+  return fail(fmt::format("--only: `{}` is not one of the experiments", *run.only),
+              did_you_mean(*run.only, keys));
+}
+
+// Says which results are used, and why others are not.
+void report_resumed(const EarlierResults& earlier, const std::vector<Variant>& rest,
+                    std::size_t asked, Progress& progress) {
+  if (rest.size() != asked) {
+    progress.add_line(fmt::format("{} of {} are already there", asked - rest.size(), asked));
+  }
+  std::vector<std::string> changes;
+  for (const Variant& variant : rest) {
+    const auto change = earlier.changes.find(variant.key);
+    if (change != earlier.changes.end()) changes.push_back(change->second);
+  }
+  if (!changes.empty()) progress.add_line(describe_changes(changes, asked));
+  if (const std::size_t others = earlier.changes.size() - changes.size(); others != 0) {
+    progress.add_line(fmt::format("{} not shown: it has changed since, and cannot run here",
+                                  format_plural(others, "result")));
+  }
+}
+
+// Reads the results so far, and those of experiments that were run one by one.
+Expected<EarlierResults> find_earlier(const Task& task, const ExperimentRun& run,
+                                      const VariantsByKey& variants, const FindChange& find_change,
+                                      Progress& progress) {
+  TRY_ASSIGN(auto earlier, read_earlier(task.file, variants, find_change));
+  if (run.only) return earlier;
+  std::size_t taken = 0;
+  for (const fs::path& part : list_parts(parts_folder(run.results))) {
+    taken += take_in(earlier, part, variants, find_change);
+  }
+  if (taken != 0) {
+    progress.add_line(fmt::format("{} taken from {}", format_plural(taken, "result"),
+                                  parts_folder(run.results).string()));
+  }
+  return earlier;
+}
+
+FindChange make_find_change(const Task& task, const std::vector<Variant>& left_out,
+                            const RunIdentity& identity) {
+  return [&identity, files = std::make_shared<InputHashes>(), here = variants_by_key(task.variants),
+          elsewhere = variants_by_key(left_out),
+          apart = without_session(identity)](const Measurement& measurement) {
+    const auto variant = here.find(measurement.variant.key);
+    return variant != here.end()
+               ? find_change(measurement, *variant->second, identity, *files)
+               : find_change(measurement, *elsewhere.at(measurement.variant.key), apart, *files);
+  };
+}
+
+// Lists the variants that are not among the earlier results.
+std::vector<Variant> list_missing(const std::vector<Variant>& variants,
+                                  const EarlierResults& earlier) {
+  std::vector<Variant> missing;
+  std::ranges::copy_if(variants, std::back_inserter(missing), [&earlier](const Variant& variant) {
+    return !earlier.used.contains(variant.key);
+  });
+  return missing;
+}
+
+std::vector<Variant> joined(std::vector<Variant> first, const std::vector<Variant>& second) {
+  first.insert(first.end(), second.begin(), second.end());
+  return first;
+}
+
+Expected<ResultsTarget> open_target(const fs::path& file) {
+  TRY_ASSIGN(auto target, ResultsTarget::open(file));
+  if (target.is_file()) return target;
+  return fail(fmt::format("{}: experiments cannot be kept in a pipe or terminal", file.string()),
+              "name a file with --output");
+}
+
+}  // namespace
+
+Expected<ExperimentRunResult> measure_experiments(const ExperimentRun& run,
+                                                  const RunnableVariants& experiments,
+                                                  std::stop_token stop) {
+  const auto begin = std::chrono::steady_clock::now();
+  Progress progress(run.progress);
+  TRY_ASSIGN(const auto task, make_task(run, experiments));
+  TRY_ASSIGN(auto target, open_target(task.file));
+  TRY(make_folders(run.run.measure));
+  Recorder recorder(std::move(target), [&progress](const Error& error) {
+    progress.print(STDERR_FILENO, "error: " + to_string(error) + "\n");
+  });
+  std::optional<RunIdentity> identity;
+  const auto complete = [&](Measurement& measurement) {
+    measurement.depends_on =
+        with_files(list_dependencies(measurement.variant, *identity), measurement);
+  };
+  TRY_ASSIGN(auto session,
+             Session::open(run.run.measure, recording_events(progress, recorder, complete), stop));
+  const std::vector<Variant> known = joined(task.variants, experiments.left_out);
+  TRY_ASSIGN(identity, make_identity(run.run.measure, *session, known, stop));
+  TRY_ASSIGN(auto earlier,
+             find_earlier(task, run, variants_by_key(known),
+                          make_find_change(task, experiments.left_out, *identity), progress));
+  const std::vector<Variant> rest = list_missing(task.variants, earlier);
+  report_resumed(earlier, rest, task.variants.size(), progress);
+  TRY_ASSIGN(const auto header,
+             with_earlier(make_header(run.run, task.variants, identity->session), earlier)
+                 .map_error([&task](Error error) {
+                   error.where.file = task.file.string();
+                   return error;
+                 }));
+  ExperimentRunResult result{.header = header};
+  for (const auto& [key, measurement] : earlier.used) {
+    recorder.take(measurement);
+    result.were_there.insert(key);
+  }
+  TRY(run.on_start(header, recorder.in_order_of(known)));
+  recorder.open(header, earlier.others);
+  progress.expect(rest.size());
+  progress.show(run.rows, [] {});
+  const auto finished = session->experiment(session->admit(rest), stop);
+  const bool is_whole = finished && *finished && !stop.stop_requested();
+  result.measurements = recorder.in_order_of(known);
+  auto strangers = list_strangers(
+      result.measurements, {is_whole, 0, session->files_read(), session->known_folders()}, header,
+      /*is_recorded=*/false);
+  strangers.insert(strangers.end(), earlier.header.strangers.begin(),
+                   earlier.header.strangers.end());
+  recorder.finish(is_whole, std::move(strangers));
+  if (!finished && !stop.stop_requested()) return fail(finished.error());
+  result.could_write = recorder.could_write();
+  result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  return result;
+}
+
+Expected<std::set<std::string>> find_measured(const fs::path& results, const MeasureConfig& config,
+                                              const std::vector<Variant>& variants,
+                                              std::stop_token stop) {
+  std::error_code ignored;
+  if (!fs::exists(results, ignored)) return std::set<std::string>{};
+  TRY_ASSIGN(const auto there, read_results(results, Incomplete::kAllowed));
+  TRY_ASSIGN(const auto tools, Tools::find(config, stop));
+  RunIdentity identity{
+      .config = config, .libtorch = tools->libtorch().version, .environment = own_environment()};
+  std::vector<Variant> identified = variants;
+  std::erase_if(identified, [](const Variant& variant) {  // this would compile them
+    return variant.build && !variant.build->sources.empty();
+  });
+  TRY_ASSIGN(identity.code, tools->identify(identified, stop));
+  InputHashes files;
+  const VariantsByKey known = variants_by_key(variants);
+  std::set<std::string> measured;
+  for (const Measurement& measurement : there.measurements) {
+    const auto variant = known.find(measurement.variant.key);
+    if (variant == known.end() || !is_final(measurement)) continue;
+    if (find_change(measurement, *variant->second, identity, files).empty()) {
+      measured.insert(measurement.variant.key);
+    }
+  }
+  return measured;
+}
+
+}  // namespace instr

@@ -1,0 +1,124 @@
+// The results that a file has before a run that goes on with it.
+#include "core/run/earlier_results.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "tests/testing.h"
+#include "tests/unit/experiment_testing.h"
+
+namespace instr::earlier_results_test {
+namespace {
+
+using namespace testing;
+
+const FindChange kNoChange = [](const Measurement&) { return ""; };
+
+std::vector<std::string> keys_of(const EarlierResults& earlier) {
+  std::vector<std::string> keys;
+  for (const auto& [key, measurement] : earlier.used) keys.push_back(key);
+  return keys;
+}
+
+class EarlierResultsTest : public ::testing::Test {
+ protected:
+  static Measurement timed(const std::string& label, double time = 1) {
+    return measured(label + "/eager/forward/t1/cpu", {time, 2, 3}, 0);
+  }
+
+  // Writes a results file.
+  void write(const std::vector<Measurement>& measurements, bool is_complete = true,
+             const std::string& name = "r.jsonl") {
+    ResultsHeader header = make_results_header({}, {});
+    header.fingerprint.entries = {{"libtorch_version", "2.13.0"}};
+    header.commit = "abc";
+    auto writer = value_of(
+        ResultsWriter::create(value_of(ResultsTarget::open(scratch_.path() / name)), header));
+    for (const Measurement& measurement : measurements) EXPECT_TRUE(writer.append(measurement));
+    EXPECT_TRUE(writer.finish(is_complete));
+  }
+
+  EarlierResults read(const FindChange& find_change = kNoChange) const {
+    return value_of(read_earlier(file_, variants_by_key(variants_), find_change));
+  }
+
+  TemporaryFolder scratch_;
+  std::filesystem::path file_ = scratch_.path() / "r.jsonl";
+  std::vector<Variant> variants_{parse_key("a/eager/forward/t1/cpu"),
+                                 parse_key("b/eager/forward/t1/cpu")};
+};
+
+TEST_F(EarlierResultsTest, AreWhatAKilledRunHasWritten) {
+  EXPECT_TRUE(read().used.empty());
+  std::ofstream(file_).flush();
+  EXPECT_TRUE(read().used.empty());
+  write({timed("a")}, /*is_complete=*/false);
+  std::ofstream(file_, std::ios::app) << "{\"key\":\"b/ea";
+  const EarlierResults earlier = read();
+  EXPECT_EQ(keys_of(earlier), (std::vector<std::string>{variants_[0].key}));
+  EXPECT_EQ(earlier.header.commit, "");
+}
+
+TEST_F(EarlierResultsTest, OfOtherVariantsStayAsTheyAre) {
+  write({timed("a"), timed("other")});
+  const EarlierResults earlier = read();
+  ASSERT_EQ(earlier.others.size(), 1u);
+  EXPECT_EQ(earlier.header.commit, "abc");
+  ResultsHeader header;
+  header.fingerprint.entries = {{"libtorch_version", "2.13.0"}};
+  header.commit = "abc";
+  EXPECT_EQ(value_of(with_earlier(header, earlier)).commit, "abc");
+  header.commit = "def";
+  EXPECT_EQ(value_of(with_earlier(header, earlier)).commit, "");
+  header.fingerprint.entries[0].second = "2.14.0";
+  const auto refused = with_earlier(header, earlier);
+  ASSERT_FALSE(refused);
+  EXPECT_HAS(refused.error().what,
+             "1 result that were measured differently: libtorch_version: "
+             "2.13.0, then 2.14.0");
+}
+
+TEST_F(EarlierResultsTest, WhatHasChangedIsNotUsed) {
+  write({timed("a"), timed("b")});
+  const EarlierResults earlier = read(
+      [](const Measurement& each) { return each.variant.label == "a" ? "the definition" : ""; });
+  EXPECT_EQ(keys_of(earlier), (std::vector<std::string>{variants_[1].key}));
+  EXPECT_EQ(earlier.changes.at(variants_[0].key), "the definition");
+  EXPECT_TRUE(earlier.others.empty());
+}
+
+TEST_F(EarlierResultsTest, LostWorkersAreNoResults) {
+  write({{variants_[0], Failure{FailureKind::kWorkerLost, "it ended"}, 0},
+         {variants_[1], Failure{FailureKind::kCrashed, "SIGSEGV: a: b"}, 0}});
+  const EarlierResults earlier = read();
+  ASSERT_EQ(keys_of(earlier), (std::vector<std::string>{variants_[1].key}));
+  EXPECT_EQ(reason_of(earlier.used.at(variants_[1].key)), "crashed: SIGSEGV: a: b");
+}
+
+// Results of runs elsewhere, which may still be writing.
+TEST_F(EarlierResultsTest, TakeInWhatTheyLack) {
+  write({timed("a", 1)});
+  write({timed("a", 7), timed("b"), timed("other")}, /*is_complete=*/false, "part.jsonl");
+  const auto part = scratch_.path() / "part.jsonl";
+  std::ofstream(part, std::ios::app) << "{\"mod";
+  EarlierResults earlier = read();
+  const VariantsByKey variants = variants_by_key(variants_);
+  EXPECT_EQ(take_in(earlier, part, variants, [](const auto&) { return "the definition"; }), 0u);
+  EXPECT_EQ(earlier.changes.size(), 1u);
+  EXPECT_EQ(take_in(earlier, part, variants, kNoChange), 1u);
+  EXPECT_TRUE(earlier.changes.empty());
+  EXPECT_EQ(timing_of(earlier.used.at(variants_[0].key)).of(kWall)[0], 1);
+  EXPECT_TRUE(earlier.others.empty());
+  EXPECT_EQ(earlier.header.commit, "");
+  EXPECT_EQ(take_in(earlier, part / "none", variants, kNoChange), 0u);
+}
+
+TEST_F(EarlierResultsTest, OtherFilesAreRefused) {
+  std::ofstream(file_) << "notes";
+  EXPECT_FALSE(read_earlier(file_, variants_by_key(variants_), kNoChange));
+}
+
+}  // namespace
+}  // namespace instr::earlier_results_test
