@@ -366,9 +366,10 @@ TEST(Help, ComesFirst) {
   EXPECT_EQ(output_of({"--version"}), "instr_bench " + std::string(kProgramVersion) + "\n");
 }
 
-TEST(Help, IsTextForEachCommand) {
-  for (const Command& command : commands()) {
-    EXPECT_GOLDEN("help/" + std::string(command.name) + ".txt", help_of(command));
+// A large one, one with operands and one of several actions.
+TEST(Help, IsText) {
+  for (const char* command : {"run", "compare", "history"}) {
+    EXPECT_GOLDEN("help/" + std::string(command) + ".txt", help_of(command));
   }
 }
 
