@@ -83,7 +83,7 @@ build_needs=(
   g++=g++ cmake=cmake ninja-build=ninja pkg-config=pkg-config
   libfmt-dev=/usr/include/fmt/core.h nlohmann-json3-dev=/usr/include/nlohmann/json.hpp
   libsimdjson-dev=/usr/include/simdjson.h
-  libcli11-dev=/usr/include/CLI/CLI.hpp libexpected-dev=/usr/include/tl/expected.hpp
+  libexpected-dev=/usr/include/tl/expected.hpp
   libre2-dev=/usr/include/re2/re2.h libxxhash-dev=/usr/include/xxhash.h
   libutf8proc-dev=/usr/include/utf8proc.h
   libtomlplusplus-dev=/usr/include/toml++/toml.h

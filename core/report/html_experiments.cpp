@@ -2,7 +2,6 @@
 #include <nlohmann/json.hpp>
 
 #include "core/base/format.h"
-#include "core/base/numbered.h"
 #include "core/report/html_data.h"
 #include "core/results/results_file.h"
 
@@ -23,18 +22,21 @@ const char* tone_name(Tone tone) {
   return "";
 }
 
-// The text, or the text, its tone and the number, if any.
 PageJson cell_json(const DocumentCell& cell) {
+  PageJson json{{"text", cell.text}};
+  if (cell.tone != Tone::kPlain) json["tone"] = tone_name(cell.tone);
   const bool is_number = !cell.is_text && !cell.value.empty();
-  if (!is_number && cell.tone == Tone::kPlain) return cell.text;
-  return {cell.text, tone_name(cell.tone), is_number ? PageJson::parse(cell.value) : PageJson()};
+  if (is_number) json["number"] = PageJson::parse(cell.value);
+  return json;
 }
 
 // Rows: the id (the key, or the full name), the group, the name in it, and the visible cells.
 PageJson table_json(const DocumentTable& table) {
   PageJson columns = PageJson::array();
   for (const DocumentColumn& column : table.columns) {
-    if (!column.is_hidden) columns.push_back({full_heading(column), column.name});
+    if (!column.is_hidden) {
+      columns.push_back({{"heading", full_heading(column)}, {"name", column.name}});
+    }
   }
   PageJson rows = PageJson::array();
   for (const DocumentRow& row : table.rows) {
@@ -42,45 +44,46 @@ PageJson table_json(const DocumentTable& table) {
     for (std::size_t i = 0; i < row.cells.size(); ++i) {
       if (!table.columns[i].is_hidden) cells.push_back(cell_json(row.cells[i]));
     }
-    rows.push_back({printable(row.cells[0].value), row.group, row.name, std::move(cells)});
+    rows.push_back({{"id", printable(row.cells[0].value)},
+                    {"group", row.group},
+                    {"name", row.name},
+                    {"cells", std::move(cells)}});
   }
   return {{"title", table.title}, {"columns", std::move(columns)}, {"rows", std::move(rows)}};
 }
 
-// The ratio and its interval, if any.
-PageJson speedup_json(const std::optional<Speedup>& speedup) {
-  if (!speedup) return {};
-  PageJson json{json_number(speedup->ratio)};
-  if (!speedup->interval) return json;
-  json.push_back(json_number(speedup->interval->first));
-  json.push_back(json_number(speedup->interval->second));
+PageJson tables_json(const std::vector<DocumentTable>& tables) {
+  PageJson json = PageJson::array();
+  for (const DocumentTable& table : tables) json.push_back(table_json(table));
+  return json;
+}
+
+PageJson experiment_json(const ReportExperiment& experiment) {
+  PageJson json{{"key", printable(experiment.key)},
+                {"model", experiment.model},
+                {"backend", experiment.backend}};
+  if (experiment.row) json["row"] = *experiment.row;
+  if (const auto& speedup = experiment.speedup) {
+    const auto [low, high] = speedup->interval.value_or(std::pair(speedup->ratio, speedup->ratio));
+    json["speedup"] = {{"ratio", json_number(speedup->ratio)},
+                       {"low", json_number(low)},
+                       {"high", json_number(high)}};
+  }
+  json["facts"] = PageJson::object();
+  for (const auto& [name, text] : experiment.facts) json["facts"][name] = text;
+  json["lists"] = tables_json(experiment.lists);
   return json;
 }
 
 }  // namespace
 
 PageJson experiments_json(const ReportExperiments& experiments) {
-  Numbered<std::string> names;  // of facts
   PageJson list = PageJson::array();
-  for (const ReportExperiment& experiment : experiments.list) {
-    PageJson facts = PageJson::array();
-    for (const auto& [name, text] : experiment.facts) {
-      facts.push_back(names.number_of(name));
-      facts.push_back(text);
-    }
-    PageJson lists = PageJson::array();
-    for (const DocumentTable& table : experiment.lists) lists.push_back(table_json(table));
-    list.push_back({printable(experiment.key), experiment.model, experiment.backend,
-                    experiment.row ? PageJson(*experiment.row) : PageJson(),
-                    speedup_json(experiment.speedup), std::move(facts), std::move(lists)});
-  }
-  PageJson findings = PageJson::array();
-  for (const DocumentTable& table : experiments.findings) findings.push_back(table_json(table));
+  for (const ReportExperiment& one : experiments.list) list.push_back(experiment_json(one));
   return {{"conclusion", experiments.conclusion},
           {"summary", table_json(experiments.summary)},
-          {"findings", std::move(findings)},
+          {"findings", tables_json(experiments.findings)},
           {"each", table_json(experiments.each)},
-          {"fact_names", names.all()},
           {"list", std::move(list)}};
 }
 

@@ -298,7 +298,7 @@ TEST(Commands, PlotAndReport) {
                            "report --html=x.html --vary=libtorch"}));
 }
 
-// Patterns are taken as they are: CLI11 would read brackets as a list, a name as a command.
+// Patterns are taken as they are.
 TEST(CommandLine, TakesValuesAsTheyAre) {
   EXPECT_EQ(good({"--filter=[ab]"}).plan.selection.filters, (Words{"[ab]"}));
   EXPECT_EQ(good({"--filter", "[a,b]"}).plan.selection.filters, (Words{"[a,b]"}));

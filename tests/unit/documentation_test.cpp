@@ -151,6 +151,11 @@ TEST(Documentation, DescribesEveryMemberOfTheReportsData) {
   data.breaks.push_back({0, 1, {"compiler"}});
   data.outcomes.push_back({{key, "failed", "why"}, 0});
   data.since = ReportSince{"v1", {}};
+  const DocumentTable table{.title = "t",
+                            .columns = {{"k", "k"}},
+                            .rows = {{.cells = {number_cell(1, "1", Tone::kGood)}}}};
+  data.experiments = ReportExperiments{
+      "1 experiment", table, {table}, table, {{key, "m", "b", 0, Speedup{2, 0, {}}, {}, {table}}}};
   std::set<std::string> names;
   add_names(names, report_json(data));
   for (const std::string& name : names) EXPECT_TRUE(has(page, "`" + name + "`")) << name;

@@ -2,9 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <CLI/App.hpp>
-#include <CLI/Config.hpp>
-#include <CLI/Formatter.hpp>
 #include <algorithm>
 #include <utility>
 
@@ -31,33 +28,33 @@ Error unknown_option(const std::string& word, const CommandLine& line) {
 
 }  // namespace
 
-CommandLine::CommandLine(std::string command)
-    : command_(std::move(command)), app_(std::make_unique<CLI::App>()) {
-  app_->set_help_flag("");
-  app_->allow_extras();
-}
-
-CommandLine::~CommandLine() = default;
-
 void CommandLine::section(std::string title, std::string text) {
   sections_.push_back({std::move(title), std::move(text), group_.empty()});
 }
 
-void CommandLine::add(const std::string& value, const std::string& help,
-                      std::vector<std::string> choices, Taken taken) {
-  taken.option->group(group_)->description(help)->type_name(value);
-  std::vector<std::string> names = taken.option->get_lnames();
-  OptionInfo info{names.front(),     {names.begin() + 1, names.end()}, '\0', value, help, group_,
-                  std::move(choices)};
-  if (!taken.option->get_snames().empty()) info.letter = taken.option->get_snames().front().front();
+// `names`: "-o,--output" and old names.
+void CommandLine::add(const std::string& names, const std::string& value, const std::string& help,
+                      std::vector<std::string> choices, Taking taking) {
+  OptionInfo info{.value = value, .help = help, .group = group_, .choices = std::move(choices)};
+  for (std::size_t begin = 0; begin < names.size();) {
+    const std::size_t end = std::min(names.find(',', begin), names.size());
+    const std::string name = names.substr(begin, end - begin);
+    begin = end + 1;
+    if (!name.starts_with("--")) {
+      info.letter = name[1];
+    } else if (info.name.empty()) {
+      info.name = name.substr(2);
+    } else {
+      info.old_names.push_back(name.substr(2));
+    }
+  }
   options_.push_back(std::move(info));
-  taken_.push_back(std::move(taken));
+  takings_.push_back(std::move(taking));
 }
 
 void CommandLine::option(const std::string& names, const std::string& value,
                          const std::string& help, Take take, std::vector<std::string> choices) {
-  CLI::Option* option = app_->add_option(names)->expected(1)->take_all()->allow_extra_args(false);
-  add(value, help, std::move(choices), {option, std::move(take), {}});
+  add(names, value, help, std::move(choices), {std::move(take), {}});
 }
 
 void CommandLine::flag(const std::string& names, const std::string& help, bool& target) {
@@ -66,8 +63,7 @@ void CommandLine::flag(const std::string& names, const std::string& help, bool& 
 
 void CommandLine::flag(const std::string& names, const std::string& help,
                        std::function<void(bool)> set) {
-  CLI::Option* option = app_->add_flag(names)->disable_flag_override();
-  add("", help, {}, {option, {}, std::move(set)});
+  add(names, "", help, {}, {{}, std::move(set)});
 }
 
 void CommandLine::operands(Operands operands, std::vector<std::string>& target) {
@@ -121,81 +117,116 @@ const OptionInfo* CommandLine::find(std::string_view word) const {
 }
 
 bool CommandLine::has(std::string_view name) const {
-  for (std::size_t i = 0; i < options_.size(); ++i) {
-    if (options_[i].name == name) return taken_[i].option->count() > 0;
-  }
-  return false;
+  const auto option = std::ranges::find(options_, name, &OptionInfo::name);
+  return option != options_.end() &&
+         takings_[static_cast<std::size_t>(option - options_.begin())].is_given;
 }
 
-std::size_t CommandLine::count_own(const std::vector<std::string>& words) const {
-  for (std::size_t i = 0; i < words.size(); ++i) {
-    const std::string& word = words[i];
-    if (word == "--") return i;
-    if (!word.starts_with('-')) {
-      if (passes_on_) return i + 1;
-      continue;
-    }
-    const OptionInfo* option = find(word);
-    if (option == nullptr || !option->takes_next(word)) continue;
-    if (i + 1 < words.size() && !words[i + 1].starts_with("--")) ++i;
-  }
-  return words.size();
+CommandLine::Taking& CommandLine::taking_of(const OptionInfo& option) {
+  return takings_[static_cast<std::size_t>(&option - options_.data())];
 }
 
-// Refuses an option without its value ("--jobs=", "--jobs --quiet": CLI11 would take the next word)
-// and a switch with a value.
-Expected<void> CommandLine::check_values(const std::vector<std::string>& words) const {
-  for (std::size_t i = 0; i < words.size(); ++i) {
-    const std::string& word = words[i];
-    const OptionInfo* option = find(word);
-    if (option == nullptr) continue;
-    if (option->value.empty()) {
-      if (word.find('=') == word.npos) continue;
-      return fail(fmt::format("--{} takes no value", option->name),
-                  fmt::format("write --{} alone", option->name));
+// Takes the value of an option: the rest of the word, or the next one.
+Expected<void> CommandLine::take_value(const OptionInfo& option,
+                                       const std::vector<std::string>& words, std::size_t& at) {
+  const std::string& word = words[at];
+  std::string value;
+  if (option.takes_next(word)) {
+    const bool has_next = at + 1 < words.size() && !words[at + 1].starts_with("--");
+    if (has_next) value = words[++at];
+  } else {
+    value = word.substr(word.starts_with("--") ? word.find('=') + 1 : 2);
+  }
+  if (!value.empty()) {
+    taking_of(option).values.push_back(std::move(value));
+    taking_of(option).is_given = true;
+    return {};
+  }
+  const bool may_be_empty =
+      word.ends_with('=') && std::ranges::find(may_be_empty_, option.name) != may_be_empty_.end();
+  if (may_be_empty) return {};
+  return fail(fmt::format("--{} needs a value", option.name),
+              fmt::format("write --{}={}; {}", option.name, option.value, see_help(command_)));
+}
+
+// Takes the option at `at`, and moves on to its last word. Letters of switches may share a dash.
+Expected<void> CommandLine::take_option(const std::vector<std::string>& words, std::size_t& at,
+                                        const Explain& explain) {
+  const std::string& word = words[at];
+  const OptionInfo* option = find(word);
+  if (option == nullptr) {
+    const auto explained = explain ? explain(word) : std::nullopt;
+    return fail(explained.value_or(unknown_option(word, *this)));
+  }
+  if (!option->value.empty()) return take_value(*option, words, at);
+  if (word.find('=') != word.npos) {
+    return fail(fmt::format("--{} takes no value", option->name),
+                fmt::format("write --{} alone", option->name));
+  }
+  taking_of(*option).is_given = true;
+  if (word.starts_with("--") || word.size() == 2) return {};
+  std::vector<std::string> others = words;
+  others[at] = "-" + word.substr(2);
+  return take_option(others, at, explain);
+}
+
+// Passes words on from `first` on, except for the options that are taken back.
+Expected<void> CommandLine::pass_on(const std::vector<std::string>& words, std::size_t first) {
+  const bool has_dashes = first < words.size() && words[first] == "--";
+  bool is_own = !has_dashes;  // up to `--`
+  for (std::size_t at = first + (has_dashes ? 1 : 0); at < words.size(); ++at) {
+    is_own = is_own && words[at] != "--";
+    const std::string name = words[at].substr(0, words[at].find('='));
+    const bool is_taken = is_own && std::ranges::any_of(taken_back_, [&name](const auto& own) {
+                            return name == "--" + own;
+                          });
+    if (is_taken) {
+      TRY(take_option(words, at, {}));
+    } else {
+      rest_target_->push_back(words[at]);
     }
-    const bool takes_next = option->takes_next(word);
-    const bool has_value = takes_next ? i + 1 < words.size() && !words[i + 1].empty() &&
-                                            !words[i + 1].starts_with("--")
-                                      : word.find('=') + 1 != word.size();
-    if (!has_value) {
-      return fail(
-          fmt::format("--{} needs a value", option->name),
-          fmt::format("write --{}={}; {}", option->name, option->value, see_help(command_)));
-    }
-    if (takes_next) ++i;
   }
   return {};
 }
 
-Expected<void> CommandLine::take_operands(std::vector<std::string> words) {
-  for (const std::string& word : words) {
-    if (word.starts_with('-') && word.size() > 1) {
-      return fail(unknown_option(word, *this));
+Expected<void> CommandLine::take_words(const std::vector<std::string>& words,
+                                       const Explain& explain) {
+  for (std::size_t at = 0; at < words.size(); ++at) {
+    if (words[at] == "--") {
+      if (rest_target_ != nullptr) return pass_on(words, at);
+      return fail(fmt::format("`{}` takes nothing after `--`", command_), see_help(command_));
     }
+    if (is_option(words[at])) {
+      TRY(take_option(words, at, explain));
+      continue;
+    }
+    given_operands_.push_back(words[at]);
+    if (passes_on_) return pass_on(words, at + 1);
   }
-  if (!words.empty() && operands_.max == 0) {
-    return fail(fmt::format("`{}` takes no `{}`", command_, words[0]),
+  return {};
+}
+
+Expected<void> CommandLine::check_operands() const {
+  if (!given_operands_.empty() && operands_.max == 0) {
+    const std::string& word = given_operands_.front();
+    return fail(fmt::format("`{}` takes no `{}`", command_, word),
                 find("--filter") == nullptr
                     ? see_help(command_)
-                    : fmt::format("to select benchmarks, write --filter={}", words[0]));
+                    : fmt::format("to select benchmarks, write --filter={}", word));
   }
-  if (words.size() < operands_.min || words.size() > operands_.max) {
+  if (given_operands_.size() < operands_.min || given_operands_.size() > operands_.max) {
     return fail(fmt::format("`{}` takes {}", command_, operands_.usage), see_help(command_));
   }
-  if (operand_target_ != nullptr) *operand_target_ = std::move(words);
   return {};
 }
 
 Expected<void> CommandLine::take_values() {
-  for (std::size_t i = 0; i < taken_.size(); ++i) {
-    if (taken_[i].set) {
-      taken_[i].set(taken_[i].option->count() > 0);
-      continue;
-    }
+  for (std::size_t i = 0; i < takings_.size(); ++i) {
+    const Taking& taking = takings_[i];
+    if (taking.set) taking.set(taking.is_given);
     const std::string name = "--" + options_[i].name;
-    for (const std::string& value : taken_[i].option->results()) {
-      auto taken = taken_[i].take({name, value});
+    for (const std::string& value : taking.values) {
+      auto taken = taking.take({name, value});
       if (!taken) {
         Error error = taken.error();
         error.what = name + ": " + error.what;
@@ -206,63 +237,12 @@ Expected<void> CommandLine::take_values() {
   return {};
 }
 
-// Stores what follows the command's own words, and leaves those.
-Expected<void> CommandLine::split_off_rest(std::vector<std::string>& words) {
-  auto rest = words.begin() + static_cast<std::ptrdiff_t>(count_own(words));
-  if (rest == words.end()) return {};
-  if (rest_target_ == nullptr) {
-    return fail(fmt::format("`{}` takes nothing after `--`", command_), see_help(command_));
-  }
-  const bool has_dashes = *rest == "--";
-  rest_target_->assign(rest + (has_dashes ? 1 : 0), words.end());
-  words.erase(rest, words.end());
-  if (!has_dashes) take_back(words);
-  return {};
-}
-
-// Moves this command's options from the rest to the words, with their values.
-void CommandLine::take_back(std::vector<std::string>& words) {
-  std::vector<std::string> rest;
-  bool is_own = true;  // up to `--`
-  for (auto word = rest_target_->begin(); word != rest_target_->end(); ++word) {
-    is_own = is_own && *word != "--";
-    const bool is_taken =
-        is_own && std::ranges::any_of(taken_back_, [&word](const std::string& name) {
-          return word->substr(0, word->find('=')) == "--" + name;
-        });
-    const OptionInfo* option = is_taken ? find(*word) : nullptr;
-    if (option == nullptr) {
-      rest.push_back(*word);
-      continue;
-    }
-    words.push_back(*word);
-    if (option->takes_next(*word) && std::next(word) != rest_target_->end()) {
-      words.push_back(*++word);
-    }
-  }
-  *rest_target_ = std::move(rest);
-}
-
-Expected<void> CommandLine::parse(const std::vector<std::string>& all) {
-  std::vector<std::string> words = all;
-  TRY(split_off_rest(words));
-  std::erase_if(words, [this](const std::string& word) {
-    return std::any_of(may_be_empty_.begin(), may_be_empty_.end(),
-                       [&word](const std::string& name) { return word == "--" + name + "="; });
-  });
-  TRY(check_values(words));
-  try {
-    // CLI11 takes the words from the end.
-    std::reverse(words.begin(), words.end());
-    app_->parse(words);
-  } catch (const CLI::ParseError& error) {
-    return fail(error.what(), see_help(command_));
-  }
-  TRY(take_operands(app_->remaining()));
+Expected<void> CommandLine::parse(const std::vector<std::string>& words, const Explain& explain) {
+  TRY(take_words(words, explain));
+  TRY(check_operands());
+  if (operand_target_ != nullptr) *operand_target_ = given_operands_;
   TRY(take_values());
-  for (const auto& check : checks_) {
-    TRY(check());
-  }
+  for (const auto& check : checks_) TRY(check());
   return {};
 }
 

@@ -1,20 +1,16 @@
-// A command's options, each declared once with its value and its help, on a CLI11 application.
-// Parsing, --help, the man page and the completions are derived from these declarations.
+// A command's options, each declared once with its value and its help. Parsing, --help, the man
+// page and the completions are derived from these declarations.
 #pragma once
 
+#include <cstddef>
 #include <functional>
-#include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "core/base/error.h"
-
-namespace CLI {
-class App;
-class Option;
-}  // namespace CLI
 
 namespace instr {
 
@@ -29,10 +25,10 @@ using Take = std::function<Expected<void>(const Given& given)>;
 
 // A declared option.
 struct OptionInfo {
-  std::string name;                    // "output", without dashes
-  std::vector<std::string> old_names;  // earlier names, which help and completion leave out
-  char letter = '\0';                  // 'o'; 0: none
-  std::string value;                   // "FILE"; empty: a switch
+  std::string name = {};                    // "output", without dashes
+  std::vector<std::string> old_names = {};  // earlier names, which help and completion leave out
+  char letter = '\0';                       // 'o'; 0: none
+  std::string value;                        // "FILE"; empty: a switch
   std::string help;
   std::string group;                 // the heading under which it is listed
   std::vector<std::string> choices;  // the valid values; empty: any
@@ -40,6 +36,9 @@ struct OptionInfo {
   // Returns whether the next word is the value: after "--jobs" and "-j", not "--jobs=3" and "-j3".
   bool takes_next(std::string_view word) const;
 };
+
+// True for "--jobs" and "-j", and not for "-", which stands for a file.
+inline bool is_option(std::string_view word) { return word.size() > 1 && word.front() == '-'; }
 
 struct HelpSection {
   std::string title;
@@ -58,8 +57,7 @@ struct Operands {
 
 class CommandLine {
  public:
-  explicit CommandLine(std::string command);  // "compare"
-  ~CommandLine();
+  explicit CommandLine(std::string command) : command_(std::move(command)) {}  // "compare"
   CommandLine(const CommandLine&) = delete;
   CommandLine& operator=(const CommandLine&) = delete;
 
@@ -98,7 +96,9 @@ class CommandLine {
              std::string without);
 
   // Parses the words after the program's name, without the command. Returns the first error.
-  Expected<void> parse(const std::vector<std::string>& words);
+  // `explain`: says why an option is unknown, if it can.
+  using Explain = std::function<std::optional<Error>(const std::string& word)>;
+  Expected<void> parse(const std::vector<std::string>& words, const Explain& explain = {});
   bool has(std::string_view name) const;  // whether the option "output" was given
 
   const std::string& command() const { return command_; }
@@ -108,35 +108,39 @@ class CommandLine {
   const std::string& rest_usage() const { return rest_usage_; }
   std::span<const OptionInfo> options() const { return options_; }
   std::span<const HelpSection> sections() const { return sections_; }
-  // Counts the command's own words: those up to `--` or, if the rest is passed on, to the operand.
-  std::size_t count_own(const std::vector<std::string>& words) const;
   // Returns the option that a word such as "--jobs", "--jobs=3" or "-j" names; or null.
   const OptionInfo* find(std::string_view word) const;
 
  private:
-  struct Taken {
-    CLI::Option* option;
-    Take take;                      // of a value
-    std::function<void(bool)> set;  // of a switch
+  // The effect of an option, and its values so far.
+  struct Taking {
+    Take take;                             // a value; empty for a switch
+    std::function<void(bool)> set;         // a switch
+    std::vector<std::string> values = {};  // as given, in order
+    bool is_given = false;
   };
 
-  Expected<void> split_off_rest(std::vector<std::string>& words);
-  void take_back(std::vector<std::string>& words);
-  Expected<void> check_values(const std::vector<std::string>& words) const;
-  Expected<void> take_operands(std::vector<std::string> words);
+  Expected<void> take_words(const std::vector<std::string>& words, const Explain& explain);
+  Expected<void> take_option(const std::vector<std::string>& words, std::size_t& at,
+                             const Explain& explain);
+  Expected<void> take_value(const OptionInfo& option, const std::vector<std::string>& words,
+                            std::size_t& at);
+  Expected<void> pass_on(const std::vector<std::string>& words, std::size_t first);
+  Expected<void> check_operands() const;
   Expected<void> take_values();
-  void add(const std::string& value, const std::string& help, std::vector<std::string> choices,
-           Taken taken);
+  Taking& taking_of(const OptionInfo& option);
+  void add(const std::string& names, const std::string& value, const std::string& help,
+           std::vector<std::string> choices, Taking taking);
 
   std::string command_;
   std::string usage_;
   std::string description_;
   std::string group_;
   std::vector<HelpSection> sections_;
-  std::unique_ptr<CLI::App> app_;
   std::vector<OptionInfo> options_;
-  std::vector<Taken> taken_;  // by the same indices
+  std::vector<Taking> takings_;  // the same indices as options_
   Operands operands_;
+  std::vector<std::string> given_operands_;
   std::vector<std::string>* operand_target_ = nullptr;
   std::string rest_usage_;
   std::vector<std::string>* rest_target_ = nullptr;

@@ -15,8 +15,6 @@ namespace {
 
 using Words = std::vector<std::string>;
 
-bool is_option(const std::string& word) { return word.size() > 1 && word.starts_with('-'); }
-
 // Finds the option of any command that a word names.
 std::optional<OptionInfo> find_option(const std::string& word) {
   for (const Command& command : commands()) {
@@ -55,22 +53,14 @@ bool asks_for(const Words& words, std::string_view option, std::string_view lett
   });
 }
 
-// Refuses options of other commands, which would have no effect.
-Expected<void> check_belonging(const Words& words, const CommandLine& line) {
-  const auto end = words.begin() + static_cast<std::ptrdiff_t>(line.count_own(words));
-  for (auto word = words.begin(); word != end; ++word) {
-    if (!is_option(*word)) continue;
-    if (const OptionInfo* option = line.find(*word)) {
-      if (option->takes_next(*word) && std::next(word) != end) ++word;
-      continue;
-    }
-    if (const auto foreign = find_option(*word)) {
-      return fail(
-          fmt::format("--{} does not apply to the command `{}`", foreign->name, line.command()),
-          fmt::format("omit it, or see instr_bench {} --help", line.command()));
-    }
-  }
-  return {};
+// Explains an option of another command, which would have no effect.
+std::optional<Error> explain_foreign(const std::string& word, const CommandLine& line) {
+  const auto foreign = find_option(word);
+  if (!foreign) return std::nullopt;
+  return Error{
+      {},
+      fmt::format("--{} does not apply to the command `{}`", foreign->name, line.command()),
+      fmt::format("omit it, or see instr_bench {} --help", line.command())};
 }
 
 ParsedCommand print_only(const Command& command, std::string text) {
@@ -101,8 +91,7 @@ Expected<ParsedCommand> parse_command(const Words& all) {
   if (operand != words.end()) words.erase(operand);
   CommandLine line(command->name);
   Action action = command->declare(line);
-  TRY(check_belonging(words, line));
-  TRY(line.parse(words));
+  TRY(line.parse(words, [&line](const std::string& word) { return explain_foreign(word, line); }));
   return ParsedCommand{command, std::move(action)};
 }
 

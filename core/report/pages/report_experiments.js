@@ -1,39 +1,31 @@
 // Experiments in a report: their summary, what needs attention, and the details of each. Their texts and figures are
 // those that C++ computed (html_experiments.cpp); this only arranges them.
 
-// A table that C++ wrote: rows have an id, a group, a name in it, and cells with a text, a tone and perhaps a number.
-const parseTable = ({ title, columns, rows }) => ({ title,
-  columns: columns.map(([heading, name], place) => ({ heading, name, place })),
-  rows: rows.map(([id, group, name, cells]) => ({ id, group, name, cells: cells.map((cell) => {
-    const [text, tone = "", number = null] = [cell].flat();
-    return { text, tone, number };
-  }) })) });
+// A table of the data, whose columns know their places.
+const parseTable = ({ title, columns, rows }) =>
+  ({ title, columns: columns.map((column, place) => ({ ...column, place })), rows });
 
 // Returns the experiments of the data, or null.
 const parseExperiments = ({ experiments }) => {
   if (!experiments) return null;
   const summary = parseTable(experiments.summary), each = parseTable(experiments.each);
   const eachById = new Map(each.rows.map((row) => [row.id, row]));
-  const list = experiments.list.map(([key, model, backend, row, speedup, facts, lists]) => {
-    const [ratio, low = ratio, high = ratio] = speedup || [];
-    const pairs = [];
-    for (let i = 0; i < facts.length; i += 2) pairs.push([experiments.fact_names[facts[i]], facts[i + 1]]);
-    return { key, model, title: `${model}, ${backend}`, row: summary.rows[row] || null, each: eachById.get(key),
-      ratio, low, high, facts: new Map(pairs), lists: lists.map(parseTable) };
-  });
+  const list = experiments.list.map(({ key, model, backend, row, speedup, facts, lists }) => ({ key, model,
+    title: `${model}, ${backend}`, row: summary.rows[row] || null, each: eachById.get(key), ...speedup,
+    facts: new Map(Object.entries(facts)), lists: lists.map(parseTable) }));
   return { conclusion: experiments.conclusion, summary, each, list, findings: experiments.findings.map(parseTable),
     byKey: new Map(list.map((one) => [one.key, one])) };
 };
 
 const kToneClasses = { good: "better", warning: "note", bad: "worse", dim: "dim" };
-const kNoCell = { text: "-", tone: "dim", number: null };
+const kNoCell = { text: "-", tone: "dim" };
 
 // A column of makeTable() for a column of a table of C++. `cellOf(row)`: its cell; `show(row, text)`: its content.
 function cellColumn(title, rows, cellOf, show = (row, text) => text) {
-  const isText = !rows.some((row) => cellOf(row).number !== null);
+  const isText = !rows.some((row) => cellOf(row).number !== undefined);
   return { title, text: isText, of: (row) => show(row, cellOf(row).text),
     tone: (row) => kToneClasses[cellOf(row).tone],
-    sort: (row) => (isText ? cellOf(row).text : cellOf(row).number === null ? undefined : cellOf(row).number) };
+    sort: (row) => (isText ? cellOf(row).text : cellOf(row).number) };
 }
 
 // The parts of views that show experiments.
