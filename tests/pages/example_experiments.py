@@ -1,6 +1,7 @@
-"""Results of experiments as `instr_bench experiment` writes them, with planted findings."""
+"""Results of experiments, as lines of a results file, with planted findings."""
 import json
 import random
+import statistics
 
 SUITES = {"torchvision": ["resnet18", "mobilenet_v2", "alexnet"], "timm": ["dla34", "ghostnet_100", "mobilevit_s"],
           "huggingface": ["bert", "gpt2", "t5"], "cpp": ["VAE", "DLRM", "U-Net"]}
@@ -22,40 +23,56 @@ def key_of(suite, model, backend, test):
     return f"{suite}/{model}/batch_size=2/size=small/{language}{backend}/{passes}/t1/cpu"
 
 
-def _metrics(which, base, scale, draw):
-    _, _, backend, test = which
+def _times(which, base, scale, draw):
+    """Returns the times of a line, in nanoseconds."""
+    backend = which[2]
     factor = {SLOW: 0.17, WRONG: 50}.get(which, FACTORS.get(backend, 1))
-    times = [base * scale / factor * draw.uniform(0.99, 1.01) for _ in range(10)]
-    memory = 4e6 if test == "train" else 2e6
-    found = {"total_time": [100 * time for time in times], "per_iter_time": times,
-             "peak_memory_bytes": int(memory * (2 if which == LARGE else 1))}
+    times = {"wall": [base * scale / factor * draw.uniform(0.99, 1.01) for _ in range(10)], "iterations": 100}
     if backend != "eager":
-        found["eager_per_iter_time"] = [base * draw.uniform(0.99, 1.01) for _ in range(10)]
-        found["others"] = 1.0 if which == LOADED else 0.01
-        found["compile_time"] = 140.0 if which == SLOW_TO_COMPILE else draw.uniform(0.1, 20)
-    return found | {"ready_time": found.get("compile_time", 0) + times[0]}
+        times["eager"] = [base * draw.uniform(0.99, 1.01) for _ in range(10)]
+        times["others"] = 1.0 if which == LOADED else 0.01
+    return times
+
+
+def _metrics(which, times, draw):
+    _, _, backend, test = which
+    wall = statistics.median(times["wall"])
+    memory = 4e6 if test == "train" else 2e6
+    found = {"wall": wall, "peak_bytes": int(memory * (2 if which == LARGE else 1))}
+    if backend != "eager":
+        ratios = [own / eager for own, eager in zip(times["wall"], times["eager"])]
+        found["relative_wall"] = statistics.median(ratios)
+        times["relative_wall"] = ratios
+        found["compile_time"] = 140e9 if which == SLOW_TO_COMPILE else draw.uniform(0.1e9, 20e9)
+    return found | {"ready": found.get("compile_time", 0) + wall}
 
 
 def _line(which, base, scale, draw):
     suite, model, backend, test = which
-    code = "VERIFIER_SKIPPED" if backend == "eager" else "PASS"
-    line = {"model": {"suite_name": suite, "model_name": f"{suite}/{model}/size=small"},
-            "experiment": {"device": "cpu", "device_model": "AMD EPYC", "backend": backend, "test": test,
-                           "batch_size": 2, "dtype": "float32", "shapes": "static", "threads": 1},
-            "repetitions": 10, "iterations_per_run": 100, "metrics": _metrics(which, base, scale, draw),
-            "timestamp": "2026-11-25T00:18:22Z", "verification_code": code, "state": "measured",
-            "key": key_of(*which), "asked_iterations": 0, "libtorch_version": "2.14.1"}
+    times = _times(which, base, scale, draw)
+    line = {"key": key_of(*which), "suite": suite, "label": f"{suite}/{model}",
+            "params": {"batch_size": "2", "size": "small"}, "language": "cpp" if suite == "cpp" else "py",
+            "backend": backend, "autograd": "forward" if test == "eval" else "forward_backward", "threads": 1,
+            "device": "cpu", "outcome": "timed", "metrics": _metrics(which, times, draw), "times": times, "seconds": 1}
+    if backend != "eager":
+        line["verification"] = {"code": "PASS", "reason": ""}
     if which == WRONG:
-        line |= {"verification_code": "FAIL", "verification_reason": "the loss is off by 0.086"}
+        line["verification"] = {"code": "FAIL", "reason": "the loss is off by 0.086"}
     if which == CRASHED:
-        line |= {"verification_code": "VERIFIER_DIDNT_RUN", "state": "failed", "metrics": {},
-                 "reason": "crashed: SIGSEGV: Segmentation fault"}
+        fail(line, "crashed", "SIGSEGV: Segmentation fault")
+        line["verification"] = {"code": "VERIFIER_DIDNT_RUN", "reason": ""}
     if which == UNLOWERED:
-        line["unlowered_operators"] = [{"name": "aten::nonzero", "count": 2}]
+        line["compiler"] = {"unlowered": {"aten::nonzero": 2}}
     if which == BREAKS:
         line["metrics"] |= {"graphs": 2, "graph_breaks": 1}
-        line["graph_break_reasons"] = [{"place": "models.toml:12", "reason": "call to print", "count": 1}]
+        line["compiler"] = {"graph_breaks": [{"place": "models.toml:12", "reason": "call to print", "count": 1}]}
     return line
+
+
+def fail(line, kind, message):
+    """Makes it the line of a failure."""
+    del line["metrics"], line["times"]
+    line |= {"outcome": "failed", "failure": {"kind": kind, "message": message}}
 
 
 def make_experiments(suites=tuple(SUITES), models=SUITES, scale=None):
@@ -65,16 +82,19 @@ def make_experiments(suites=tuple(SUITES), models=SUITES, scale=None):
         draw = random.Random(suite)
         for model in models[suite]:
             for test in ("eval", "train"):
-                base = draw.uniform(1e-3, 1e-2)
+                base = draw.uniform(1e6, 1e7)
                 for backend in ["eager", *BACKENDS["" if suite == "cpp" else "py"]]:
                     factor = (scale or {}).get(backend, 1)
                     lines.append(_line((suite, model, backend, test), base, factor, draw))
-    return [line | {"experiments": len(lines)} for line in lines]
+    return lines
 
 
 def write_experiments(file, lines):
-    file.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    header = {"schema": 3, "program": "instr_bench", "version": "0", "started": "2026-11-25T00:18:22Z", "command": [],
+              "fingerprint": {"libtorch_version": "2.14.1", "machine": {"cpu_model": "AMD EPYC"}}}
+    end = {"end": {"measurements": len(lines)}}
+    file.write_text("".join(json.dumps(line) + "\n" for line in [header, *lines, end]), encoding="utf-8")
 
 
 __all__ = ["BACKENDS", "BREAKS", "CRASHED", "LARGE", "LOADED", "SLOW", "SLOW_TO_COMPILE", "SUITES", "UNLOWERED",
-           "WRONG", "key_of", "make_experiments", "write_experiments"]
+           "WRONG", "fail", "key_of", "make_experiments", "write_experiments"]
