@@ -60,7 +60,7 @@ PageJson speedup_json(const std::optional<Speedup>& speedup) {
 }  // namespace
 
 PageJson experiments_json(const ReportExperiments& experiments) {
-  Numbered<std::string> names;  // of facts
+  Numbered<std::string> names;  // names of facts
   PageJson list = PageJson::array();
   for (const ReportExperiment& experiment : experiments.list) {
     PageJson facts = PageJson::array();
