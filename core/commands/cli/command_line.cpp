@@ -223,7 +223,7 @@ Expected<void> CommandLine::split_off_rest(std::vector<std::string>& words) {
 // Moves this command's options from the rest to the words, with their values.
 void CommandLine::take_back(std::vector<std::string>& words) {
   std::vector<std::string> rest;
-  bool is_own = true;  // up to `--`
+  bool is_own = true;  // true up to `--`
   for (auto word = rest_target_->begin(); word != rest_target_->end(); ++word) {
     is_own = is_own && *word != "--";
     const bool is_taken =

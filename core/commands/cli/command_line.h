@@ -99,7 +99,7 @@ class CommandLine {
 
   // Parses the words after the program's name, without the command. Returns the first error.
   Expected<void> parse(const std::vector<std::string>& words);
-  bool has(std::string_view name) const;  // whether the option "output" was given
+  bool has(std::string_view name) const;  // true if the option, such as "output", was given
 
   const std::string& command() const { return command_; }
   const std::string& usage() const { return usage_; }  // empty: derived
@@ -116,8 +116,8 @@ class CommandLine {
  private:
   struct Taken {
     CLI::Option* option;
-    Take take;                      // of a value
-    std::function<void(bool)> set;  // of a switch
+    Take take;                      // takes a value
+    std::function<void(bool)> set;  // sets a switch
   };
 
   Expected<void> split_off_rest(std::vector<std::string>& words);
@@ -135,7 +135,7 @@ class CommandLine {
   std::vector<HelpSection> sections_;
   std::unique_ptr<CLI::App> app_;
   std::vector<OptionInfo> options_;
-  std::vector<Taken> taken_;  // by the same indices
+  std::vector<Taken> taken_;  // indexed like `options_`
   Operands operands_;
   std::vector<std::string>* operand_target_ = nullptr;
   std::string rest_usage_;
