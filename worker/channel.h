@@ -36,7 +36,7 @@ class Channel {
   int fd_;
   int descriptor_ = -1;
   std::string received_;
-  std::string token_;  // of the last message
+  std::string token_;  // the last message's token
 };
 
 }  // namespace instr

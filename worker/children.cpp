@@ -21,7 +21,7 @@
 namespace instr {
 namespace {
 
-constexpr int64_t kMaxPauseMs = 100;  // between checks that the result is still wanted
+constexpr int64_t kMaxPauseMs = 100;  // the pause between checks that the result is still wanted
 
 sigset_t child_signal() {
   sigset_t set;

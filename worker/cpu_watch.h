@@ -86,7 +86,7 @@ void visit_numbers(const char* path, Visit visit) {
 }
 
 struct CpuUse {
-  int64_t cpu_ms = 0;     // so far
+  int64_t cpu_ms = 0;     // the CPU time so far
   bool has_work = false;  // a thread runs, or waits for a CPU or a disk
 };
 
@@ -215,7 +215,7 @@ class CpuWatch {
   int64_t last_cpu_ms_;
   int64_t watched_ms_ = 0;
   int64_t used_ms_ = 0;
-  int64_t idle_since_ms_ = 0;  // by the watcher's clock
+  int64_t idle_since_ms_ = 0;  // a time on the watcher's clock
   int64_t used_then_ms_ = 0;
 };
 

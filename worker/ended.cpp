@@ -9,7 +9,7 @@
 namespace instr {
 namespace {
 
-constexpr std::string_view kWhat = "\n  what():  ";  // before an uncaught exception's message
+constexpr std::string_view kWhat = "\n  what():  ";  // precedes an uncaught exception's message
 
 // Returns ": " and the line with the reason: the first of an uncaught exception's message, which a
 // stack trace may follow, else the last line.

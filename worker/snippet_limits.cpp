@@ -18,7 +18,7 @@
 namespace instr {
 namespace {
 
-constexpr int kMaxDepth = 16;  // of folders
+constexpr int kMaxDepth = 16;  // the maximum depth of folders
 
 // "VmData:	  123 kB"
 uint64_t read_field(const char* status, const char* name) {

@@ -22,7 +22,7 @@ uint64_t memory_taken_by(pid_t pid);
 void limit_file_size(uint64_t bytes);
 
 struct SnippetLimits {
-  uint64_t bytes = 0;   // of memory, and as much of files; 0: no limit
+  uint64_t bytes = 0;   // the limit of memory, and that of files; 0: no limit
   uint64_t before = 0;  // memory_taken_by() the child when the snippet began
   uint64_t beside = 0;  // allowed besides: of Valgrind, and of threads' stacks
 };

@@ -14,7 +14,7 @@ namespace instr {
 struct BlockEntry {
   int64_t max_ir = 1000;
   bool is_same_for_one = true;  // the same for a block of one iteration as for longer ones
-  bool has_collisions = false;  // of addresses, as an interpreter has: iterations differ a little
+  bool has_collisions = false;  // addresses collide, as in an interpreter: iterations vary a little
 };
 
 }  // namespace instr
@@ -22,7 +22,7 @@ struct BlockEntry {
 namespace instr::torch_side {
 
 std::string version();         // "2.13.0"
-std::string cpu_capability();  // as LibTorch chose it: "AVX2"
+std::string cpu_capability();  // LibTorch's choice: "AVX2"
 
 // Imports what this kind of zygote needs besides LibTorch, which would take minutes under
 // instrumentation by Callgrind.
@@ -82,7 +82,7 @@ uint64_t max_block();
 struct Caught {
   bool any = false;
   bool is_definition_error = false;  // an instr_definition_error (worker/definition_error.h)
-  int line = 0;                      // of the snippet, in Python
+  int line = 0;                      // the snippet's line, in Python
   std::string text;
 };
 Caught run_guarded(void (*body)(void*), void* argument);

@@ -13,7 +13,7 @@ namespace instr {
 Expected<std::string> gzip_member(std::string_view text);
 
 struct GzipMember {
-  std::string text;  // of a truncated member, its beginning
+  std::string text;  // the text; only its beginning if the member is truncated
   bool is_whole = true;
   std::size_t end = 0;  // the byte at which the next member begins
 };

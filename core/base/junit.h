@@ -14,7 +14,7 @@ struct JunitCase {
   std::string name;
   double seconds = 0;
   JunitResult result = JunitResult::kPassed;
-  std::string type;     // of a failure or an error
+  std::string type;     // the type of a failure or an error
   std::string message;  // one line: why it was skipped, or what went wrong
   std::string text;     // the message in full
   std::string output;   // additional text

@@ -26,7 +26,7 @@ class OutputFile {
   // True if it is, or will be, a regular file, to be replaced; any other file is open already.
   bool is_regular() const { return !stream_; }
 
-  const fs::path& path() const { return path_; }  // with symbolic links followed
+  const fs::path& path() const { return path_; }  // the path, with symbolic links followed
   Fd take_stream() { return std::move(stream_); }
 
  private:

@@ -40,7 +40,7 @@ class PrivateFolder {
   void remove() noexcept;
 
   fs::path path_;
-  std::optional<FileLock> lock_;  // on a file in the folder, held while its owner lives
+  std::optional<FileLock> lock_;  // a lock on a file in the folder, held while its owner lives
 };
 
 }  // namespace instr

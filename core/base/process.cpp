@@ -56,7 +56,7 @@ void signal_tree(pid_t pid, int signal) {
   std::vector<pid_t> tree{pid};
   for (std::size_t i = 0; i < tree.size(); ++i) {
     auto id = std::to_string(tree[i]);
-    ::kill(tree[i], SIGSTOP);  // so that it does not fork while we look
+    ::kill(tree[i], SIGSTOP);  // a stopped process cannot fork while we look
     std::ifstream children("/proc/" + id + "/task/" + id + "/children");
     for (pid_t child = 0; children >> child;) tree.push_back(child);
   }

@@ -29,7 +29,7 @@ void keep_permissions(const fs::path& from, const Fd& to) {
 }  // namespace
 
 fs::path follow_links(const fs::path& path) {
-  constexpr int kMaxLinks = 40;  // as the kernel
+  constexpr int kMaxLinks = 40;  // the kernel's limit
   std::error_code error;
   fs::path file = path;
   for (int i = 0; i < kMaxLinks; ++i) {

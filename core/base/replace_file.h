@@ -33,7 +33,7 @@ class Replacement {
   fs::path path_;
   Fd fd_;
   std::optional<PrivateFolder> folder_;  // nothing if only the file is writable
-  std::string text_;                     // then to be written in place
+  std::string text_;                     // the text to write in place if only the file is writable
 };
 
 // Writes the replacement and puts it in place.

@@ -24,7 +24,7 @@ class SourceText {
   // Checks such a text as read() does: valid UTF-8 without a zero byte.
   static Expected<SourceText> checked(std::string path, std::string text);
 
-  const std::string& path() const { return path_; }  // as the caller gave it
+  const std::string& path() const { return path_; }  // the path that the caller gave
   std::string_view text() const { return text_; }
 
   // Returns a new text of the file, with lines that end as those of text(): by "\r\n" or by "\n".

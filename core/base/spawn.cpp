@@ -219,7 +219,7 @@ Expected<Process> Process::spawn(const SpawnOptions& options) {
   }
   if (pid < 0) return fail("cannot start '" + plan.program + "': " + std::strerror(errno));
   Process process(pid, options.own_group);
-  if (options.own_group) ::setpgid(pid, pid);  // by both sides, since either may run first
+  if (options.own_group) ::setpgid(pid, pid);  // both sides do this, since either may run first
   channel[1].reset();
   ChildFault fault;
   ssize_t count = 0;

@@ -82,7 +82,7 @@ class SqlStatement {
   bool is_null(int column) const;
   std::int64_t integer(int column) const;
   double real(int column) const;
-  std::string text(int column) const;  // also for bytes
+  std::string text(int column) const;  // reads bytes too
 
  private:
   friend class SqlDatabase;
@@ -94,11 +94,12 @@ class SqlStatement {
   void bind(int place, bool value) { bind(place, std::int64_t{value}); }
   void bind(int place, double value);
   void bind(int place, std::string_view text);
-  void bind(int place, const char* text) { bind(place, std::string_view(text)); }  // not a bool
+  // A `const char*` would convert to bool without this overload.
+  void bind(int place, const char* text) { bind(place, std::string_view(text)); }
   void bind(int place, const SqlBlob& blob);
   template <class T>
   void bind(int place, const std::optional<T>& value) {
-    if (value) bind(place, *value);  // else it stays null
+    if (value) bind(place, *value);  // an absent value stays null
   }
 
   struct Finalize {
@@ -122,7 +123,7 @@ class SqlDatabase {
   }
   void run(const char* sql) const;                   // one or more statements
   std::int64_t integer(std::string_view sql) const;  // the only column of the only row
-  std::int64_t last_id() const;                      // of the row inserted last
+  std::int64_t last_id() const;                      // the id of the row inserted last
   std::string read_pages() const;                    // all, with what this transaction wrote
 
   const fs::path& file() const { return waiting_->file; }

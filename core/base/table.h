@@ -33,15 +33,15 @@ struct TableColumn {
 
 struct TableLine {
   std::vector<TableCell> cells = {};  // one for each column
-  std::size_t indent = 0;             // of the first cell
-  std::string text = {};              // instead of cells: lines printed between rows, as they are
+  std::size_t indent = 0;             // columns before the first cell
+  std::string text = {};              // lines printed between rows as they are, instead of cells
 };
 
 enum class Headings {
   kNone,
   kPlain,
-  kStyled,  // as headings are
-  kRuled,   // with a line below
+  kStyled,  // the style of headings
+  kRuled,   // a line below the headings
 };
 
 struct Table {
@@ -57,7 +57,7 @@ struct TableLayout {
   std::vector<std::size_t> columns;
   std::size_t heading_lines = 1;
 
-  std::size_t total() const;  // with the gaps between them
+  std::size_t total() const;  // the total with the gaps between columns
   std::size_t beside_first() const { return total() - columns.front(); }
 };
 

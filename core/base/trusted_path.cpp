@@ -12,7 +12,7 @@ namespace instr {
 
 namespace {
 
-constexpr int kMaxLinks = 40;  // as in Linux
+constexpr int kMaxLinks = 40;  // Linux's limit
 
 bool is_trusted(uid_t owner) {
   struct stat root {};

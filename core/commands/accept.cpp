@@ -28,7 +28,7 @@ struct AcceptArguments {
 // The changes that can be accepted.
 struct Acceptable {
   Acceptances acceptances;
-  std::function<bool(const Acceptance&)> is_in_base;  // whether the base counts that already
+  std::function<bool(const Acceptance&)> is_in_base;  // true if the base counts that already
 };
 
 // Finds what these keys cost more, and what else is beyond a limit: gains fail with --ratchet. The

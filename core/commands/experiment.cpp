@@ -251,7 +251,7 @@ ExpectedStatus run_experiment(const ExperimentArguments& given, const Invocation
                         });
   }
   TRY_ASSIGN(auto selected, plan(options.plan));
-  if (options.prints_commands) {  // for machines that may have other devices
+  if (options.prints_commands) {  // the commands may run on machines with other devices
     print_commands(invocation.words, selected);
     return kGood;
   }

@@ -28,7 +28,7 @@ struct ExplainArguments {
   Incomplete incomplete = Incomplete::kRefused;
   ReportFormat format = ReportFormat::kTable;
   ExplainOrder order = ExplainOrder::kSelf;
-  std::optional<std::string> callers;  // of functions whose names match this pattern
+  std::optional<std::string> callers;  // the pattern of the functions whose callers are shown
   int max_functions = 25;
   std::optional<fs::path> flame;  // a folder for graphs
   Showing showing;

@@ -17,7 +17,7 @@
 namespace instr {
 
 struct HistoryOptions {
-  std::vector<std::string> operands;  // after the word
+  std::vector<std::string> operands;  // the arguments that follow the word
   RecordingOptions recording;         // the history and branch, of all words
   Incomplete incomplete = Incomplete::kRefused;
   std::optional<std::string> since;
@@ -25,7 +25,7 @@ struct HistoryOptions {
   std::optional<std::string> keep_since;
   std::optional<std::string> make;  // builds a commit
   bool bisect = false;              // measure only the commits that attribute steps
-  std::vector<std::string> rest;    // after --
+  std::vector<std::string> rest;    // everything after --
   Selection selection;
   std::vector<std::string> metrics;
   ReportFormat format = ReportFormat::kTable;

@@ -21,7 +21,7 @@ namespace {
 // history.
 struct Shown {
   std::string text;
-  std::string notes = {};  // for people, on standard error
+  std::string notes = {};  // messages to people, on standard error
 };
 
 using ExpectedShown = tl::expected<Shown, Errors>;

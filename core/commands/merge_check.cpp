@@ -27,7 +27,7 @@ namespace {
 
 struct MergeCheckArguments {
   std::vector<std::string> operands;  // the base
-  std::vector<std::string> options;   // of the runs
+  std::vector<std::string> options;   // passed to the runs
   std::optional<std::string> make;
   std::optional<std::string> head;
   std::optional<fs::path> report;
@@ -167,7 +167,7 @@ class MergeCheck {
     TRY(make_tree(base_tree_, base_, "base"));
     std::vector<std::string> words;
     for (const std::string& option : options_.options) {
-      if (!option.starts_with("--limits=")) words.push_back(option);  // for the comparison
+      if (!option.starts_with("--limits=")) words.push_back(option);  // belongs to the comparison
     }
     words.push_back("--save=" + base_name());
     TRY_ASSIGN(const int status, run_program(base_tree_->path(), std::move(words)));

@@ -21,7 +21,7 @@ namespace {
 
 struct NightlyArguments {
   std::vector<std::string> operands;  // the branch
-  std::vector<std::string> options;   // of the runs
+  std::vector<std::string> options;   // passed to the runs
   std::optional<std::string> make;
   fs::path history = ".instr_bench/history.db";
   std::vector<std::string> others;  // histories to merge

@@ -63,7 +63,7 @@ ExpectedStatus run_plot(const PlotArguments& options, std::stop_token stop) {
   if (options.output) {
     TRY_ASSIGN(output, OutputFile::open(*options.output, kPicture));
   }
-  if (!options.format) TRY(find_gnuplot());  // before a large file is read
+  if (!options.format) TRY(find_gnuplot());  // fails before a large file is read
   TRY_ASSIGN(auto chart, read_chart(options));
   if (options.format) {
     print_output(render(*options.format, chart_document(chart), render_options(options.showing)));

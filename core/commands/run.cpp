@@ -182,9 +182,9 @@ namespace {
 
 // The results of measuring.
 struct Run {
-  std::vector<Measurement> measurements;  // in the order of the variants
+  std::vector<Measurement> measurements;  // one for each variant, in their order
   std::optional<ResultsHeader> header;
-  std::vector<FieldDifference> differences;  // from the reference
+  std::vector<FieldDifference> differences;  // differences from the reference
   std::set<std::string> shown;               // keys whose rows were shown while measuring
   double seconds = 0;
   bool is_interrupted = false;

@@ -24,7 +24,7 @@ struct RunOptions {
   bool is_dry_run = false;
   std::optional<fs::path> output = {};
   std::optional<std::string> save = {};  // the baseline's name
-  bool record = false;                   // in the history
+  bool record = false;                   // adds the run to the history
   RecordingOptions recording = {};
 };
 

@@ -22,7 +22,7 @@ namespace {
 
 struct SelftestArguments {
   ToolConfig tools;
-  int repetitions = 20;  // of unchanged runs
+  int repetitions = 20;  // the number of unchanged runs
   Showing showing;
 };
 

@@ -14,7 +14,7 @@ namespace instr {
 namespace {
 
 struct AcceptedLine {
-  std::string comment;  // above it
+  std::string comment;  // the comment above the line
   Acceptance acceptance;
 };
 

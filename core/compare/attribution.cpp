@@ -48,7 +48,7 @@ struct Cost {
   }
 };
 
-using Costs = std::unordered_map<Id, Cost>;  // by name
+using Costs = std::unordered_map<Id, Cost>;  // key: the id of the function's name
 
 double get_cost(const FunctionCost& function, const std::string& metric) {
   if (metric == kInstructions) return function.ir;
@@ -186,7 +186,7 @@ class Attributor::Names {
     std::optional<std::string> plain = {};  // the library, and the function without parameters
   };
 
-  std::unordered_map<std::string, Id> by_raw_;  // by function and library as profiles name them
+  std::unordered_map<std::string, Id> by_raw_;  // key: function and library as profiles name them
   std::map<CodeName, Id> by_code_;
   std::vector<Name> names_;
 };

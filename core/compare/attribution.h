@@ -16,7 +16,7 @@ namespace instr {
 enum class FunctionState { kMoved, kNew, kGone };
 
 struct FunctionChange {
-  std::string function;  // in full, demangled; "the snippet"; "libx.so: code without symbols"
+  std::string function;  // the full name, demangled; "the snippet"; "libx.so: code without symbols"
   std::string object;    // "libtorch_cpu.so", without its version; "" if unknown
   // Set if the function was in another library before: each library that uses an inline function
   // contains it, and that of the library loaded first is called.
@@ -26,14 +26,14 @@ struct FunctionChange {
   bool same_name = true;   // false: the parameter types differ
   double before = 0;
   double after = 0;
-  double change = 0;  // after - before
+  double change = 0;  // `after` - `before`
   double calls_before = 0;
   double calls_after = 0;
 };
 
 // A function that calls another one more or less often than before, or whose own code changed.
 struct CallChange {
-  std::string caller;  // as FunctionChange::function
+  std::string caller;  // named like FunctionChange::function
   std::string callee;  // empty: the caller's own code
   double calls_before = 0;
   double calls_after = 0;

@@ -68,7 +68,8 @@ class CallSearch {
     add(std::nullopt, before.calls, after.calls, after.self - ratio * before.self);
     const auto compare_edges = [&](std::size_t callee, const CallingFunction::Edge& old,
                                    const CallingFunction::Edge& now) {
-      if (std::fabs(now.calls - ratio * old.calls) < kMinChange) return;  // inside the callee
+      // The cost changed inside the callee if the number of calls did not change.
+      if (std::fabs(now.calls - ratio * old.calls) < kMinChange) return;
       add(callee, old.calls, now.calls, now.ir - ratio * old.ir);
     };
     for (const auto& [callee, old] : before.callees) {

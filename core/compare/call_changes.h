@@ -12,10 +12,10 @@ namespace instr {
 struct CallingFunction {
   struct Edge {
     double calls = 0;
-    double ir = 0;  // of the callee, including all that it called
+    double ir = 0;  // the callee's instructions, including all that it called
   };
   double self = 0;         // instructions
-  double calls = 0;        // how often it is called; 0: not known
+  double calls = 0;        // the number of calls of it; 0: not known
   bool has_symbol = true;  // false: all code of a library that has no symbols, together
   std::unordered_map<std::size_t, Edge> callees = {};
 };
@@ -27,7 +27,7 @@ struct CallMove {
   std::optional<std::size_t> callee;  // nothing: the caller's own code changed
   double calls_before = 0;
   double calls_after = 0;
-  double change = 0;  // in instructions of these calls, including all that they called
+  double change = 0;  // instructions of these calls, including all that they called
 };
 
 // Returns the changes, greatest first, in functions that both profiles have: a function calls

@@ -96,7 +96,7 @@ struct MetricChange {
   std::optional<Limit> soft;
   Verdict verdict = Verdict::kPasses;
   std::optional<Acceptance> accepted = {};  // set: it passes, though it is beyond its limit
-  std::optional<Speedup> speedup = {};      // of times whose repetitions are known on both sides
+  std::optional<Speedup> speedup = {};      // set for times with known repetitions on both sides
 
   // after - before; nothing if a side is absent, 0 for times explained by chance.
   std::optional<double> change() const;
@@ -124,7 +124,7 @@ struct ComparedRow {
 };
 
 struct ComparisonSummary {
-  std::map<RowState, std::size_t> rows;  // per state that occurs
+  std::map<RowState, std::size_t> rows;  // the number of rows in each state that occurs
   std::map<Verdict, std::size_t> verdicts;
   std::size_t comparable = 0;  // rows that are same, slower or faster
   // The geometric mean of after/before of the instructions, over the `ratio_rows` comparable rows

@@ -29,7 +29,7 @@ struct CsvRecord {
 struct CsvFormat {
   std::vector<std::string_view> columns;  // the names in the header
   std::size_t min_columns = 0;            // further columns may be omitted
-  std::string_view record_advice;         // for a record that has too few or too many fields
+  std::string_view record_advice;         // advice about a record with too few or too many fields
   // The content, such as "expected counts", of a file whose name must end in .csv; empty: any name.
   std::string_view content = {};
   bool has_header = true;
@@ -75,9 +75,9 @@ class CsvReader {
   std::string_view text_;
   Errors errors_;
   std::size_t at_ = 0;
-  std::size_t columns_ = 0;  // of the header
+  std::size_t columns_ = 0;  // the number of columns in the header
   std::string head_;
-  std::string comment_;  // since the last record
+  std::string comment_;  // comments since the last record
 };
 
 template <class Line>

@@ -18,7 +18,7 @@ namespace {
 constexpr const char* kCodeAdvice = "write for example `layers/GRUCell/frozen/forward/t1/cpu,PASS`";
 
 tl::expected<CsvFile<ExpectedCode>, Errors> read_codes(const SourceText& source) {
-  std::map<std::string, int> lines;  // by key
+  std::map<std::string, int> lines;  // key -> line
   const auto read_line = [&lines](CsvReader& reader,
                                   const CsvRecord& record) -> std::optional<ExpectedCode> {
     const CsvField& key = record.fields[0];

@@ -22,7 +22,7 @@ namespace instr {
 struct ExpectedCode {
   std::string key;
   VerificationCode code = VerificationCode::kPass;
-  std::string comment = {};  // above its line
+  std::string comment = {};  // the comment above the key's line
 };
 
 // In the order of the file. All errors of the file.
@@ -32,7 +32,7 @@ struct CodeDifference {
   std::string key;
   VerificationCode expected = VerificationCode::kPass;
   VerificationCode code = VerificationCode::kPass;
-  std::string reason;  // for that code
+  std::string reason;  // the reason for `code`
 };
 
 struct CodeComparison {

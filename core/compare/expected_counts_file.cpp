@@ -111,7 +111,7 @@ class Duplicates {
   }
 
  private:
-  std::map<std::pair<std::string, std::string>, int> lines_;  // by key and metric
+  std::map<std::pair<std::string, std::string>, int> lines_;  // key and metric -> line
 };
 
 // A new line of PyTorch's form, with the metric's usual limit as its margin. A new key has metrics

@@ -19,7 +19,7 @@
 namespace instr {
 
 struct ExpectedCount {
-  std::string comment;  // above the line of the file
+  std::string comment;  // the comment above the line of the file
   std::string key;
   std::string metric = {};
   double value = 0;  // finite, not negative

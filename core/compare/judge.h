@@ -17,14 +17,14 @@ namespace instr {
 // A side of a comparison, of which the limits of a key are asked.
 struct LimitQuery {
   const std::string& key;
-  const LimitTexts& carried;  // by its results
+  const LimitTexts& carried;  // the limits in its results
   const CompareOptions& options;
   bool is_base = false;
 };
 
 // A place where limits can be set.
 struct LimitSource {
-  const char* name;  // as docs/LIMITS.md has it
+  const char* name;  // the name in docs/LIMITS.md
   bool is_of_base;   // the base's version applies, so that a change cannot loosen its own limit
   // Adds the limits of metrics that have none yet.
   Expected<void> (*add)(Limits& limits, const LimitQuery& query);
@@ -72,7 +72,7 @@ struct Sequence {
 
 struct SequenceValue {
   double value = 0;
-  const Limits* limits = nullptr;  // of the run before, which apply to the change to this value
+  const Limits* limits = nullptr;  // the previous run's, which apply to the change to this value
   std::vector<double> repetitions = {};  // the value is a statistic of these
 };
 

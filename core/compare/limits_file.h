@@ -23,7 +23,7 @@ struct LimitsEntry {       // a [[limit]]
   Limits limits;
 };
 
-using LimitsFile = std::vector<LimitsEntry>;  // in the order written
+using LimitsFile = std::vector<LimitsEntry>;  // entries in the order written
 
 // Returns all errors of the file, in its order. A file without a [[limit]] is an error.
 tl::expected<LimitsFile, Errors> read_limits_file(const std::filesystem::path& file);

@@ -15,7 +15,7 @@ namespace {
 using LinesOfFile = std::vector<const LineCost*>;
 using LinesByFile = std::map<std::string, LinesOfFile>;
 
-constexpr std::size_t kMaxCells = std::size_t{1} << 24;  // in the table of CommonLengths
+constexpr std::size_t kMaxCells = std::size_t{1} << 24;  // cells in the table of CommonLengths
 
 LinesByFile group_by_file(const LineCosts& costs) {
   LinesByFile files;
@@ -40,7 +40,7 @@ std::string find_unmatched(const LinesByFile& files, const LinesByFile& others,
 }
 
 struct File {
-  std::string name;  // as LineChange::file
+  std::string name;  // the name in LineChange::file
   LinesOfFile before;
   LinesOfFile after;
 };

@@ -20,7 +20,7 @@ namespace instr {
 
 namespace {
 
-constexpr std::uint64_t kFullDiskBytes = 64ull << 20;  // with less free, the disk counts as full
+constexpr std::uint64_t kFullDiskBytes = 64ull << 20;  // a disk with less free space counts as full
 
 struct Name {
   std::string folder;
@@ -196,7 +196,7 @@ class Store {
       std::string name;
       words >> name;
       std::error_code ignored;
-      if (name.rfind("unit-", 0) != 0) continue;  // not about an artefact
+      if (name.rfind("unit-", 0) != 0) continue;  // the hint is not about an artefact
       if (fs::exists(root_ / "artefacts" / split_name(name).folder, ignored)) continue;
       fs::remove(entry.path(), ignored);
     }

@@ -51,7 +51,7 @@ struct CompileOptions {
 // The results of compiling, by key.
 struct CompiledVariants {
   std::map<std::string, CompiledVariant> units;
-  std::map<std::string, Failure> failures;  // with the compiler's messages
+  std::map<std::string, Failure> failures;  // each with the compiler's messages
 
   void add(const UnitResult& unit);
 };

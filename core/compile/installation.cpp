@@ -24,7 +24,7 @@ Installation find_installation() {
   std::error_code ignored;
   const fs::path folder = fs::path(own_program()).parent_path();
   fs::path share = (folder / INSTR_SHARE).lexically_normal();
-  if (!fs::exists(share, ignored)) share = folder / "share/instr_bench";  // of a build tree
+  if (!fs::exists(share, ignored)) share = folder / "share/instr_bench";  // a build tree's
   return {resolve(share / "worker").parent_path(), resolve(share / "definitions"),
           resolve(share / "suites"), resolve(share / "selftest")};
 }

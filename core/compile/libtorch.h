@@ -11,10 +11,10 @@
 namespace instr {
 
 struct LibTorch {
-  std::filesystem::path root;  // as --libtorch would name it
+  std::filesystem::path root;  // the folder that --libtorch would name
   std::string found_by;        // "--libtorch", "TORCH_DIR", "CMAKE_PREFIX_PATH", "python", "system"
   std::string version;         // "2.13.0"
-  std::string build_id;        // of libtorch_cpu.so, hexadecimal; a content hash if it has none
+  std::string build_id;        // libtorch_cpu.so's, hexadecimal; a content hash if it has none
   std::vector<std::filesystem::path> include_dirs;
   std::filesystem::path library_dir;
   std::vector<std::string> libraries;  // "torch", "torch_cpu", "c10", ...
@@ -31,8 +31,8 @@ std::string read_library_id(const std::filesystem::path& library_dir);
 // A place where a LibTorch may be.
 struct LibTorchPlace {
   enum class Kind {
-    kNamed,   // by a person: that it has none is an error
-    kPrefix,  // of a list for all kinds of packages
+    kNamed,   // named by a person: an error if it has no LibTorch
+    kPrefix,  // listed for all kinds of packages
     kPython,  // the prefix of an interpreter: searches its site-packages, imports nothing
     kSystem
   };

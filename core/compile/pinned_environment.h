@@ -10,7 +10,7 @@ namespace instr {
 // that have it, even if they have more; on others the plain code.
 enum class CpuClass { kAvx2, kPlain };
 
-CpuClass cpu_class();  // of this machine
+CpuClass cpu_class();  // this machine's class
 
 // Returns "NAME=value", in a fixed order. Part of the fingerprint: a change here may change counts.
 std::vector<std::string> pinned_environment(CpuClass cpu);

@@ -18,7 +18,7 @@ enum class PlannedStep {
 struct PlannedVariant {
   Variant variant;
   PlannedStep step = PlannedStep::kUnknown;
-  std::string reason;  // of kSkip
+  std::string reason;  // the reason for kSkip
 };
 
 }  // namespace instr

@@ -11,11 +11,11 @@ namespace instr {
 
 namespace {
 
-constexpr std::size_t kScriptIndent = 4;  // of the body in its function
+constexpr std::size_t kScriptIndent = 4;  // indentation of the body in its function
 
 // The lines of a TorchScript text that are part of its body.
 struct ScriptLines {
-  std::vector<std::size_t> numbers;             // from 0
+  std::vector<std::size_t> numbers;             // line numbers from 0
   std::size_t indentation = std::string::npos;  // common to all of them
 };
 

@@ -11,7 +11,7 @@ namespace instr {
 
 struct Valgrind {
   std::filesystem::path program = "valgrind";  // looked up on PATH unless it has a slash
-  std::filesystem::path tools = {};    // for VALGRIND_LIB; empty: the folder that was built in
+  std::filesystem::path tools = {};    // VALGRIND_LIB's value; empty: the folder that was built in
   std::filesystem::path headers = {};  // the folder that contains valgrind/; empty: the system's
   std::string version = {};            // "valgrind-3.19.0"
 };

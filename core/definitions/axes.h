@@ -23,11 +23,11 @@ struct AxisValue {
 
 // Values that replace the definitions' own; an empty list replaces nothing.
 struct ExperimentAxes {
-  std::vector<std::string> data_types = {};  // of tensors that a snippet makes without a type
-  std::vector<int> batch_sizes = {};         // in definitions with a parameter `batch_size`
+  std::vector<std::string> data_types = {};  // types of tensors that a snippet makes without a type
+  std::vector<int> batch_sizes = {};         // values for definitions with a parameter `batch_size`
   std::vector<int> threads = {};
-  std::vector<std::string> devices = {};  // in definitions whose texts contain `{device}`
-  std::vector<std::string> shapes = {};   // for torch.compile() (kShapes)
+  std::vector<std::string> devices = {};  // values for definitions whose texts contain `{device}`
+  std::vector<std::string> shapes = {};   // values of kShapes, for torch.compile()
   // Values of matrix parameters, by name, in the definitions that have them.
   std::map<std::string, std::vector<std::string>> parameters = {};
   // Count what torch.compile() executes, instead of calls of its result; leave out other backends.

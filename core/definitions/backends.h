@@ -17,19 +17,19 @@ enum class Backend {
   kTorchScript,
   kFrozen,     // torch::jit::freeze
   kOptimized,  // torch::jit::optimize_for_inference
-  kFused,      // with the tensor-expression fuser, on the CPU too
-  kUnfused,    // without it
+  kFused,      // tensor-expression fuser on, even on the CPU
+  kUnfused,    // tensor-expression fuser off
   kTraced,     // torch.jit.trace of Python
   kAoti,       // the definition's AOTInductor package
   kCudaGraph,  // captured once, then replayed
   // torch.compile() with the backend of this name:
   kInductor,
-  kInductorMaxAutotune,  // and the mode of this name
+  kInductorMaxAutotune,  // Inductor in the mode of this name
   kInductorCudaGraphs,
   kDynamo,  // torch.compile(backend="eager"): Dynamo's graphs, run by eager
   kAotEager,
-  kCudaGraphs,  // on the CPU without graphs
-  kXla,         // without torch.compile(), on XLA's device
+  kCudaGraphs,  // no graphs on the CPU
+  kXla,         // XLA's device, without torch.compile()
   kOpenXla,
   kOpenVino,
   kTvm,
@@ -68,7 +68,7 @@ constexpr bool is_of_python(WarmUp zygote) {
 
 struct BackendFacts {
   Backend backend;
-  const char* name;  // in keys and options
+  const char* name;  // the name in keys and options
   const char* title;
   Body body = Body::kScript;
   Preparation preparation = Preparation::kNone;

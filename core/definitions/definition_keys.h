@@ -46,15 +46,15 @@ struct Key {
   bool is_required = false;
   Keys (*members)() = nullptr;                           // keys of its tables; null: any
   const std::vector<std::string>& (*words)() = nullptr;  // allowed strings; null: any
-  Range range = {};                                      // of its integers
+  Range range = {};                                      // the range of its integers
 };
 
 Keys file_keys();
-Keys setup_keys();      // of [setups.NAME]
-Keys benchmark_keys();  // of [[benchmark]]
-Keys build_keys();      // of [build]
-Keys limit_keys();      // of `limit`
-Keys tolerance_keys();  // of `tolerance`
+Keys setup_keys();      // keys of [setups.NAME]
+Keys benchmark_keys();  // keys of [[benchmark]]
+Keys build_keys();      // keys of [build]
+Keys limit_keys();      // keys of `limit`
+Keys tolerance_keys();  // keys of `tolerance`
 
 std::vector<std::string> names_of(Keys keys);
 
@@ -64,7 +64,7 @@ const std::vector<std::string>& known_reductions();  // names of tensor member f
 inline constexpr int kDefinitionSchema = 1;
 inline constexpr int kMaxThreads = 1024;
 inline constexpr int kMaxIterations = 1'000'000'000;
-inline constexpr double kMaxSeconds = 1e6;  // of any duration: eleven days
+inline constexpr double kMaxSeconds = 1e6;  // the maximum of any duration: eleven days
 
 // Returns true for a number that can be a duration; NaN cannot.
 inline constexpr bool is_time(double seconds) { return seconds > 0 && seconds <= kMaxSeconds; }

@@ -14,7 +14,7 @@ enum class Language { kCpp, kPython };
 
 struct LanguageFacts {
   Language language;
-  const char* name;  // in options, and the key of its text in [setups.NAME]
+  const char* name;  // the name in options, and the key of its text in [setups.NAME]
   const char* title;
   const char* example_setup;
   const char* example_stmt;

@@ -13,8 +13,8 @@ namespace instr {
 
 // If neither is set, the metric may move by any amount.
 struct Limit {
-  std::optional<double> percent = {};   // of the baseline's value
-  std::optional<double> absolute = {};  // in the metric's own unit, per iteration
+  std::optional<double> percent = {};   // a percentage of the baseline's value
+  std::optional<double> absolute = {};  // an amount in the metric's own unit, per iteration
 
   constexpr bool is_none() const { return !percent && !absolute; }
   auto operator<=>(const Limit&) const = default;

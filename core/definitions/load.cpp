@@ -39,7 +39,7 @@ struct File {
   bool is_root = false;  // named by the caller, not only included
 
   std::map<std::string, Setup*> visible_setups;  // its own and those of its includes
-  std::vector<const File*> global_setup_files;   // that this file's benchmarks get texts of
+  std::vector<const File*> global_setup_files;   // files whose setups this file's benchmarks get
   bool is_incomplete = false;  // the file or an include is partly unread: setups may be unknown
   enum class Visit { kNot, kActive, kDone } visit = Visit::kNot;
 };
@@ -361,7 +361,7 @@ class Loader {
   Errors errors_;
   std::vector<GroupedBenchmark> benchmarks_;
   std::map<Identity, std::unique_ptr<File>> files_;
-  std::map<std::string, std::size_t> file_order_;  // for sorting the errors
+  std::map<std::string, std::size_t> file_order_;  // file -> order of its errors
   std::vector<const File*> chain_;
   bool is_any_broken_ = false;
 };

@@ -46,7 +46,7 @@ enum class MetricGroup {
 
 struct MetricGroupFacts {
   MetricGroup group;
-  const char* how;             // how its metrics are obtained, for --help
+  const char* how;             // the way its metrics are obtained, shown by --help
   const char* word = nullptr;  // the name of the whole group in --metrics; null: none
 };
 
@@ -65,22 +65,22 @@ inline constexpr auto kMetricGroups = std::to_array<MetricGroupFacts>(
 enum class Statistic {
   kNone,  // there is a single value
   kMedian,
-  kMin,  // for events, to which disturbances only add
+  kMin,  // suits events, to which disturbances only add
 };
 
 struct Metric {
-  const char* name;                    // in results, limits and --metrics
+  const char* name;                    // the name in results, limits and --metrics
   const char* alias = nullptr;         // another name in options and files
-  const char* pytorch_name = nullptr;  // in the files of PyTorch's own benchmarks
-  const char* heading;                 // of its column in a table
-  const char* title;                   // of its axis in a plot
-  const char* what;                    // in a sentence: "limit of ..."
+  const char* pytorch_name = nullptr;  // the name in the files of PyTorch's own benchmarks
+  const char* heading;                 // the heading of its column in a table
+  const char* title;                   // the title of its axis in a plot
+  const char* what;                    // the words in a sentence: "limit of ..."
   Unit unit;
   MetricGroup group;
   Statistic statistic = Statistic::kNone;
   Limit hard_limit = {};  // the default
   Limit soft_limit = {};
-  const char* example_limit;     // in a definition, for messages
+  const char* example_limit;     // an example for a definition, shown in messages
   bool is_default = false;       // shown without --metrics
   bool is_side_by_side = false;  // has a column for each variant of a benchmark
 };
@@ -94,7 +94,7 @@ inline constexpr const char* kCpu = "cpu";
 inline constexpr const char* kRelativeWall = "relative_wall";
 inline constexpr const char* kFirstResultTime = "first_result";
 inline constexpr const char* kReadyTime = "ready";
-inline constexpr const char* kReadyCpu = "ready_cpu";  // in replies of workers
+inline constexpr const char* kReadyCpu = "ready_cpu";  // the name in replies of workers
 inline constexpr const char* kCompileTime = "compile_time";
 inline constexpr const char* kCompileCpu = "compile_cpu_time";
 // For people, not in the table: with the cache that an earlier compilation has filled, and the

@@ -23,9 +23,9 @@ struct BenchmarkContext {
   std::function<const Text*(const std::string& name, Language language,
                             const SourceLocation& where)>
       find_setup;
-  std::array<std::vector<Text>, kLanguages.size()> global_setups;  // of the file and its includes
+  std::array<std::vector<Text>, kLanguages.size()> global_setups;  // the file's and its includes'
   std::shared_ptr<const BuildOptions> build;                       // may be null
-  std::map<std::string, std::string> limits;                       // of the file: metric -> "0.5%"
+  std::map<std::string, std::string> limits;                       // the file's: metric -> "0.5%"
 };
 
 // If this adds to `errors`, the benchmark must not be used.

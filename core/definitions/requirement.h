@@ -17,7 +17,7 @@ Expected<bool> satisfies(std::string_view version, std::string_view requirement)
 // A Python package: "timm", "timm>=1.0, !=1.0.3".
 struct PackageRequirement {
   std::string name;      // normalized as by package indexes: "torch-xla" for "Torch_XLA"
-  std::string versions;  // for satisfies(); empty: any
+  std::string versions;  // the requirement given to satisfies(); empty: any
 };
 
 // The error has no place.

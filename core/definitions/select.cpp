@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::size_t kMaxMatchesShown = 12;
 constexpr std::size_t kMaxSuggestions = 3;
-constexpr std::size_t kMaxCandidates = 12;  // for suggestions of one pattern
+constexpr std::size_t kMaxCandidates = 12;  // candidates for suggestions of one pattern
 
 std::unique_ptr<re2::RE2> compile_regex(const std::string& pattern, bool any_case) {
   re2::RE2::Options options;

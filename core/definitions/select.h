@@ -36,7 +36,7 @@ struct Selection {
   std::vector<Autograd> autograds = {};
   std::vector<int> threads = {};
   std::vector<std::string> devices = {};
-  std::vector<std::string> tags = {};  // at least one of them is a tag of the variant
+  std::vector<std::string> tags = {};  // one or more of these are tags of the variant
   std::optional<Shard> shard = {};
 
   bool operator==(const Selection&) const = default;

@@ -61,8 +61,8 @@ struct Snippet {
   std::string label;
   Language language = Language::kCpp;
   std::string description;
-  SourceLocation where;             // of the [[benchmark]] table
-  std::vector<Text> global_setups;  // at namespace scope, or at module level of Python
+  SourceLocation where;             // the [[benchmark]] table
+  std::vector<Text> global_setups;  // code at namespace scope, or at module level of Python
   std::vector<Text> setups;         // named setups of `use` in their order, then `setup`
   std::optional<Text> stmt;         // absent if `module` makes the statement
   std::optional<Text> torchscript;  // body of forward
@@ -79,7 +79,7 @@ struct Snippet {
   bool is_only_timed = false;                 // too large to be counted
   std::optional<int> warmup;                  // iterations; 0: the first call is counted
   bool compiles = false;                      // the statement compiles: it is counted once
-  std::optional<int> iterations;              // of a block
+  std::optional<int> iterations;              // iterations of a block
   std::optional<double> timeout;              // CPU seconds
   std::shared_ptr<const BuildOptions> build;  // null if the file has none
 };

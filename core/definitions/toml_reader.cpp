@@ -43,7 +43,7 @@ bool is_matrix_value(const toml::node& node) {
 
 struct ShapeFacts {
   const char* words;
-  bool (*fits)(const toml::node&);  // of the value, of each element, or of each entry of a table
+  bool (*fits)(const toml::node&);  // checks the value, each element, or each entry of a table
   const char* element = nullptr;    // describes an element of a list; null: no list
   const char* entry = nullptr;      // describes an entry of a table; null: any
   bool must_be_list = false;

@@ -21,7 +21,7 @@ Expected<toml::table> parse_toml(const SourceText& source);
 
 struct TomlEntry {
   std::string name;
-  SourceLocation where;  // of the key
+  SourceLocation where;  // the key's location
   const toml::node* value;
 };
 
@@ -55,7 +55,7 @@ class TableReader {
   std::optional<Text> code(std::string_view key) const;
   std::string string(std::string_view key) const;       // empty if absent
   bool boolean(std::string_view key) const;             // false if absent
-  std::vector<Text> texts(std::string_view key) const;  // of a string or a list of strings
+  std::vector<Text> texts(std::string_view key) const;  // a string or a list of strings
   std::vector<std::string> strings(std::string_view key) const;
   // Values outside the key's range are errors, and are left out.
   std::vector<int> integers(std::string_view key) const;

@@ -12,7 +12,7 @@ namespace instr {
 
 struct Pruned {
   std::size_t runs = 0;
-  std::size_t series = 0;  // without any value left
+  std::size_t series = 0;  // series left without any value
 };
 
 // Removes the runs of commits before `first`, of one branch or of all. Later commits keep their

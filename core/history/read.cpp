@@ -120,7 +120,7 @@ class StepJudge {
 
   void add(const SampledSeries& sampled) {
     std::vector<SequenceValue> values;
-    std::vector<const Sample*> last;  // of each commit, whose samples are one value
+    std::vector<const Sample*> last;  // each commit's last sample: a commit's samples are one value
     for (const Sample& sample : sampled.samples) {
       const bool is_same = !last.empty() && last.back()->commit_id == sample.commit_id;
       if (!is_same) {
@@ -192,7 +192,7 @@ Fingerprint read_fingerprint(const SqlDatabase& database, std::int64_t class_id)
 
 HistorySeries read_series_row(const SqlStatement& row) {
   std::string metric = row.text(2);
-  if (metric == "ir") metric = kInstructions;  // as schema 1 names it
+  if (metric == "ir") metric = kInstructions;  // schema 1's name of the metric
   return {row.integer(0), row.text(1),    std::move(metric),
           row.text(3),    row.integer(4), row.integer(5) != 0};
 }

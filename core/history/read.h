@@ -21,7 +21,7 @@ struct HistorySeries {
   std::string key;
   std::string metric;
   std::string branch;
-  std::int64_t class_id = 0;  // of the fingerprint
+  std::int64_t class_id = 0;  // the fingerprint's class
   bool is_exact = true;
 };
 
@@ -57,9 +57,9 @@ struct SeriesChoice {
 struct SeriesSummary {
   HistorySeries series;
   std::size_t measured = 0;  // commits, or samples
-  std::size_t steps = 0;     // of an exact series, without its first value
+  std::size_t steps = 0;     // steps after the first value of an exact series
   Commit last;               // the last commit at which it was measured
-  double value = 0;          // at that commit
+  double value = 0;          // the value at commit `last`
 };
 
 // Returns a summary of each chosen series, in the order of is_before().
@@ -74,7 +74,7 @@ struct RecordedStep {
   std::int64_t before_id = 0;  // the commit with the previous step
   // The measured commit before `commit`, except for first values.
   std::optional<Commit> measured_before = {};
-  bool is_regression = false;  // beyond its limit, not accepted and not undone since
+  bool is_regression = false;  // a step beyond its limit, neither accepted nor undone since
 
   // Returns the number of commits before `commit` that were not measured and may have made the
   // step.
@@ -94,7 +94,7 @@ struct Sample {
   std::int64_t commit_id = 0;
   std::int64_t run_id = 0;
   double value = 0;
-  std::string repetitions;  // that the value is a statistic of: JSON; empty: none recorded
+  std::string repetitions;  // JSON of the repetitions behind the value; empty: none recorded
 };
 
 // Parses the repetitions of a sample. Throws an SqlError if they are malformed.

@@ -15,7 +15,7 @@ namespace {
 
 struct SeriesRow {
   HistorySeries series;
-  Steps steps;  // of an exact series
+  Steps steps;  // the steps, if the series is exact
 };
 
 using AllSeries = std::map<std::int64_t, SeriesRow>;
@@ -106,7 +106,7 @@ class RunReader : public std::enable_shared_from_this<RunReader> {
 
   const SqlDatabase& database_;
   std::map<std::int64_t, Commit> commits_ = read_commits(database_);
-  std::map<Place, std::int64_t> numbers_;  // of commits
+  std::map<Place, std::int64_t> numbers_;  // place on a branch -> the commit's id
   std::map<std::int64_t, std::string> classes_;
   std::map<std::int64_t, RunFacts> facts_ = read_run_facts(database_);
   AllSeries series_ = read_all_series(database_, commits_);

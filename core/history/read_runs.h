@@ -18,7 +18,7 @@ struct HistoryPoint {
   const HistorySeries& series;
   const Commit& commit;
   double value = 0;
-  std::string repetitions = {};  // of a sample: JSON; empty: none recorded
+  std::string repetitions = {};  // a sample's repetitions as JSON; empty: none recorded
 };
 
 // Visits every value of the chosen series, exact ones at each measured commit: sorted by series,

@@ -55,8 +55,8 @@ class RunWriter {
   const SqlDatabase& database_;
   const OnContradiction on_contradiction_;
   Recorded recorded_;
-  std::vector<std::string> contradictions_;     // of the current run
-  std::map<std::int64_t, Timeline> timelines_;  // by branch
+  std::vector<std::string> contradictions_;     // contradictions of the current run
+  std::map<std::int64_t, Timeline> timelines_;  // key: the branch's id
   Dictionary branches_{database_, "SELECT id FROM branches WHERE name = ?",
                        "INSERT INTO branches (name) VALUES (?)"};
   Dictionary classes_{database_, "SELECT id FROM classes WHERE fields = ?",

@@ -22,7 +22,7 @@ struct RunValue {
   std::string metric;
   // Equal code has equal values, so the series keeps only its steps; otherwise it keeps all values.
   bool is_exact = true;
-  std::size_t class_index = 0;  // in HistoryRun::classes
+  std::size_t class_index = 0;  // index into HistoryRun::classes
   double value = 0;
   std::vector<double> repetitions = {};  // the value is a statistic of these
 };
@@ -43,17 +43,17 @@ struct HistoryRun {
   Commit commit;
   std::string branch;
   std::string started;  // UTC, "2024-05-01T12:00:00Z"
-  std::string version;  // of the program that measured
+  std::string version;  // the version of the program that measured
   std::string digest;   // equal for equal runs, which are recorded once
   // Fingerprint classes: the fields that must be equal in a series, as JSON pairs.
   std::vector<std::string> classes = {};
   std::vector<RunValue> values = {};
   FunctionsOf functions = {};             // may be empty
   CallTreesOf call_trees = {};            // may be empty
-  std::vector<RunOutcome> outcomes = {};  // at most one for each key
+  std::vector<RunOutcome> outcomes = {};  // no more than one for each key
   // The options of its command that name the definitions: {"--definitions=bench.toml"}.
   std::vector<std::string> definitions = {};
-  LimitsOfKeys limits = {};  // of the benchmarks whose definitions have some
+  LimitsOfKeys limits = {};  // the benchmarks whose definitions set limits
 };
 
 // How to handle a commit that is recorded with another value of an exact metric and the same class:
@@ -65,7 +65,7 @@ struct Recorded {
   std::size_t known_runs = 0;  // skipped, since they were recorded before
   std::size_t values = 0;
   std::size_t new_series = 0;
-  std::size_t steps = 0;  // of series that had a value at an earlier commit
+  std::size_t steps = 0;  // steps of series that had a value at an earlier commit
 };
 
 // Returns the fields that may differ within a series (--vary of compare), which the first run of a

@@ -30,9 +30,9 @@ struct RecordingOptions {
 
 // The origin of results, as they state it.
 struct Origin {
-  std::string file = {};                    // for messages
+  std::string file = {};                    // shown in messages
   std::string commit = {};                  // the measured commit; empty: not stated
-  std::vector<std::string> strangers = {};  // as in ResultsHeader
+  std::vector<std::string> strangers = {};  // see ResultsHeader::strangers
 };
 
 class Recording {
@@ -63,7 +63,7 @@ class Recording {
 
   RecordingOptions options_;
   std::string branch_;
-  std::map<std::string, Commit> commits_;  // by Origin::commit
+  std::map<std::string, Commit> commits_;  // key: Origin::commit
   std::optional<SqlDatabase> database_;    // nothing: to be made
 };
 

@@ -206,7 +206,7 @@ Expected<SqlDatabase> open_history(const fs::path& file, SqlAccess access) {
     if (is_empty && access == SqlAccess::kCreate) create_tables(database);
     TRY(check_kind(database));
     if (access == SqlAccess::kRead) {
-      check_content(database, /*is_writer=*/false);  // in the reader's transaction
+      check_content(database, /*is_writer=*/false);  // part of the reader's transaction
     } else {
       database.run("BEGIN");
       check_content(database, /*is_writer=*/true);

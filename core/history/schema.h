@@ -10,8 +10,8 @@ namespace instr {
 // "inst": tells a history from other SQLite databases.
 inline constexpr int kHistoryId = 0x696e7374;
 inline constexpr int kHistorySchema = 4;
-inline constexpr int kSchemaWithDefinitions = 3;  // of runs, and the checksum
-inline constexpr int kSchemaWithLimits = 4;       // of runs
+inline constexpr int kSchemaWithDefinitions = 3;  // adds the checksum and the definitions of runs
+inline constexpr int kSchemaWithLimits = 4;       // adds the limits of runs
 
 // Returns the schema of an open history. Throws an SqlError.
 std::int64_t read_schema(const SqlDatabase& database);

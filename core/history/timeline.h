@@ -72,7 +72,7 @@ class Timeline {
   };
   struct Measured {
     std::int64_t commit = 0;
-    std::vector<Run> runs;  // in the order recorded
+    std::vector<Run> runs;  // the runs, in the order recorded
 
     bool has(std::int64_t series) const;
   };
@@ -120,8 +120,8 @@ class RunsOfSeries {
   bool has(const Timeline::Run& run, const HistorySeries& series);
 
   const SqlDatabase& database_;
-  std::map<std::string, Timeline> timelines_;  // by branch
-  std::map<std::int64_t, RunFacts> facts_;     // by run
+  std::map<std::string, Timeline> timelines_;  // key: the branch
+  std::map<std::int64_t, RunFacts> facts_;     // key: the run's id
   const Limits defaults_ = default_limits();
   std::map<std::pair<const LimitsOfKeys*, std::string>, Limits> limits_;
   SqlStatement find_sample_;

@@ -24,8 +24,8 @@ enum class DumpPart { kGraph, kCode, kBreaks, kProfile, kTrace };
 struct DumpPartFacts {
   DumpPart part;
   const char* name;
-  const char* what;       // for --help
-  const char* logs = "";  // of a compiler of whole functions, that the part is made of
+  const char* what;       // shown by --help
+  const char* logs = "";  // logs of a compiler of whole functions that form the part
 };
 
 inline constexpr auto kDumpParts = std::to_array<DumpPartFacts>(

@@ -19,10 +19,10 @@ constexpr std::string_view kHere = "<--- HERE";
 
 // LibTorch's report of a line of the function that is generated from a TorchScript text.
 struct Frame {
-  std::size_t begin = 0;  // of "File ..." in the message
+  std::size_t begin = 0;  // the offset of "File ..." in the message
   std::size_t end = 0;
   int line = 0;    // 1: the signature
-  int column = 0;  // of the caret; 0: none
+  int column = 0;  // the caret's column; 0: no caret
 };
 
 int number_at(std::string_view text) {

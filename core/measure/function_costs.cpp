@@ -9,7 +9,7 @@ namespace instr {
 
 namespace {
 
-using FunctionName = std::pair<std::string, std::string>;  // and its object
+using FunctionName = std::pair<std::string, std::string>;  // function and object
 
 FunctionName make_name(const ProfileFunction& function) {
   return {without_hashes(function.function), function.library()};

@@ -40,7 +40,7 @@ const TypeTolerance& tolerance_for(std::string_view type) {
 // The rule for root mean squares of noisy tensors.
 struct NoiseRule {
   double max_eager_error_ratio;
-  double absolute;  // of the tolerance
+  double absolute;  // a share of the tolerance that is allowed in any case
 };
 constexpr NoiseRule kNoiseRule{3, 0.1};
 constexpr double kFewValues = 1000;

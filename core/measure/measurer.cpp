@@ -29,7 +29,7 @@ namespace instr {
 
 namespace {
 
-constexpr std::size_t kMaxTextLength = 400;  // of a line of source
+constexpr std::size_t kMaxTextLength = 400;  // the maximum for a line of source
 constexpr const char* kProfileEnding = ".callgrind.out";
 
 // The header is in the cache, plain and beside its precompiled form.

@@ -92,7 +92,7 @@ class Scheduler {
                 std::vector<std::unique_ptr<WorkerProcess>>& useless);
   void drop(std::unique_ptr<WorkerProcess>& host);
   void finish(Task task, Attempt attempt);
-  void enqueue(Task task);  // with the mutex held
+  void enqueue(Task task);  // the caller holds the mutex
   Attempt attempt(const Task& task, const UnitKey& key, std::unique_ptr<WorkerProcess>& host);
   std::optional<Attempt> make_host(const Task& task, const UnitKey& key,
                                    std::unique_ptr<WorkerProcess>& host);
@@ -112,7 +112,7 @@ class Scheduler {
   Groups waiting_;
   std::map<UnitKey, UnitState> units_;
   std::set<WorkerProcess*> live_hosts_;
-  std::set<Root*> live_roots_;                 // of fresh processes
+  std::set<Root*> live_roots_;                 // roots of fresh processes
   double seconds_left_ = 0;                    // expected, of all waiting variants
   std::map<std::string, std::uint64_t> rows_;  // the order of prepared variants, by key
   std::uint64_t outstanding_ = 0;

@@ -9,7 +9,7 @@ namespace instr {
 
 namespace {
 
-constexpr int kLoadCrashes = 2;  // so many are caused by the unit
+constexpr int kLoadCrashes = 2;  // crashes after which the unit is to blame
 
 // Adds advice, if there is any, to the output of a worker that ended while loading a unit.
 std::string with_advice(std::string log) {

@@ -15,7 +15,7 @@ struct Candidate {
   double seconds = 1;  // expected
   bool zygote_ready = true;
   bool needs_another_host = false;  // all hosts that have loaded its unit are busy
-  std::uint64_t order = 0;          // that of its row
+  std::uint64_t order = 0;          // its row's order
 };
 
 // Returns the candidate that starts next; nothing if none can. `left`: the expected seconds of all
@@ -27,7 +27,7 @@ std::optional<std::size_t> choose(const std::vector<Candidate>& candidates, doub
 // Returns the bytes that a variant may use: 8 GiB, or less if `jobs` of them would not fit into
 // three quarters of the machine's memory.
 std::uint64_t default_memory_limit(std::uint64_t machine_bytes, int jobs);
-std::uint64_t memory_limit_here(int jobs);  // of this machine
+std::uint64_t memory_limit_here(int jobs);  // the limit on this machine
 
 // Returns true if a variant that failed for the `attempts`-th time is retried: only a lost worker
 // is not the variant's fault.

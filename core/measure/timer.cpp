@@ -25,7 +25,7 @@ namespace instr {
 
 namespace {
 
-constexpr int kMaxTimedStarts = 5;  // of a variant, in fresh processes
+constexpr int kMaxTimedStarts = 5;  // starts of a variant, in fresh processes
 
 void append(std::vector<double>& to, const std::vector<double>& more, bool drops_first) {
   to.insert(to.end(), more.begin() + (drops_first && !more.empty() ? 1 : 0), more.end());
@@ -208,7 +208,7 @@ class GroupTimer {
   const TimedSide* side_;
   TimedGroup group_;
   std::vector<Outcome> outcomes_;  // the timings so far, or the failure
-  std::vector<Part> parts_;        // without variants that have failed
+  std::vector<Part> parts_;        // variants that have not failed
   double seconds_ = 0;
 };
 
@@ -217,7 +217,7 @@ std::vector<std::vector<GroupTimer>> make_timers(const std::vector<TimedSide>& s
   using Identity = std::tuple<std::string, std::vector<std::pair<std::string, std::string>>,
                               Autograd, int, std::string>;
   std::map<Identity, std::size_t> known;
-  std::vector<std::vector<TimedGroup>> all;  // by identity and side
+  std::vector<std::vector<TimedGroup>> all;  // indices: identity, side
   for (std::size_t side = 0; side < sides.size(); ++side) {
     for (const CompiledVariant& compiled : sides[side].variants) {
       const Variant& v = compiled.variant;
@@ -300,9 +300,9 @@ namespace {
 struct Experiment {
   const Variant* variant = nullptr;
   const CompiledVariant* code = nullptr;
-  std::optional<Outcome> outcome = {};  // of the repetitions, or the failure
+  std::optional<Outcome> outcome = {};  // the repetitions' outcome, or the failure
   wire::Message started = {};           // `started`: with an empty cache of its compiler
-  wire::Message warm = {};              // with the cache that this left
+  wire::Message warm = {};              // `started`: with the cache that the first one left
   std::optional<Verification> verification = {};
   std::optional<std::string> files = {};  // imported by now, a line each
 };
@@ -312,7 +312,7 @@ using Experiments = std::vector<Experiment*>;
 // The code of all experiments.
 struct ExperimentCode {
   CompiledVariants to_verify;
-  CompiledVariants to_time;  // with eager of each benchmark
+  CompiledVariants to_time;  // includes eager of each benchmark
 };
 
 const Counted* find_times(const Experiment& experiment) {
@@ -331,7 +331,7 @@ void take_outcome(Outcome outcome, Experiment& experiment) {
     experiment.outcome = std::move(outcome);
   } else if (after != nullptr &&
              after->timing->others.value_or(0) <= before->timing->others.value_or(0)) {
-    after->compiler = before->compiler;  // of the first compilation
+    after->compiler = before->compiler;  // the first compilation's report
     experiment.outcome = std::move(outcome);
   }
 }
@@ -589,14 +589,14 @@ class GroupExperiment {
   std::vector<Experiment> experiments_;
   const CompiledVariant* eager_ = nullptr;  // null: it does not compile
   bool is_cold_ = false;                    // its compilation is timed in the process of the times
-  std::optional<PrivateFolder> cache_;      // for the compiler of this experiment alone
+  std::optional<PrivateFolder> cache_;      // a cache for this experiment's compiler alone
 };
 
 // Puts together what is timed together: the variants of a benchmark, except that each on a compiler
 // of whole functions is alone.
 std::vector<std::vector<Variant>> make_groups(const std::vector<Variant>& variants) {
   std::vector<std::vector<Variant>> groups;
-  std::map<std::string, std::size_t> places;  // by eager's key
+  std::map<std::string, std::size_t> places;  // eager's key -> index into `groups`
   for (const Variant& variant : variants) {
     if (is_compiled(variant.backend)) {
       groups.push_back({variant});

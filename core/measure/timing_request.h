@@ -18,7 +18,7 @@ namespace instr {
 // Options of a compiler of whole functions.
 struct CompilerOptions {
   std::filesystem::path cache = {};  // folder; empty: the usual one
-  std::string logs = {};             // that are kept; words
+  std::string logs = {};             // words that name the logs to keep
 };
 
 // Adds these to a request that runs this compiled variant, and perhaps eager.

@@ -18,9 +18,9 @@ namespace instr {
 namespace {
 
 constexpr std::chrono::milliseconds kRetryInterval{20};
-constexpr int kMaxLooks = 250;  // until an old warm worker has left its address
+constexpr int kMaxLooks = 250;  // checks until an old warm worker has left its address
 constexpr int kMaxStartAttempts = 2;
-constexpr std::chrono::seconds kPatience{10};  // for requests that are answered at once
+constexpr std::chrono::seconds kPatience{10};  // the limit of requests that are answered at once
 
 // Starts a warm worker, which listens when this returns: it inherits the socket.
 Expected<void> start_at(const std::string& address, const std::string& word) {
@@ -125,7 +125,7 @@ class WarmZygotes : public ZygoteSource {
   const WorkerOptions options_;
   const std::string word_;
   const std::function<void(const std::string&)> tell_;
-  std::shared_ptr<Root> own_;  // without a warm worker; set before the first zygote is requested
+  std::shared_ptr<Root> own_;  // used without a warm worker; set before the first zygote request
   mutable std::mutex mutex_;
   std::set<Link*> waiting_;
   std::vector<std::weak_ptr<WorkerProcess>> borrowed_;

@@ -80,7 +80,7 @@ class WarmService {
       answer_all(link);
       std::lock_guard ended(mutex_);
       --connections_;
-      closed_.notify_all();  // with the mutex held, since this object may be destroyed right after
+      closed_.notify_all();  // the mutex is held: this object may be destroyed right after
     }).detach();
   }
 

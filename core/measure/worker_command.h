@@ -14,8 +14,8 @@ namespace instr {
 struct WorkerOptions {
   WorkerProgram program = {};
   std::filesystem::path valgrind = {};        // empty: a native worker, which runs without it
-  std::filesystem::path valgrind_tools = {};  // of one that was moved (Valgrind::tools), or empty
-  std::filesystem::path work_dir = {};        // for profiles and logs
+  std::filesystem::path valgrind_tools = {};  // a moved Valgrind's (Valgrind::tools), or empty
+  std::filesystem::path work_dir = {};        // the folder for profiles and logs
   Simulation simulation = {};
   // Profiles have a cost for each path of calls. So that only the paths of the counted code exist,
   // instrumentation starts with it.

@@ -76,7 +76,7 @@ class Link {
 
   Fd socket_;
   Fd descriptor_;
-  std::string received_;  // after the end of the last message
+  std::string received_;  // bytes after the end of the last message
 };
 
 }  // namespace instr

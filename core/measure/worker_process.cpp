@@ -69,7 +69,7 @@ std::string valgrind_messages(const fs::path& log) {
 const std::string kValgrindTools =
     "VALGRIND_LIB=/proc/self/fd/" + std::to_string(wire::kValgrindToolsFd) + "/././.";
 
-using Use = CpuUse (*)(pid_t);  // of the process alone, or with its descendants
+using Use = CpuUse (*)(pid_t);  // CPU use of the process alone, or with its descendants
 
 // Waits for a process until it reaches these limits.
 Link::Patience while_within(const CpuLimits& limits, pid_t pid, Use use) {

@@ -42,7 +42,7 @@ class WorkerProcess {
   // A process of another program's worker.
   struct Loan {
     pid_t pid;
-    std::filesystem::path log, worker;  // as below
+    std::filesystem::path log, worker;  // returned by log() and worker()
     Link lender;                        // the connection on which it was lent
   };
   static std::shared_ptr<WorkerProcess> borrow(Link link, Loan loan);

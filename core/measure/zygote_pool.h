@@ -96,16 +96,16 @@ class ZygotePool {
     State state = State::kAbsent;
     std::shared_ptr<WorkerProcess> zygote;
     std::optional<Error> error;
-    int losses = 0;  // in a row
+    int losses = 0;  // consecutive losses
   };
   struct SourceSlot {
     State state = State::kAbsent;
-    std::shared_ptr<ZygoteSource> source;  // also while it starts
+    std::shared_ptr<ZygoteSource> source;  // set even while it starts
     std::optional<Error> error;
     wire::Message hello;
   };
 
-  void start(WarmUp which);  // with the mutex held
+  void start(WarmUp which);  // the caller holds the mutex
   void bring_up(WarmUp which);
   template <class Try>
   auto retry(const Try& attempt) const;

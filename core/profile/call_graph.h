@@ -13,7 +13,7 @@ namespace instr {
 
 struct Caller {
   CodeName code;
-  double ir = 0;  // of its calls, with all that they called; instructions per iteration
+  double ir = 0;  // instructions per iteration of its calls, with all that they called
   double calls = 0;
 };
 

@@ -98,7 +98,7 @@ class Builder {
   }
 
   Nodes built_;
-  std::unordered_map<std::string, std::string> objects_;  // by path
+  std::unordered_map<std::string, std::string> objects_;  // path -> library
   std::unordered_map<std::string, std::size_t> known_;    // nodes by path
 };
 

@@ -12,10 +12,10 @@
 namespace instr {
 
 struct CallNode {
-  std::size_t function = 0;  // in CallTree::functions
-  std::size_t parent = 0;    // in CallTree::nodes; the root's is itself
+  std::size_t function = 0;  // index into CallTree::functions
+  std::size_t parent = 0;    // index into CallTree::nodes; the root is its own parent
   std::int64_t self = 0;     // instructions of the whole block
-  std::int64_t total = 0;    // with all that it called
+  std::int64_t total = 0;    // `self`, and the instructions of all that it called
   std::uint64_t calls = 0;
 };
 

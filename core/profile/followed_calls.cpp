@@ -55,7 +55,7 @@ std::vector<FollowedFunction> followed_calls(std::string_view text, std::uint64_
   if (!json || !json->is_object() || iterations == 0) return {};
   try {
     return read(*json, static_cast<double>(iterations), loop, place);
-  } catch (const std::exception&) {  // of Json, or for an unknown function
+  } catch (const std::exception&) {  // thrown by Json, or for an unknown function
     return {};
   }
 }

@@ -14,7 +14,7 @@ namespace instr {
 // Instructions and calls per iteration.
 struct FollowedFunction {
   CodeName code;    // the object is a place: "torch/nn/modules/linear.py:130"
-  double self = 0;  // with all native calls
+  double self = 0;  // includes all native calls
   double calls = 0;
   InclusiveCost cost;
 };

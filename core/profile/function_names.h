@@ -13,8 +13,8 @@ inline constexpr const char* kSnippetName = "the snippet";
 
 // The name of code in every build: the join key of two profiles.
 struct CodeName {
-  std::string function;  // without marks of recursion, clones and symbol versions
-  std::string object;    // without version and build marks: "libtorch_cpu.so"; "" if unknown
+  std::string function;  // the name, without marks of recursion, clones and symbol versions
+  std::string object;    // the library without version and build: "libtorch_cpu.so"; "" if unknown
   bool has_symbol = true;
 
   bool is_snippet() const { return function == kSnippetName; }

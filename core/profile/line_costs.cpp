@@ -12,7 +12,7 @@ namespace {
 struct Sum {
   std::uint64_t self = 0;
   std::uint64_t outermost = 0;  // the part of it in calls without recursion
-  std::uint64_t called = 0;     // by these
+  std::uint64_t called = 0;     // the cost of what these calls called
   std::optional<CodeName> caller = {};
   bool has_callers = false;  // more than one
 };

@@ -17,15 +17,15 @@ struct LineCost {
   std::string file;
   int line = 0;
   std::int64_t self = 0;                  // instructions of the whole block
-  std::optional<std::int64_t> inclusive;  // with all that is called there; absent if unknown
-  std::string text = {};  // of the source, without the blanks around it; empty if unknown
+  std::optional<std::int64_t> inclusive;  // `self`, and all that is called there; absent if unknown
+  std::string text = {};  // the source line, without the blanks around it; empty if unknown
 };
 
 // Costs are whole numbers, so that all sums are exact. They need not add up to the count: most code
 // has no line numbers.
 struct LineCosts {
   std::uint64_t iterations = 1;
-  std::vector<LineCost> lines;  // by file and line
+  std::vector<LineCost> lines;  // sorted by file and line
 
   double per_iteration(std::int64_t cost) const {
     return static_cast<double>(cost) / static_cast<double>(iterations);

@@ -15,7 +15,7 @@ namespace instr {
 namespace {
 
 constexpr std::size_t kMaxEvents = 64;
-constexpr std::uint64_t kMaxLines = 100'000'000;  // of a file
+constexpr std::uint64_t kMaxLines = 100'000'000;  // the maximum for one file
 constexpr std::string_view kUnknown = "???";
 constexpr std::string_view kBlanks = " \t\r";
 
@@ -327,7 +327,7 @@ class Parser {
   const ProfilePaths paths_;
   const ProfileLines lines_;
   int line_ = 0;
-  std::size_t columns_ = 0;  // of a line of costs
+  std::size_t columns_ = 0;  // the maximum number of costs in a line
   Profile profile_;
   Names functions_;
   Names objects_;
@@ -341,10 +341,10 @@ class Parser {
   bool inclusive_next_ = false;
   std::optional<std::size_t> function_;
   std::size_t object_ = objects_.intern(kUnknown);
-  std::size_t file_ = files_.intern(kUnknown);  // of the next costs
-  std::optional<std::size_t> current_;  // for self costs; nothing after a change of fn or ob
-  std::optional<std::size_t> calls_;    // for the cost of the calls just read
-  std::optional<std::size_t> callee_;   // of the next calls
+  std::size_t file_ = files_.intern(kUnknown);  // the file of the next costs
+  std::optional<std::size_t> current_;  // gets the self costs; nothing after a change of fn or ob
+  std::optional<std::size_t> calls_;    // the calls just read, which get the next cost
+  std::optional<std::size_t> callee_;   // the callee of the next calls
   std::optional<std::size_t> callee_object_;
   std::optional<std::size_t> callee_file_;
   std::unordered_map<std::uint64_t, std::size_t> slots_;

@@ -25,7 +25,7 @@ struct ProfileFunction {
   // last. Empty if it has no caller.
   std::string path = {};
   // Its begin, if lines were read and it was called; line 0: unknown.
-  std::size_t file = 0;  // in Profile::files
+  std::size_t file = 0;  // index into Profile::files
   int line = 0;
 
   // Returns the file name of the shared object.
@@ -34,7 +34,7 @@ struct ProfileFunction {
 
 // The calls of a function by another.
 struct ProfileCalls {
-  std::size_t caller = 0;  // in Profile::functions, as the callee is
+  std::size_t caller = 0;  // index into Profile::functions, like the callee
   std::size_t callee = 0;
   std::uint64_t count = 0;
   std::vector<std::uint64_t> cost;  // inclusive, one for each event
@@ -42,19 +42,19 @@ struct ProfileCalls {
 
 // The cost of a line of source in a function.
 struct ProfileLine {
-  std::size_t function = 0;  // in Profile::functions
-  std::size_t file = 0;      // in Profile::files
+  std::size_t function = 0;  // index into Profile::functions
+  std::size_t file = 0;      // index into Profile::files
   int line = 0;              // 0 if unknown
-  std::uint64_t self = 0;    // of the first event
-  std::uint64_t called = 0;  // of the first event, in calls
+  std::uint64_t self = 0;    // the first event's cost
+  std::uint64_t called = 0;  // the first event's cost in calls
 };
 
 struct Profile {
   std::vector<std::string> events;         // "Ir", ...
   std::vector<std::uint64_t> totals;       // one for each event; summed over the file's parts
-  std::vector<ProfileFunction> functions;  // in the order they appear, each once
+  std::vector<ProfileFunction> functions;  // each once, in order of appearance
   std::vector<ProfileCalls> calls;         // each pair once
-  std::vector<std::string> files;          // if lines were read, as debug information names them
+  std::vector<std::string> files;          // names from debug information, if lines were read
   std::vector<ProfileLine> lines;          // each of a function once; if they were read
   int parts = 0;
 

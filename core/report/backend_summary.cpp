@@ -31,7 +31,7 @@ Benchmark benchmark_of(const Variant& variant) {
           variant.threads, variant.device, variant.language};
 }
 
-constexpr double kNanoseconds = 1e9;  // of a second
+constexpr double kNanoseconds = 1e9;  // nanoseconds per second
 
 struct Collected {
   BackendSummary summary;

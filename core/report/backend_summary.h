@@ -67,7 +67,7 @@ const Measurement* find_fastest(const std::vector<const Measurement*>& alternati
 // tests, data types or numbers of threads.
 struct SummaryGroup {
   std::string suite;
-  std::vector<std::string> values;  // on each of kGroupAxes
+  std::vector<std::string> values;  // one for each of kGroupAxes
   int threads = 1;
 
   auto operator<=>(const SummaryGroup&) const = default;
@@ -77,7 +77,7 @@ struct BackendSummary {
   SummaryGroup group = {};
   Language language = Language::kCpp;
   Backend backend = Backend::kEager;
-  std::size_t requested = 0;  // not skipped
+  std::size_t requested = 0;  // all but the skipped ones
   std::size_t measured = 0;   // timed
   std::size_t passed = 0;     // timed, and correct if verified
   std::size_t fastest = 0;    // benchmarks for which it is find_fastest()
@@ -88,7 +88,7 @@ struct BackendSummary {
   std::optional<double> memory_ratio = {};
   std::optional<double> compile_time = {};             // seconds
   std::optional<double> compile_cpu_time = {};         // CPU seconds
-  std::map<std::string, std::size_t> not_passed = {};  // by code or failure, not of eager
+  std::map<std::string, std::size_t> not_passed = {};  // code or failure -> count, without eager's
   // Medians, nanoseconds; if requested.
   std::optional<double> first_result = {};
   std::optional<double> ready = {};

@@ -26,7 +26,7 @@ using Variants = std::map<Slot, const Measurement*>;
 
 // Measurements whose variants only differ in their slot.
 struct Bench {
-  VariantName name;  // of the first
+  VariantName name;  // the first variant's name
   Variants variants = {};
 };
 

@@ -12,7 +12,7 @@ namespace instr {
 
 namespace {
 
-constexpr std::size_t kMinKeyWidth = 24;  // else each value has a line for itself
+constexpr std::size_t kMinKeyWidth = 24;  // columns; with fewer, each value has a line for itself
 constexpr std::size_t kKeyWidth = 160;
 constexpr std::size_t kReasonWidth = 300;
 

@@ -18,9 +18,9 @@ inline constexpr int kComparisonSchema = 1;
 
 struct CompareReportOptions {
   RenderOptions render;
-  bool show_same = false;             // also rows without a difference
+  bool show_same = false;             // rows without a difference are shown too
   bool show_keys = false;             // keys are never shortened
-  std::size_t max_attributions = 20;  // in text: rows whose functions are shown, in their order
+  std::size_t max_attributions = 20;  // rows whose functions the text shows, in their order
 };
 
 // Fails for the formats that only hold one run (gbench, bencher, smaller-is-better).

@@ -16,9 +16,9 @@
 namespace instr {
 
 struct DocumentCell {
-  std::string text;  // for people, printable
+  std::string text;  // printable text for people
   Tone tone = Tone::kPlain;
-  std::string value = {};  // for programs: JSON (empty: null), or a text
+  std::string value = {};  // JSON for programs (empty: null), or a text
   bool is_text = false;    // the value
 };
 
@@ -29,19 +29,19 @@ DocumentCell number_cell(double number, const std::string& shown, Tone tone = To
 DocumentCell count_cell(std::size_t count, Tone tone = Tone::kPlain);
 
 struct DocumentColumn {
-  std::string heading;    // for people
-  std::string name = {};  // for programs
+  std::string heading;    // the heading for people
+  std::string name = {};  // the name for programs
   Align align = Align::kRight;
   bool is_spare = false;   // left out, the last spare column first, where a table is too wide
-  bool is_hidden = false;  // from people
+  bool is_hidden = false;  // hidden from people
   std::string span = {};   // a title shared with neighbours: "instructions"
 };
 
 struct DocumentRow {
   std::vector<DocumentCell> cells;  // one for each column; the first is the row's full name
   std::string group = {};           // a heading shared with the rows beside it
-  std::string name = {};            // below that heading
-  std::string lines = {};           // below the row, in text
+  std::string name = {};            // the row's name below that heading
+  std::string lines = {};           // lines below the row in text output
   std::string narrow = {};          // the whole row in a TooWide::kNarrow table
   std::string more = {};            // further members in JSON: `"attribution":{…}`
   std::vector<std::vector<DocumentCell>> parts = {};  // indented lines below the row, for people
@@ -54,7 +54,7 @@ enum class TooWide {
 };
 
 struct DocumentTable {
-  std::string title = {};  // without a colon; not repeated if it names the first column
+  std::string title = {};  // no colon; not repeated if it names the first column
   std::vector<DocumentColumn> columns;
   std::vector<DocumentRow> rows = {};
   std::size_t name_column = 0;  // the first column in Markdown
@@ -76,22 +76,22 @@ struct DocumentNote {
     kText,  // lines that are shown as they are
   };
   Kind kind = Kind::kFootnote;
-  std::string text = {};                // of a failure: the message
-  std::string title = {};               // of a list: before each item; of a failure: the kind
-  std::vector<std::string> items = {};  // of a failure: the keys
-  std::size_t max_items = std::numeric_limits<std::size_t>::max();  // in text
+  std::string text = {};                // a failure's message
+  std::string title = {};               // printed before each item of a list; a failure's kind
+  std::vector<std::string> items = {};  // a list's items; a failure's keys
+  std::size_t max_items = std::numeric_limits<std::size_t>::max();  // the maximum in text output
   std::optional<Style> style = {};
 };
 
 // A part of a comment, in Markdown: as much of it as there is space for.
 struct DocumentSection {
-  std::string title = {};               // that unfolds it; empty: it is not folded
+  std::string title = {};               // the title that unfolds it; empty: it is not folded
   std::vector<std::string> items = {};  // Markdown, each of them shown whole or left out
-  DocumentTable table = {};             // after the items; Headings::kNone: continues a table
-  const char* items_name = "";          // to say how many are left out
-  std::size_t left_out = 0;             // items that are missing already
-  std::size_t share = 1;                // takes the space that is left, divided by this
-  bool is_vital = false;                // nothing follows it unless it is complete
+  DocumentTable table = {};     // printed after the items; Headings::kNone: continues a table
+  const char* items_name = "";  // names the items in the note about how many are left out
+  std::size_t left_out = 0;     // items that are missing already
+  std::size_t share = 1;        // takes the space that is left, divided by this
+  bool is_vital = false;        // nothing follows it unless it is complete
 };
 
 // An object of JSON in one line, and the same as lines of CSV.
@@ -105,14 +105,14 @@ struct Document {
   std::string title = {};
   std::vector<DocumentTable> tables = {};
   std::vector<DocumentNote> notes = {};
-  std::vector<DocumentSection> sections = {};  // in Markdown
+  std::vector<DocumentSection> sections = {};  // Markdown only
 
   // For programs.
-  std::string head = {};                 // an object of JSON; the first line of JSON Lines
-  std::string summary = {};              // an object with further members of the JSON document
-  std::string last_line = {};            // of JSON Lines
-  const char* list_name = nullptr;       // of the records in JSON; null: they are the document
-  std::vector<std::string> fields = {};  // of CSV; empty: no line of names
+  std::string head = {};            // an object of JSON; the first line of JSON Lines
+  std::string summary = {};         // an object with further members of the JSON document
+  std::string last_line = {};       // JSON Lines only
+  const char* list_name = nullptr;  // the name of the records in JSON; null: they are the document
+  std::vector<std::string> fields = {};  // the names in CSV's first line; empty: no such line
   std::vector<DocumentRecord> records = {};
 };
 

@@ -13,7 +13,7 @@ namespace instr {
 namespace {
 
 constexpr std::size_t kStackedIndent = 2;
-constexpr std::size_t kStackedWidth = 44;  // in wider lines numbers are too far from their names
+constexpr std::size_t kStackedWidth = 44;  // wider lines put numbers too far from their names
 constexpr std::size_t kMessageLines = 40;  // the rest of a message is in the results file
 constexpr std::size_t kMessageIndent = 4;
 

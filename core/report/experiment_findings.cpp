@@ -15,7 +15,7 @@ namespace instr {
 
 namespace {
 
-constexpr std::size_t kMaxTextLength = 100;  // in a cell
+constexpr std::size_t kMaxTextLength = 100;  // the maximum for a cell
 
 const DocumentCell kNothing{"-", Tone::kDim};
 

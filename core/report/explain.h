@@ -28,11 +28,11 @@ struct ExplainedFunction {
 struct Explanation {
   std::string key;
   double total = 0;              // instructions per iteration
-  std::uint64_t iterations = 0;  // of the block that was profiled
+  std::uint64_t iterations = 0;  // iterations of the block that was profiled
   std::vector<ExplainedFunction>
       functions;                        // highest self cost first; the sum may differ from `total`
-  bool has_calls = false;               // else only self costs are known
-  bool is_of_callers = false;           // only chosen functions, for their callers
+  bool has_calls = false;               // false: only self costs are known
+  bool is_of_callers = false;           // lists only chosen functions, for their callers
   bool has_packages = false;            // the functions are Python's, and their objects places
   const char* where = "object";         // the heading of the functions' objects
   const char* rest = "in no function";  // the name of costs outside all functions
@@ -61,8 +61,8 @@ std::string share_text(double part, double whole);
 enum class ExplainOrder { kSelf, kInclusive };
 
 struct ExplainOptions {
-  ExplainOrder order = ExplainOrder::kSelf;  // of a table
-  std::size_t max_functions = 25;            // of a table
+  ExplainOrder order = ExplainOrder::kSelf;  // the order of a table's functions
+  std::size_t max_functions = 25;            // the maximum in a table
   int width = 0;                             // columns; 0: no limit
   bool color = false;
 };

@@ -16,7 +16,7 @@ namespace instr {
 namespace {
 
 constexpr std::size_t kWithCallers = 5;    // functions
-constexpr std::size_t kMaxCallers = 3;     // of each function
+constexpr std::size_t kMaxCallers = 3;     // callers of each function
 constexpr std::size_t kMinNameWidth = 30;  // columns that names keep beside optional columns
 constexpr std::size_t kNameBesideObject = 44;
 constexpr std::size_t kColumnGap = 2;
@@ -29,7 +29,7 @@ struct FunctionLine {
   std::vector<std::string> numbers;
   std::string name;
   std::string object = {};
-  bool is_function = false;  // whose name can be shortened as C++
+  bool is_function = false;  // true if its name can be shortened as C++
   bool is_caller = false;
   bool is_recursive = false;
 
@@ -40,7 +40,7 @@ struct FunctionLine {
 
 struct Section {
   std::string title;
-  std::vector<std::string> headings;  // of the numbers
+  std::vector<std::string> headings;  // the headings of the numbers
   std::vector<FunctionLine> lines = {};
   const char* name = "function";  // the heading of the names
   bool has_objects = true;
@@ -82,7 +82,7 @@ Section cost_section(const Explanation& explanation,
   }
   const std::size_t others = functions.size() - shown;
   if (explanation.is_of_callers || (others == 0 && total == sum)) return section;
-  const double left = std::round((total - sum) * 1e6) / 1e6;  // without the errors of the sum
+  const double left = std::round((total - sum) * 1e6) / 1e6;  // rounding removes the sum's error
   FunctionLine rest{
       .numbers = {format_count(left), share_text(left, total)},
       .name = others > 0 ? format_plural(others, "other function") : explanation.rest};
@@ -184,7 +184,7 @@ std::vector<std::string> fit_names(const std::vector<FunctionLine>& lines, std::
   const auto left_by = [width](std::size_t taken) {
     return width == 0 ? 0 : std::max(width, taken + 1) - taken;
   };
-  std::map<std::size_t, std::set<std::string>> functions;  // by the columns beside them
+  std::map<std::size_t, std::set<std::string>> functions;  // number of columns beside them -> names
   for (const FunctionLine& line : lines) {
     if (line.is_function) functions[line.taken()].insert(line.name);
   }

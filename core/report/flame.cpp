@@ -15,7 +15,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr char kTitle[] = "<title>Flame graph";  // near the start of each page
+constexpr char kTitle[] = "<title>Flame graph";  // a text near the start of each page
 
 template <const auto& kText>
 bool holds(std::string_view start) {

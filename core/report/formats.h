@@ -77,8 +77,8 @@ std::string report_experiment_lines(const std::vector<Measurement>& measurements
 
 struct FormatFacts {
   ReportFormat format;
-  const char* name;     // as --format takes it
-  const char* purpose;  // for --help
+  const char* name;     // the value of --format
+  const char* purpose;  // shown by --help
   // Null: the format shows no documents, only runs (and perhaps comparisons, see compare_report()).
   std::string (*render)(const Document&, const RenderOptions&) = nullptr;
   std::string (*report)(const std::vector<Measurement>&, const ReportOptions&) = nullptr;

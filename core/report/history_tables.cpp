@@ -199,7 +199,7 @@ std::vector<std::string> break_lines(const std::vector<SeriesBreak>& breaks) {
 
 namespace {
 
-constexpr std::size_t kMaxSteps = 10;            // at a commit whose functions are listed
+constexpr std::size_t kMaxSteps = 10;            // steps at a commit for which functions are listed
 constexpr std::size_t kMaxSubjectColumns = 100;  // columns
 constexpr std::size_t kMaxKeyColumns = 160;
 constexpr std::size_t kMaxNamed = 5;  // benchmarks in a command

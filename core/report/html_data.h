@@ -27,24 +27,24 @@ namespace instr {
 struct ReportColumn {
   std::string branch;         // "" for a file
   std::string id;             // the whole hash; the file
-  std::string name;           // as shown
-  std::int64_t position = 0;  // of the commit or file
+  std::string name;           // the name that the page shows
+  std::int64_t position = 0;  // the position of the commit or file
   std::int64_t time = 0;      // seconds since 1970; 0: unknown
   std::string subject;
-  std::vector<Timeline::Run> runs;  // with the exact series that each measured
+  std::vector<Timeline::Run> runs;  // each with the exact series that it measured
 };
 
 struct ReportValue {
-  std::size_t column = 0;  // in ReportData::columns
+  std::size_t column = 0;  // index into ReportData::columns
   double value = 0;
 };
 
 struct ReportChange {
   std::size_t column = 0;
   MetricChange change;         // judged
-  bool is_regression = false;  // beyond its limit, not accepted and not undone since
+  bool is_regression = false;  // a step beyond its limit, neither accepted nor undone since
   std::optional<Attribution> attribution = {};
-  std::shared_ptr<const AlignedTrees> trees = {};  // if the call paths of both are known
+  std::shared_ptr<const AlignedTrees> trees = {};  // set if the call paths of both are known
   std::int64_t other_candidates = 0;               // commits before it that were not measured
 };
 
@@ -84,15 +84,15 @@ struct ReportOutcome : RunOutcome {
 // The state after which changes are new, such as the last release.
 struct ReportSince {
   std::string name;
-  std::map<std::string, std::size_t> columns;  // by branch
+  std::map<std::string, std::size_t> columns;  // branch -> column
 };
 
 struct ReportExperiment {
   std::string key;
   std::string model;               // its name in tables, without the backend
-  std::string backend;             // and the rest of that name: "Python Inductor fwd+bwd"
-  std::optional<std::size_t> row;  // in ReportExperiments::summary; nothing: it was skipped
-  std::optional<Speedup> speedup;  // over eager, if it passed
+  std::string backend;             // the rest of that name: "Python Inductor fwd+bwd"
+  std::optional<std::size_t> row;  // index into the summary's rows; nothing: it was skipped
+  std::optional<Speedup> speedup;  // the speed-up over eager, if it passed
   std::vector<std::pair<std::string, std::string>> facts;  // names and texts, printable
   std::vector<DocumentTable> lists;                        // graph breaks, operators, ...
 };
@@ -102,14 +102,14 @@ struct ReportExperiments {
   std::string conclusion;               // "12 experiments: 10 measured, 2 failed"
   DocumentTable summary;                // a row for each suite, test, ... and backend
   std::vector<DocumentTable> findings;  // a table of each kind, the worst first
-  DocumentTable each;                   // without eager's
+  DocumentTable each;                   // every experiment but eager's
   std::vector<ReportExperiment> list;   // all, by key
 };
 
 struct ReportData {
   std::string title;
   std::string history = {};           // the option that names it, unless it is the project's
-  std::vector<ReportColumn> columns;  // by branch, the oldest first
+  std::vector<ReportColumn> columns;  // sorted by branch, the oldest first
   std::vector<ReportSeries> series;
   std::vector<ReportBackend> backends = {};
   std::vector<ReportBreak> breaks;

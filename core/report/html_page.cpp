@@ -26,7 +26,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kMaxRowName = 60;                       // columns of a function's name
-constexpr std::size_t kMaxFlameBytes = std::size_t{8} << 20;  // of flame graphs, the newest first
+constexpr std::size_t kMaxFlameBytes = std::size_t{8} << 20;  // flame graphs, the newest first
 
 // A property by which tables are filtered and grouped.
 struct Facet {
@@ -325,7 +325,7 @@ class Writer {
   std::map<const ReportChange*, std::size_t> flame_numbers_;
   Json sets_ = Json::array();
   std::unordered_map<const SeriesSet*, std::size_t> set_numbers_;
-  Numbered<std::pair<std::string, std::string>> functions_;  // and their libraries
+  Numbered<std::pair<std::string, std::string>> functions_;  // functions and their libraries
 };
 
 }  // namespace

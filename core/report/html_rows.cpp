@@ -23,7 +23,7 @@ namespace instr {
 namespace {
 
 constexpr std::size_t kMaxTrees = 200;
-constexpr const char* kInMemory = ":memory:";  // to SQLite
+constexpr const char* kInMemory = ":memory:";  // SQLite's name for a database in memory
 
 // Returns the logarithm of a ratio; nothing unless both are above 0.
 std::optional<double> log_ratio(double over, double under) {
@@ -93,7 +93,7 @@ class FigureBuilder {
   }
 
   static std::map<std::size_t, double> find_values(const Line& line) {
-    std::map<std::size_t, double> values;  // by column
+    std::map<std::size_t, double> values;  // key: the column
     for (const ReportSeries* series : line) {
       for (const auto& [column, value] : series->values) values[column] = value;
     }
@@ -245,7 +245,7 @@ Expected<ReportData> report_of_files(const std::vector<ResultSet>& files,
                                      const std::vector<std::string>& vary,
                                      const Acceptances& accepted) {
   std::vector<HistoryRun> runs;
-  std::vector<ReportOutcome> skipped;  // which a history does not keep
+  std::vector<ReportOutcome> skipped;  // outcomes that a history does not keep
   for (const ResultSet& file : files) {
     const std::size_t place = runs.size();
     TRY_ASSIGN(auto run, make_run(file, make_commit(file, place), "", vary,

@@ -105,7 +105,7 @@ Chart speedup_chart(const std::vector<Measurement>& measurements, bool is_sorted
   chart.subtitle = names.common_to_benchmarks();
   std::map<Backend, std::vector<ChartPoint>> points;
   std::vector<double> speedups{1};
-  double place = 0;  // in bars; half a bar is left free on either side of a cluster
+  double place = 0;  // the position in bars; each side of a cluster has half a bar of space
   for (const Cluster& cluster : clusters) {
     double bars = static_cast<double>(cluster.timed.size() - 1);
     chart.groups.push_back({place + (bars + 1) / 2, names.name_benchmark(cluster.eager->variant)});
@@ -258,7 +258,8 @@ const char* to_string(ChartKind kind) {
 Expected<Chart> make_chart(const std::vector<Measurement>& measurements,
                            const PlotOptions& options) {
   std::vector<ChartKind> kinds(std::begin(kChartKinds), std::end(kChartKinds));
-  std::erase(kinds, ChartKind::kDistribution);  // on request alone: results with it have speed-ups
+  // A distribution is drawn only on request: results that have one also have speed-ups.
+  std::erase(kinds, ChartKind::kDistribution);
   if (options.kind) kinds = {*options.kind};
   for (ChartKind kind : kinds) {
     TRY_ASSIGN(auto chart, build_chart(kind, measurements, options));

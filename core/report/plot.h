@@ -19,7 +19,7 @@ namespace instr {
 enum class AxisUnit { kNumber, kNanoseconds, kBytes, kRatio, kParameter };
 
 struct Axis {
-  std::string title;  // with the unit, unless each tick has it
+  std::string title;  // includes the unit, unless each tick has it
   AxisUnit unit = AxisUnit::kNumber;
   bool is_logarithmic = false;
   double from = 0;
@@ -35,7 +35,7 @@ const char* to_string(ChartKind kind);  // "speedup", "growth", "memory", "distr
 
 struct PlotOptions {
   std::optional<ChartKind> kind;  // absent: the first that the results have something to draw for
-  std::string metric = kInstructions;  // of growth
+  std::string metric = kInstructions;  // the metric of growth
   std::optional<std::string> by;       // the parameter of growth; absent: the only one
   bool is_sorted = false;              // speed-ups: the greatest first, instead of by name
 };
@@ -54,7 +54,7 @@ struct ChartPoint {
   // The 95% interval of a speed-up; of another time the middle half of the repetitions. Absent if
   // there are too few repetitions, or the value is exact.
   std::optional<Spread> spread = {};
-  std::string name = {};  // of the benchmark, if neither axis has it
+  std::string name = {};  // the benchmark's name, if neither axis has it
 
   bool operator==(const ChartPoint&) const = default;
 };
@@ -68,7 +68,7 @@ struct Series {
 
 // The bars of a benchmark.
 struct BarGroup {
-  double middle = 0;  // on the axis y
+  double middle = 0;  // the position on axis y
   std::string name;
 
   bool operator==(const BarGroup&) const = default;
@@ -77,10 +77,10 @@ struct BarGroup {
 struct Chart {
   ChartKind kind = ChartKind::kSpeedup;
   std::string title;
-  std::string subtitle;  // what all series have in common
+  std::string subtitle;  // the properties that all series have in common
   Axis x;
-  Axis y;                        // of speed-ups: the bars, from the top
-  std::vector<BarGroup> groups;  // of speed-ups
+  Axis y;                        // speed-ups: the bars, from the top
+  std::vector<BarGroup> groups;  // set for speed-ups
   std::vector<Series> series;
   std::size_t left_out = 0;  // measurements that did not pass verification
 };

@@ -12,7 +12,7 @@ namespace {
 
 constexpr double kMin = 1e-30;
 constexpr double kMax = 1e30;
-constexpr double kLinearSpan = 8;   // beyond it small values all lie at the bottom
+constexpr double kLinearSpan = 8;   // small values on a wider linear axis all lie at the bottom
 constexpr double kFewPowers = 200;  // a span for which powers of ten are too few ticks
 
 struct Extremes {

@@ -29,9 +29,9 @@ constexpr int kMarks[] = {7, 5, 9, 13, 11, 6, 4, 8};
 constexpr std::size_t kDashes = 4;
 
 constexpr std::size_t kMaxNameLength = 60;  // columns
-constexpr double kColumn = 7.5;             // at most, in the font below
+constexpr double kColumn = 7.5;             // the widest column of text in the font below
 constexpr double kBar = 13;
-constexpr double kEntry = 20;  // of the legend: gnuplot leaves out entries without room
+constexpr double kEntry = 20;  // a legend entry: gnuplot leaves out entries without room
 constexpr double kTop = 64;
 constexpr double kBottom = 64;
 constexpr double kPlotWidth = 560;
@@ -96,7 +96,7 @@ double measure_width(const std::string& name) {
 }
 
 struct Layout {
-  double left = 128;  // of the plot: the axis's title and the labels of ticks
+  double left = 128;  // the plot's left side: room for the axis's title and the labels of ticks
   double right = 0;   // the plot's right side
   double width = 0;
   double height = 0;

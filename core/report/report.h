@@ -16,13 +16,13 @@ namespace instr {
 
 struct ReportOptions {
   int width = 0;           // columns of the terminal; 0: no limit
-  bool color = false;      // of the table
+  bool color = false;      // the table has colors
   bool show_keys = false;  // the tables have a row for each measurement, named by its key
   std::vector<std::string> metrics = default_metrics();  // shown in the tables
   std::set<std::string> shown = {};     // keys that the table leaves out: their rows were shown
   std::optional<double> seconds;        // wall time of the whole run; absent: the sum of all
-  std::optional<ResultsHeader> header;  // for JSON and JSON Lines
-  bool is_complete = true;              // else the run did not finish; for the same formats
+  std::optional<ResultsHeader> header;  // used by JSON and JSON Lines
+  bool is_complete = true;              // false: the run did not finish; read by the same formats
 };
 
 // The terminal's width and colours.

@@ -19,11 +19,11 @@ struct Summary {
   std::size_t timed = 0;
   std::size_t skipped = 0;
   std::size_t failed = 0;
-  std::vector<std::string> unsteady;  // of the gated variants: "key: 1,200, then 1,204"
-  double seconds = 0;                 // of all measurements
+  std::vector<std::string> unsteady;  // gated variants: "key: 1,200, then 1,204"
+  double seconds = 0;                 // the sum of all measurements
   std::vector<DocumentNote> failures;
   std::size_t verified = 0;
-  std::vector<DocumentNote> unverified;  // whose code is not PASS; the reason is the message
+  std::vector<DocumentNote> unverified;  // codes other than PASS; the reason is the message
   std::vector<std::pair<std::string, std::size_t>> skips;  // variants by printable reason
 };
 

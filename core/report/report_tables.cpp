@@ -139,7 +139,7 @@ class ColumnMaker {
 
   bool is_tall_;
   std::set<Slot> slots_;
-  std::set<Slot> owners_;  // whose other metrics a row shows
+  std::set<Slot> owners_;  // slots whose other metrics a row shows
   std::vector<const Metric*> panels_;
   std::vector<std::string> others_;
   bool has_counts_ = false;

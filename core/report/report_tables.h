@@ -44,7 +44,7 @@ class RunTable {
  private:
   Shape shape_;
   bool show_keys_;
-  std::string title_;  // of stacked values
+  std::string title_;  // the title of stacked values
   std::vector<Bench> benches_;
   std::vector<Column> columns_;
 };

@@ -33,15 +33,15 @@ class RowStream {
   std::optional<std::string> print_next();
 
   const ReportOptions options_;
-  std::vector<Measurement> measurements_;      // since lay_out(), missing ones have large counts
-  std::map<std::string, std::size_t> places_;  // in `measurements_`, by key
+  std::vector<Measurement> measurements_;  // all; after lay_out(), missing ones have large counts
+  std::map<std::string, std::size_t> places_;  // key -> index into `measurements_`
   std::set<std::string> missing_;              // keys
   std::set<std::string> shown_;
   bool is_over_ = false;
   // From the first measurement on:
   std::optional<RunTable> run_table_;
   std::size_t next_bench_ = 0;
-  std::vector<std::size_t> columns_;  // of the table of documents, in the text
+  std::vector<std::size_t> columns_;  // indices of the columns that the text shows
   Table table_;                       // all rows, those that were not shown with large counts
   std::size_t next_line_ = 0;
 };

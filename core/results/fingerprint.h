@@ -31,7 +31,7 @@ nlohmann::ordered_json to_json(const Fingerprint& fingerprint);
 // hundreds.
 inline constexpr std::string_view kOfTimes = "timed_";
 inline constexpr const char* kTimedCores = "timed_cores";    // the number of usable cores
-inline constexpr const char* kTimedGpu = "timed_gpu_model";  // only if something runs on CUDA
+inline constexpr const char* kTimedGpu = "timed_gpu_model";  // absent unless something runs on CUDA
 inline constexpr std::string_view kLibrary = "library ";
 inline constexpr std::string_view kTorchLibrary = "libtorch_library ";
 inline constexpr std::string_view kLibraries = "libraries";  // the JSON member for the fields

@@ -46,7 +46,7 @@ Expected<std::vector<FieldDifference>> check_fingerprints(const Fingerprint& bef
 Expected<void> check_vary(const std::vector<std::string>& vary, const Fingerprint& before);
 
 struct MeasuredAs {
-  bool is_timed = false;  // else counted
+  bool is_timed = false;  // false: counted
   Language language = Language::kCpp;
 };
 

@@ -85,7 +85,7 @@ struct FunctionCost {
   // With simulated caches or branches: other events by Callgrind's names (Dr, D1mr, Bcm, ...); an
   // event that did not occur may be missing.
   std::map<std::string, double> events = {};
-  std::vector<CallCost> callees = {};  // by index; empty if the calls are not known
+  std::vector<CallCost> callees = {};  // sorted by index; empty if the calls are not known
 
   bool operator==(const FunctionCost&) const = default;
 };
@@ -105,7 +105,7 @@ struct Counted {
   std::map<std::string, double> metrics;
   // Metrics of a results file with an invalid value, with the place and the reason.
   std::map<std::string, std::string> lost;
-  std::uint64_t iterations = 0;  // of each block
+  std::uint64_t iterations = 0;  // iterations of each block
   std::uint64_t warmup = 0;      // iterations before the first block
   // The count is the same in two blocks and, in case of doubt, in another process.
   bool steady = false;
@@ -117,14 +117,14 @@ struct Counted {
   double second_block_instructions = 0;
   bool gated = true;                               // false: kWhyNotGated
   std::vector<FunctionCost> functions;             // sorted by cost, highest first
-  std::shared_ptr<const CallTree> call_tree = {};  // if each path of calls was counted separately
-  std::shared_ptr<const LineCosts> lines = {};     // if requested
+  std::shared_ptr<const CallTree> call_tree = {};  // set if call paths were counted separately
+  std::shared_ptr<const LineCosts> lines = {};     // set if requested
   // If the calls of an interpreter were followed: its functions, the statement first.
   std::optional<std::vector<FollowedFunction>> followed = {};
-  std::optional<fs::path> profile;  // with --keep-profiles
+  std::optional<fs::path> profile;  // set with --keep-profiles
   std::optional<Timing> timing;
-  std::optional<CompilerReport> compiler = {};  // of a compiler of whole functions
-  std::vector<OperatorTime> operators = {};     // of one iteration, by self time
+  std::optional<CompilerReport> compiler = {};  // the report of a compiler of whole functions
+  std::vector<OperatorTime> operators = {};     // times in one iteration, sorted by self time
   // The libraries and modules that were loaded when it was counted. Not in results files.
   std::vector<fs::path> files = {};
 
@@ -211,7 +211,7 @@ class MeasurementList {
 
  private:
   std::vector<Measurement> all_;
-  std::map<std::string, std::size_t> places_;  // of the last measurement with that key
+  std::map<std::string, std::size_t> places_;  // key -> index of the last measurement with it
 };
 
 }  // namespace instr

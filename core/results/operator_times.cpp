@@ -36,7 +36,7 @@ void close_call(std::vector<OpenCall>& open, Times& times) {
 
 std::vector<OperatorTime> times_by_operator(const std::vector<OperatorCall>& calls) {
   Times times;
-  std::map<std::pair<std::uint64_t, bool>, std::vector<OpenCall>> open;  // by thread
+  std::map<std::pair<std::uint64_t, bool>, std::vector<OpenCall>> open;  // key: thread, device
   for (const OperatorCall& call : calls) {
     auto& stack = open[{call.thread, call.is_on_device}];
     while (!stack.empty() && stack.back().call->start + stack.back().call->duration <= call.start) {

@@ -22,7 +22,7 @@ struct OperatorTime {
   bool is_on_device = false;
   std::uint64_t calls = 0;
   std::uint64_t self = 0;   // nanoseconds, without the operators it calls
-  std::uint64_t total = 0;  // with the operators it calls; of recursive calls, the outermost
+  std::uint64_t total = 0;  // includes the operators it calls; recursive calls: the outermost
 
   bool operator==(const OperatorTime&) const = default;
 };

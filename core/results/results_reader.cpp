@@ -24,7 +24,7 @@ constexpr const char* kMeasureAgain = "measure again";
 // Bytes, far beyond any real line: parsed JSON takes many times the size of its text.
 constexpr std::size_t kMaxLineLength = std::size_t{4} << 20;
 
-constexpr std::size_t kMinLineLength = 256;  // of most lines, to estimate their number
+constexpr std::size_t kMinLineLength = 256;  // the minimum of most lines, to estimate their number
 
 // Parses a line; the error has no place or advice.
 Expected<JsonValue> parse_object(JsonReader& reader, std::string_view line) {

@@ -17,7 +17,7 @@ namespace {
 struct Moments {
   double n = 0;
   double mean = 0;
-  double variance = 0;  // of the population that was sampled
+  double variance = 0;  // the variance of the population that was sampled
 };
 
 Moments compute_moments(const std::vector<double>& values) {

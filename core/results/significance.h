@@ -22,7 +22,7 @@ inline constexpr double kSameAbove = 0.1;
 // True if this many times on either side can differ by more than chance: with too few, no
 // difference is large enough.
 bool can_differ(std::size_t before, std::size_t after);
-std::size_t min_repetitions();  // on either side
+std::size_t min_repetitions();  // the minimum on either side
 
 // The interval of ratios before / after that the rank test does not reject at 5%: bounds of the
 // median of all ratios of a value of one side to a value of the other (Hodges and Lehmann's).

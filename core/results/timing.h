@@ -15,7 +15,7 @@ struct Timing {
   // For each metric with a Statistic the values per iteration, one for each repetition or fresh
   // process, in the order they ran.
   std::map<std::string, std::vector<double>, std::less<>> values = {};
-  std::uint64_t iterations = 0;  // of each repetition; of the first if each has its own process
+  std::uint64_t iterations = 0;  // each repetition's; the first's if each has its own process
   std::optional<std::uint64_t> device_peak_bytes = {};
   // Cores that other processes used at the same time, on average, if known.
   std::optional<double> others = {};

@@ -12,11 +12,11 @@ namespace instr {
 
 struct BackfillOptions {
   fs::path history;                      // absolute
-  std::string branch;                    // of the commits
+  std::string branch;                    // the commits' branch
   std::string range;                     // "A..B"
   std::string make = "true";             // builds a commit
   bool bisect = false;                   // measure only the commits that attribute steps
-  std::vector<std::string> run_options;  // of each run
+  std::vector<std::string> run_options;  // options of each run
 };
 
 // Reports each commit on standard error. Commits that are recorded already are skipped.

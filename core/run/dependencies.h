@@ -20,7 +20,7 @@ struct RunIdentity {
   Fingerprint session = {};                      // empty: no worker was started
   std::string device_model = {};                 // "Intel(R) Xeon(R) ..."
   std::string gpu_model = {};                    // "NVIDIA H200"; empty: unknown
-  std::map<std::string, std::string> code = {};  // by key (LanguageSupport::identify)
+  std::map<std::string, std::string> code = {};  // key -> identity (LanguageSupport::identify)
   std::vector<std::string> environment = {};     // "NAME=value"
 };
 

@@ -19,10 +19,10 @@ VariantsByKey variants_by_key(const std::vector<Variant>& variants);
 using FindChange = std::function<std::string(const Measurement&)>;
 
 struct EarlierResults {
-  std::map<std::string, Measurement> used = {};     // by key; nothing has changed for them
-  std::map<std::string, std::string> changes = {};  // for others of these variants, by key
-  std::vector<Measurement> others = {};             // of other variants; they stay in the file
-  ResultsHeader header = {};  // of the file; names no commit unless it is whole
+  std::map<std::string, Measurement> used = {};  // key -> measurement for which nothing has changed
+  std::map<std::string, std::string> changes = {};  // key of another of the variants -> change
+  std::vector<Measurement> others = {};  // measurements of other variants; they stay in the file
+  ResultsHeader header = {};             // the file's header; names no commit unless it is whole
 };
 
 // Reads the results of these variants, and of others. Nothing if there is no file. Those that are

@@ -22,7 +22,7 @@ struct ExperimentRunResult {
   std::vector<Measurement> measurements = {};
   std::set<std::string> were_there = {};  // keys of the old ones
   ResultsHeader header = {};
-  double seconds = 0;  // that the new ones took, with compiling
+  double seconds = 0;  // time for the new ones, with compiling
   bool could_write = true;
 };
 

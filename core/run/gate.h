@@ -38,7 +38,7 @@ struct Reference {
   ResultSet set;
   // Expected counts have no fingerprint to compare.
   bool is_expected = false;
-  std::map<std::string, Limits> margins;  // of expected counts, by key
+  std::map<std::string, Limits> margins;  // key of expected counts -> limits
 };
 
 // Reads a baseline, by its name, or a results file.

@@ -34,14 +34,14 @@ Expected<std::optional<Error>> find_cuda_obstacle(const CudaTraces& traces,
 // A reason why some variants cannot run here.
 struct Obstacle {
   bool (*concerns)(const Variant&);
-  Error reason;  // without a place
+  Error reason;  // an error without a place
 };
 
 // The variants to measure, and those that are not planned.
 struct RunnableVariants {
   std::vector<Variant> runnable;
   std::vector<Variant> left_out = {};
-  std::vector<Error> reasons = {};  // of each that is left out
+  std::vector<Error> reasons = {};  // one for each that is left out
   std::string note = {};  // a line for each obstacle: "no CUDA device: 24 variants left out"
 };
 

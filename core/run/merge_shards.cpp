@@ -45,7 +45,7 @@ Expected<bool> check_shards(const std::vector<ResultSet>& parts, bool allow_miss
 // fingerprint.
 Expected<void> check_alike(const std::vector<ResultSet>& parts,
                            const std::vector<std::string>& vary) {
-  const ResultSet* first = nullptr;  // with a measurement
+  const ResultSet* first = nullptr;  // the first part with a measurement
   for (const ResultSet& part : parts) {
     if (part.results.measurements.empty()) continue;
     if (first == nullptr) first = &part;

@@ -13,7 +13,7 @@ namespace instr {
 namespace {
 
 constexpr std::size_t kMaxCostBytes = 32'000'000;
-constexpr std::size_t kMaxCostKeys = 100'000;  // beyond that, most are obsolete
+constexpr std::size_t kMaxCostKeys = 100'000;  // most of a larger number are obsolete
 constexpr double kMaxSeconds = 1e6;
 
 std::string make_name(const std::string& key, Work work) {

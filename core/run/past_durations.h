@@ -29,7 +29,7 @@ class Costs {
   void write(const std::filesystem::path& file) const;
 
  private:
-  std::map<std::string, double> seconds_;  // by work and key
+  std::map<std::string, double> seconds_;  // work and key -> seconds
   double sum_ = 0;
 };
 

@@ -45,7 +45,7 @@ Error nothing_compiles() {
           "`compiles = true`, as with --suite=compile"};
 }
 
-using Works = std::vector<std::pair<std::string, Work>>;  // by key
+using Works = std::vector<std::pair<std::string, Work>>;  // keys and their work
 
 // Lists the measurements to come.
 Works plan_works(const std::vector<Variant>& variants, const MeasureConfig& config) {

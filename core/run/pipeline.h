@@ -58,7 +58,7 @@ Expected<std::unique_ptr<Session>> count_all(const RunConfig& config,
 struct MeasureEnd {
   bool is_finished = false;    // false: `stop` was requested first
   std::size_t not_dumped = 0;  // variants that --dump could not inspect; each was reported
-  std::set<std::filesystem::path> files_read = {};      // by compilers (Session::files_read())
+  std::set<std::filesystem::path> files_read = {};      // read by compilers (Session::files_read())
   std::vector<std::filesystem::path> known_files = {};  // folders of LibTorch and of our own files
 };
 

@@ -23,7 +23,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds kBetweenDraws{100};
 constexpr std::size_t kMinText = 8;      // a shorter piece of a key is useless
-constexpr std::size_t kLineWidth = 100;  // in a pipe
+constexpr std::size_t kLineWidth = 100;  // columns in a pipe
 constexpr const char* kErase = "\r\x1b[K";
 
 double seconds_since(Clock::time_point start) {
@@ -105,7 +105,7 @@ struct Progress::State {
 
   ProgressOptions options;
   std::mutex mutex;
-  ProgressView view;  // except for its times
+  ProgressView view;  // everything but its times
   Clock::time_point begun = Clock::now();
   std::optional<Clock::time_point> measuring_since;
   std::function<std::string(const Measurement&)> rows;
@@ -113,10 +113,10 @@ struct Progress::State {
   Costs costs;
   double cost_of_all = 0;  // 0: unknown
   double cost_of_done = 0;
-  std::string phase;                // while nothing is measured, and no other phase goes on
-  std::list<std::string> phases;    // that go on
+  std::string phase;                // shown while nothing is measured, and no other phase goes on
+  std::list<std::string> phases;    // phases that go on
   std::string work = "counting";    // the stage while something is measured
-  std::vector<std::string> stages;  // what the time is spent on, simultaneously
+  std::vector<std::string> stages;  // simultaneous uses of the time
   Clock::time_point stage_since = begun;
   TimeSpent spent;
   std::string reported;  // the last phase in a pipe

@@ -22,7 +22,7 @@ enum class Verbosity { kQuiet, kNormal, kVerbose };
 
 struct ProgressOptions {
   int fd = 2;
-  Terminal terminal;  // of that descriptor; without `live` there is no live line
+  Terminal terminal;  // the descriptor's terminal; without `live` there is no live line
   Verbosity verbosity = Verbosity::kNormal;
   // In a pipe: when a phase gets a line, the interval of lines, and when the time is summed up.
   std::chrono::milliseconds phase_after{1000};
@@ -89,7 +89,7 @@ struct ProgressView {
   double elapsed = 0;          // seconds since the beginning
   std::optional<double> left;  // seconds, estimated
   std::string phase;
-  std::string step = {};             // of the variant that runs: "verifying"; empty: not known
+  std::string step = {};             // the running variant's step: "verifying"; empty: not known
   std::vector<std::string> running;  // keys, the longest running first
 };
 

@@ -31,7 +31,7 @@ void Recorder::finish(bool is_complete, std::vector<std::string> strangers) {
   if (header_) header_->strangers = strangers;
   if (!writer_) return;
   auto finished = writer_->finish(is_complete, strangers);
-  could_write_ = true;  // what could not be written before may be there now
+  could_write_ = true;  // a failed write may succeed now
   if (!finished) fail_to_write(finished.error());
 }
 

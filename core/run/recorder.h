@@ -39,7 +39,7 @@ class Recorder {
   void write(const Measurement& measurement);
   void fail_to_write(const Error& error);
 
-  std::optional<ResultsTarget> output_;  // until open()
+  std::optional<ResultsTarget> output_;  // empty after open()
   const std::function<void(const Error&)> on_error_;
   mutable std::mutex mutex_;
   MeasurementList measurements_;

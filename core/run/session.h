@@ -85,7 +85,7 @@ class Session {
   const MeasureConfig config_;
   Reporter reporter_;
   std::unique_ptr<Tools> tools_;
-  Valgrind valgrind_;  // without a version: nothing is counted
+  Valgrind valgrind_;  // no version: nothing is counted
   // Work that count() leaves for the other passes.
   struct Remaining {
     std::vector<CompiledVariant> to_time;

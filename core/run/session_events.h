@@ -20,7 +20,7 @@ struct SessionEvents {
   std::function<void(const std::string& what)> on_message;    // worth a separate line
   std::function<void(const std::string& key)> on_start;
   std::function<void(const Measurement& measurement)> on_done;
-  std::function<void(const std::string& what)> on_step = {};  // of an experiment that was started
+  std::function<void(const std::string& what)> on_step = {};  // a step of a started experiment
 };
 
 // Passes events on, one at a time, and remembers how measurements ended.
@@ -54,7 +54,7 @@ class Reporter {
             [this](const std::string& what) { report(events_.on_step, what); }};
   }
 
-  Costs costs;  // of earlier runs, and of measurements since then
+  Costs costs;  // costs of earlier runs, and of measurements since then
 
  private:
   template <class Value>

@@ -76,6 +76,47 @@ TEST(Style, CommentsNameTheirSubjectFirst) {
   EXPECT_GT(comments, 1000u);
 }
 
+// The comment behind code in this line, or an empty string.
+std::string_view trailing_comment(std::string_view line) {
+  const auto at = line.find("  // ");
+  const bool has_code = at != std::string_view::npos && line.find_first_not_of(' ') < at;
+  return has_code ? line.substr(at + 5) : "";
+}
+
+// PROSE: a trailing comment stands alone; it does not continue the name beside it.
+bool continues_the_name(std::string_view comment) {
+  constexpr std::array<std::string_view, 49> kWords{
+      "above",  "after",   "also",    "and",  "as",     "at",      "because", "before", "below",
+      "beside", "between", "beyond",  "by",   "during", "else",    "except",  "for",    "from",
+      "if",     "in",      "inside",  "like", "not",    "of",      "on",      "only",   "or",
+      "per",    "since",   "so",      "than", "that",   "then",    "though",  "to",     "under",
+      "unless", "until",   "via",     "when", "where",  "whether", "which",   "while",  "whose",
+      "with",   "within",  "without", "yet"};
+  const std::string_view word = comment.substr(0, comment.find_first_of(" ,.:;"));
+  return std::ranges::find(kWords, word) != kWords.end();
+}
+
+TEST(Style, TrailingCommentsStandAlone) {
+  std::size_t comments = 0;
+  for (const fs::path& file : source_files()) {
+    const fs::path extension = file.extension();
+    const std::string place = file.lexically_relative(INSTR_SOURCE_DIR).string();
+    if (extension != ".cpp" && extension != ".h") continue;
+    if (!place.starts_with("core/") && !place.starts_with("worker/") && place != "main.cpp")
+      continue;
+    std::ifstream text(file);
+    int number = 0;
+    for (std::string line; std::getline(text, line);) {
+      ++number;
+      const std::string_view comment = trailing_comment(line);
+      if (comment.empty()) continue;
+      ++comments;
+      EXPECT_FALSE(continues_the_name(comment)) << place << ":" << number << ": " << line;
+    }
+  }
+  EXPECT_GT(comments, 1000u);
+}
+
 TEST(Style, FilesHaveAtMost800Lines) {
   for (const fs::path& file : source_files()) {
     std::ifstream text(file);

@@ -29,7 +29,7 @@ constexpr std::uint32_t kMagic = 0x1A7B10C5;
 
 // Directly below the payload.
 struct Header {
-  std::uint64_t size;  // as requested
+  std::uint64_t size;  // the requested size
   std::uint32_t slot;
   std::uint32_t size_class;
   std::uint64_t magic;
@@ -38,7 +38,7 @@ static_assert(sizeof(Header) <= kHeaderSpace);
 
 struct Region {
   std::uintptr_t base;
-  std::uint64_t size;  // of the blocks, which are above the tables
+  std::uint64_t size;  // bytes of the blocks, which are above the tables
   const TableLayout* layout;
 
   std::uintptr_t blocks() const { return base + layout->words * sizeof(std::uint64_t); }
@@ -89,7 +89,7 @@ struct Arena {
   std::uintptr_t end = 0;
   ArenaCounters counters;
   Pool pools[kClasses] = {};
-  Stretch stretches[kClasses + 1] = {};  // of the start-up arena
+  Stretch stretches[kClasses + 1] = {};  // set in the start-up arena
 
   // Takes all but the stretches, which only the start-up arena has.
   void take_memory(const Arena& other) {
@@ -119,7 +119,7 @@ void use_region(const Region& region, std::uint64_t limit, FirstBlocks first_blo
     pool.free_3 = tables + region.layout->free_3[i];
     pool.blocks = tables + region.layout->blocks[i];
     pool.max = region.layout->max[i];
-    const bool has_others = pool.max > 2 * kBlocksInWord;  // not of huge blocks
+    const bool has_others = pool.max > 2 * kBlocksInWord;  // false for huge blocks
     // These numbers are never free.
     if (first_blocks == FirstBlocks::kAlike && has_others) pool.made = kBlocksInWord;
   }

@@ -57,7 +57,7 @@ void visit_start_arena(void (*visit)(std::uintptr_t begin, std::uintptr_t end));
 // The blocks of a size class made so far, both live and free.
 struct BlocksMade {
   std::uint64_t count;
-  std::size_t bytes;  // of each block
+  std::size_t bytes;  // the size of each block
 };
 BlocksMade blocks_made(unsigned size_class);
 

@@ -23,7 +23,7 @@ constexpr uint64_t kSlowInstructionsInUs = 2;
 // Additional blocks of statements that make system calls, and single iterations in search of a
 // period, are not counted once they have cost more than this.
 constexpr uint64_t kMaxExtra = 10'000'000;
-constexpr uint32_t kFirstSingles = 24;  // then twice as many, until a period is found
+constexpr uint32_t kFirstSingles = 24;  // doubled until a period is found
 constexpr uint32_t kMaxSinglesOfGrowing = 384;
 constexpr int kMaxPeriods = 4;  // found one after the other, since blocks of one lack rarer costs
 // A statement that makes system calls is counted again in this many processes.
@@ -126,7 +126,7 @@ PlannedBlock BlockPlan::probe_or_warm_up() {
 
 PlannedBlock BlockPlan::after_probe(const Block& probe) {
   block_length_ = iterations_for(probe.totals.events.ir());
-  if (block_length_ == 1 && options_.warmup <= 1) {  // also if absent
+  if (block_length_ == 1 && options_.warmup <= 1) {  // an absent warm-up is below 1
     add_counted(probe);
     return begin_counting();
   }

@@ -29,7 +29,7 @@ enum class BlockKind {
 
 struct PlannedBlock {
   BlockKind kind = BlockKind::kNotStarted;
-  uint64_t iterations = 0;  // of kDone: 0
+  uint64_t iterations = 0;  // 0 if kDone
   bool is_collected = false;
   // The interpreter's code is to be settled for this many more iterations before the block begins.
   std::optional<uint64_t> settling_left = {};
@@ -40,11 +40,11 @@ struct PlannedBlock {
 struct PlanOptions {
   std::optional<uint64_t> warmup = {};  // iterations; absent: adapt
   bool is_once = false;                 // one iteration is counted, after `warmup` others
-  uint64_t iterations = 0;              // of each counted block; 0: adapt
+  uint64_t iterations = 0;              // iterations of each counted block; 0: adapt
   bool is_judged = true;                // checks that the count comes out again
   bool is_simulated = false;            // Callgrind simulates caches or branches
   bool follow_calls = false;
-  bool only_follow = false;  // in a process of its own: there is no second first call
+  bool only_follow = false;  // runs in a separate process: there is no second first call
   // The answer of BlockPlan::is_slow() in an earlier process, so that this one counts the same
   // blocks.
   std::optional<bool> is_slow = {};
@@ -118,9 +118,9 @@ class BlockPlan {
   uint64_t settling_ = 0;        // iterations left of the warm-up's end
   bool is_result_ = false;       // the block that has just ended is the result so far
   uint64_t counted_ = 0;         // instructions in all counted blocks
-  uint32_t singles_wanted_ = 0;  // before the next search for a period
+  uint32_t singles_wanted_ = 0;  // iterations before the next search for a period
   bool has_looked_longer_ = false;
-  bool has_counted_again_ = false;  // after the first long block
+  bool has_counted_again_ = false;  // counted once more after the first long block
   int found_periods_ = 0;
   bool is_slow_ = false;
 };

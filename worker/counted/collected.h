@@ -18,9 +18,9 @@ struct Events {
 Events operator-(const Events& left, const Events& right);
 
 struct Collected {
-  Events events{};            // of all threads together
-  Events others{};            // of all threads but the calling one
-  uint64_t system_calls = 0;  // of all threads
+  Events events{};            // events of all threads together
+  Events others{};            // events of all threads but the calling one
+  uint64_t system_calls = 0;  // system calls of all threads
   uint64_t dumps = 0;         // profiles written
   bool is_known = false;      // false: could not be read
   int error = 0;              // errno, if the log could not be opened

@@ -9,9 +9,9 @@
 namespace instr {
 
 struct EmptyLoop {
-  Events events{};        // per iteration; all 0: could not be counted
-  uint64_t entry_ir = 0;  // of entering a block
-  uint64_t allocs = 0;    // of a block, like the following
+  Events events{};        // events per iteration; all 0: could not be counted
+  uint64_t entry_ir = 0;  // instructions for entering a block
+  uint64_t allocs = 0;    // a block's allocations, like the following
   uint64_t alloc_bytes = 0;
   uint64_t peak_bytes = 0;
 };

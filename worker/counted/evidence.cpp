@@ -8,7 +8,7 @@
 namespace instr {
 namespace {
 
-constexpr int64_t kMaxEntryAllocs = 8;  // for entering a block
+constexpr int64_t kMaxEntryAllocs = 8;  // allocations for entering a block
 constexpr int64_t kMaxEntryBytes = 1024;
 constexpr uint32_t kEnoughEqual = 4;
 // Collisions may add one in so many instructions to a block that is longer than those counted: new

@@ -29,8 +29,8 @@ struct Cost {
 struct Block {
   uint64_t iterations = 0;
   BlockTotals totals{};
-  int64_t growth = 0;         // of the live memory, in bytes
-  uint64_t system_calls = 0;  // by the statement
+  int64_t growth = 0;         // bytes by which the live memory grew
+  uint64_t system_calls = 0;  // system calls by the statement
   uint64_t cpu_us = 0;        // CPU time, also of processes that it waited for
 
   Cost cost() const { return {totals.events.ir(), totals.allocs, totals.alloc_bytes}; }

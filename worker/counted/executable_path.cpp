@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 extern "C" ssize_t readlink(const char* path, char* buffer, size_t size) noexcept {
-  const char own[] = "/proc/self/exe";  // also a path of the program, of fixed length
+  const char own[] = "/proc/self/exe";  // a path of the program that has a fixed length
   if (strcmp(path, own) != 0) return syscall(SYS_readlink, path, buffer, size);
   size_t length = strlen(own) < size ? strlen(own) : size;
   memcpy(buffer, own, length);

@@ -39,15 +39,15 @@ struct Run {
   RunRequest request;
   pid_t pid = 0;
   char log[PATH_MAX + 32] = "";
-  char profile[PATH_MAX + 32] = "";  // without its number
+  char profile[PATH_MAX + 32] = "";  // the profile's path, without its number
   PlannedBlock block;                // the current one
   bool collecting = false;
   uint32_t parts = 0;         // profiles that Callgrind has written for this process
-  ArenaCounters at_start;     // of the current block
-  Collected at_begin{};       // of the current block
+  ArenaCounters at_start;     // arena counters at the start of the current block
+  Collected at_begin{};       // counts at the start of the current block
   int64_t live_at_reset = 0;  // bytes after the last reset of the interpreter
-  int64_t growth = 0;         // from the reset before that one
-  uint64_t compile_ir = 0;    // of compiling, in the current block
+  int64_t growth = 0;         // bytes added since the reset before that one
+  uint64_t compile_ir = 0;    // instructions of compiling, in the current block
   bool has_company = false;   // other threads of the snippet existed when it began
   bool is_at_loop = false;    // the snippet has come to its loop
   uint64_t cpu_us_at_begin = 0;
@@ -130,7 +130,7 @@ void dump_or_drop(BlockKind ended, BlockKind next) {
   RunResult& result = *run->request.result;
   const bool is_wanted = run->request.want_profile;
   if (next == BlockKind::kCounted) {
-    result.doubled = {};  // of earlier blocks, perhaps of another length
+    result.doubled = {};  // clears counts of earlier blocks, perhaps of another length
     if (result.profile_part != 0) drop_profile(result.profile_part);
     result.profile_part = 0;
     const bool has_result = result.iterations != 0;

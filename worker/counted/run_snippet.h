@@ -20,7 +20,7 @@ enum class RunState : uint32_t {
   kDefinitionError,
   kExited,     // the snippet called exit()
   kNoBlocks,   // the snippet returned without requesting a second block
-  kDisturbed,  // not only the statement was counted; `text` describes why
+  kDisturbed,  // more than the statement was counted; `text` describes why
   kNoProfile,  // Callgrind's counts could not be read
   kNoMemory,   // the arena or the stack could not be mapped
 };
@@ -30,29 +30,29 @@ struct RunResult {
   uint32_t arena_exhausted;
   uint32_t fault_signal;    // SIGSEGV and the like; 0: none
   uint32_t stack_overflow;  // the fault was at the stack's end
-  int32_t exit_status;      // of kExited
+  int32_t exit_status;      // the status of kExited
   uint32_t is_over;         // the child has stopped, and its host may kill it
-  int32_t line;             // of an exception in Python; 0: unknown
+  int32_t line;             // the line of an exception in Python; 0: unknown
   uint32_t is_set_up;       // the setup has ended, or begun to prepare the snippet's text
   uint32_t steady;
   uint32_t repeats;        // steady only if `trace` is the same in so many other processes
-  uint32_t changes_state;  // as Evidence::changes_state()
-  uint32_t is_slow;        // as BlockPlan::is_slow()
-  uint64_t trace;          // as Evidence::trace()
-  uint64_t iterations;     // of each block
+  uint32_t changes_state;  // see Evidence::changes_state()
+  uint32_t is_slow;        // see BlockPlan::is_slow()
+  uint64_t trace;          // see Evidence::trace()
+  uint64_t iterations;     // iterations of each block
   uint64_t warmup;         // iterations before the first of the blocks
   uint64_t blocks;
   BlockTotals last[2];    // the last two blocks; if not steady, last[0] is the block that differs
                           // most from last[1]
-  Events doubled;         // of a block of twice the iterations; all 0: not counted
+  Events doubled;         // events of a block of twice the iterations; all 0: not counted
   uint64_t compile_ir;    // instructions of the last block, while it compiled
   char event_names[256];  // "Ir Dr Dw"
-  uint64_t peak_bytes;    // above the start of an iteration
+  uint64_t peak_bytes;    // bytes above the start of an iteration
   uint32_t followed;      // iterations of the block whose calls were noted; 0: not noted
   uint32_t profile_part;  // the profile's number; 0: not written
   uint32_t has_loaded;    // write_loaded_files() has written them
   uint64_t memory_at_start;  // memory_taken_by() when the snippet began
-  char text[16 * 1024];      // of an exception
+  char text[16 * 1024];      // the text of an exception
 };
 
 struct RunRequest {
@@ -61,7 +61,7 @@ struct RunRequest {
   PlanOptions plan;
   uint64_t memory_limit = 0;     // bytes; 0: no limit
   bool is_rehearsal = false;     // nothing is collected or written
-  bool want_profile = true;      // of the last counted block
+  bool want_profile = true;      // writes a profile of the last counted block
   bool cache_sim = false;        // Callgrind simulates caches
   bool branch_sim = false;       // Callgrind simulates a branch predictor
   bool instrument_late = false;  // instrumentation is off until the first counted block

@@ -16,7 +16,7 @@ inline constexpr uint64_t kSignalSize = 64 << 10;
 inline constexpr uint64_t kGuardBase = kBase + kSignalSize;
 inline constexpr uint64_t kGuardSize = 64 << 20;  // a larger frame jumps over it
 inline constexpr uint64_t kLowest = kGuardBase + kGuardSize;
-inline constexpr uint64_t kSize = 8 << 20;  // as in main threads
+inline constexpr uint64_t kSize = 8 << 20;  // the size in main threads
 inline constexpr uint64_t kTop = kLowest + kSize;
 
 // Called on a fatal signal, such as SIGSEGV.

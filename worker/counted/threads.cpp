@@ -52,7 +52,7 @@ struct CollectionOfThread {
   CollectionOfThread() { CALLGRIND_TOGGLE_COLLECT; }
   ~CollectionOfThread() {
     CALLGRIND_TOGGLE_COLLECT;
-    ended.fetch_add(1);  // before a join returns
+    ended.fetch_add(1);  // happens before a join returns
   }
 };
 
@@ -99,7 +99,7 @@ bool has_live_threads() { return started.load() != ended.load(); }
 
 void settle_threads() {
   constexpr uint64_t kMaxSpinUs = 3'000'000;  // CPU time of the threads until they sleep
-  constexpr int kQuietChecks = 2;             // in a row
+  constexpr int kQuietChecks = 2;             // consecutive checks
   static int settled = 0;
   static bool may_settle = true;
   if (!may_settle || settled == started.load()) return;

@@ -15,7 +15,7 @@ std::uint64_t tensor_peak(const std::function<void()>& run);
 // A call of an operator, or a kernel of a device.
 struct OperatorEvent {
   std::string name;
-  std::uint64_t start_ns = 0;  // on LibTorch's clock
+  std::uint64_t start_ns = 0;  // the time on LibTorch's clock
   std::uint64_t duration_ns = 0;
   std::uint64_t thread = 0;
   bool is_on_device = false;

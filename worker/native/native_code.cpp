@@ -20,9 +20,9 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t kGuardSize = 64 << 20;  // takes no memory
-constexpr std::size_t kStackSize = 8 << 20;   // as of a program's main thread
+constexpr std::size_t kStackSize = 8 << 20;   // the size of a main thread's stack
 
-std::vector<char*> guards;  // below the stacks of snippets
+std::vector<char*> guards;  // guard areas below the stacks of snippets
 
 // Returns the stack pointer of the code that a signal interrupted.
 const char* stack_pointer(const void* context) {
@@ -168,7 +168,7 @@ class SuspendedSnippet : public SuspendedCode, instr_context {
   void* stack_ = nullptr;
   ucontext_t inside_{};
   ucontext_t outside_{};
-  std::uint64_t iterations_ = 0;  // of the next block
+  std::uint64_t iterations_ = 0;  // iterations of the next block
   Clock::time_point begin_;
   Clock::time_point end_;
   bool is_at_loop_ = false;

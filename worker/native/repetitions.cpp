@@ -22,8 +22,8 @@ namespace {
 // A snippet and its results.
 struct Entry {
   TimedSnippet* snippet = nullptr;
-  std::uint64_t iterations = 0;               // of each repetition
-  std::map<std::string, std::string> values;  // by metric: per iteration, for each repetition
+  std::uint64_t iterations = 0;               // iterations of each repetition
+  std::map<std::string, std::string> values;  // metric -> each repetition's values per iteration
   std::optional<std::uint64_t> peak;
 };
 

@@ -23,10 +23,10 @@ struct TimingRequest {
   int threads = 1;
   std::vector<std::string> events = {};  // metrics of kCountedEvents
   int repetitions = 10;
-  double min_time_s = 0.05;            // of a repetition
-  double warm_up_s = 0.02;             // before the first repetition; at least one iteration
-  std::uint64_t iterations = 0;        // of a repetition; 0: as many as min_time_s needs
-  std::vector<std::string> logs = {};  // of a compiler; inspect() replies them
+  double min_time_s = 0.05;      // the minimum for a repetition
+  double warm_up_s = 0.02;       // seconds before the first repetition; at least one iteration
+  std::uint64_t iterations = 0;  // iterations of a repetition; 0: as many as min_time_s needs
+  std::vector<std::string> logs = {};  // a compiler's logs; inspect() replies them
   // For run_experiment(): reply the profiler's events; time the start of the last snippet;
   // verify that snippet at the end.
   bool wants_events = false;

@@ -29,7 +29,7 @@ ScriptState state_of(const TimedSnippet& snippet) {
 // Adds up the time in operators. Events of a thread nest: only the outermost count.
 std::uint64_t sum_durations(const std::vector<OperatorEvent>& events, bool is_on_device) {
   std::uint64_t sum = 0;
-  std::map<std::uint64_t, std::uint64_t> ends;  // of each thread's outermost event
+  std::map<std::uint64_t, std::uint64_t> ends;  // thread -> end of its outermost event
   for (const OperatorEvent& event : events) {
     if (event.is_on_device != is_on_device) continue;
     std::uint64_t& end = ends[event.thread];

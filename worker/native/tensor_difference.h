@@ -18,7 +18,8 @@ struct Difference {
   std::string at;      // "[2, 1]"
   double value = 0;
   double eager_value = 0;
-  double cosine = 1;  // of the angle between the vectors; 1 if both are 0, NaN if either has a NaN
+  // The cosine of the angle between the vectors: 1 if both are 0, NaN if either has a NaN.
+  double cosine = 1;
 };
 Difference measure_difference(const at::Tensor& eager, const at::Tensor& other, double relative,
                               double absolute);

@@ -31,8 +31,8 @@ class TimedSnippet {
 
   // The time to start, in seconds.
   struct Start {
-    double first_result = 0;  // until the end of the first run
-    double ready = 0;         // until the preparation in the first runs is finished
+    double first_result = 0;  // the time until the end of the first run
+    double ready = 0;         // the time until the preparation in the first runs is finished
     double ready_cpu = 0;     // the same in CPU seconds, of this process and those it started
   };
   // Sets the snippet up and runs it until it is ready; nothing if that failed. To be called instead

@@ -21,7 +21,7 @@ struct VerificationRequest {
   const void* eager = nullptr;  // verifiers, from find_code() (worker/unit.h)
   const void* candidate = nullptr;
   int threads = 1;
-  std::map<std::string, Allowed> allowed;  // by LibTorch's names ("Float"); others must be equal
+  std::map<std::string, Allowed> allowed;  // key: LibTorch's name ("Float"); others must be equal
 
   bool is_complete() const { return eager != nullptr && candidate != nullptr; }
 };

@@ -47,7 +47,7 @@ def main():
         path.append(os.path.realpath(entry))
     torch, torch_version = find_torch()
     if torch and os.path.realpath(os.path.dirname(torch)) not in path:
-        path.append(os.path.realpath(os.path.dirname(torch)))  # of an editable installation
+        path.append(os.path.realpath(os.path.dirname(torch)))  # an editable installation's folder
     json.dump(
         {
             "implementation": sys.implementation.name,

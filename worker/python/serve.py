@@ -14,7 +14,7 @@ from importlib._bootstrap_external import FileFinder, _get_supported_file_loader
 _task, folder = sys.argv[1], sys.argv[2]
 _NAMES = f"{folder}/names"  # made by the task prime, for counting workers
 if os.path.exists(_NAMES):
-    gc.disable()  # when it runs depends on all objects that came and went
+    gc.disable()  # a collection depends on all objects that came and went
 
 
 # A folder's content that has each name.
@@ -86,7 +86,7 @@ def version():
 
 
 def cpu_capability():
-    cpu = getattr(torch.backends, "cpu", None)  # not before 2.0
+    cpu = getattr(torch.backends, "cpu", None)  # missing before 2.0
     if hasattr(cpu, "get_cpu_capability"):
         return cpu.get_cpu_capability()
     mark = "CPU capability usage: "
@@ -120,7 +120,7 @@ def described(code):
         if file.startswith(home + "/"):
             file = file[len(home) + 1 :]
             break
-    name = getattr(code, "co_qualname", code.co_name)  # not before 3.11
+    name = getattr(code, "co_qualname", code.co_name)  # missing before 3.11
     return json.dumps({"name": name, "file": file, "line": code.co_firstlineno})
 
 
@@ -139,7 +139,7 @@ def adaptation():
     not specialised. Returns None if the interpreter specialises none, or in an unknown way."""
     if sys.implementation.name != "cpython" or not (3, 11) <= sys.version_info < (3, 15):
         return None
-    code = version.__code__  # not one that runs, and may change meanwhile
+    code = version.__code__  # any code that does not run, and so does not change meanwhile
     size_at, begin = object.__basicsize__, type(code).__basicsize__
     size = 2 * ctypes.c_ssize_t.from_address(id(code) + size_at).value
     if ctypes.string_at(id(code) + begin, len(code.co_code)) != code._co_code_adaptive:
@@ -148,7 +148,7 @@ def adaptation():
         return None
     numbers = opcode.opmap | getattr(opcode, "_specialized_opmap", getattr(dis, "_all_opmap", {}))
     sizes = opcode._inline_cache_entries
-    if isinstance(sizes, dict):  # since 3.13, by name
+    if isinstance(sizes, dict):  # keyed by name since 3.13
         sizes = {numbers[name]: count for name, count in sizes.items()}
         sizes = [sizes.get(number, 0) for number in range(256)]
     caches, is_general = bytearray(sizes[:256]), bytearray([True] * 256)
@@ -280,7 +280,7 @@ def _counted(compile):
 def _count_compiling():
     """Replaces the processor's instruction counter by Callgrind. PyTorch does not mark a region in
     torch.export.export(), so all of it is counted."""
-    import torch.export  # not before 2.1
+    import torch.export  # missing before 2.1
 
     utils = torch._dynamo.utils
     if not hasattr(utils, "CompileTimeInstructionCounter"):

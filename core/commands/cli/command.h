@@ -30,7 +30,7 @@ enum class OnInterrupt {
 
 struct Command {
   const char* name;
-  const char* operands;  // as shown in the list of commands
+  const char* operands;  // shown in the list of commands
   const char* summary;   // a line of that list
   OnInterrupt on_interrupt;
   int failed;  // the exit status if the command cannot start

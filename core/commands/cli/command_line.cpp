@@ -173,7 +173,7 @@ Expected<void> CommandLine::take_option(const std::vector<std::string>& words, s
 // Passes words on from `first` on, except for the options that are taken back.
 Expected<void> CommandLine::pass_on(const std::vector<std::string>& words, std::size_t first) {
   const bool has_dashes = first < words.size() && words[first] == "--";
-  bool is_own = !has_dashes;  // up to `--`
+  bool is_own = !has_dashes;  // false after `--`
   for (std::size_t at = first + (has_dashes ? 1 : 0); at < words.size(); ++at) {
     is_own = is_own && words[at] != "--";
     const std::string name = words[at].substr(0, words[at].find('='));

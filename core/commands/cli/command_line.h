@@ -99,7 +99,7 @@ class CommandLine {
   // `explain`: says why an option is unknown, if it can.
   using Explain = std::function<std::optional<Error>(const std::string& word)>;
   Expected<void> parse(const std::vector<std::string>& words, const Explain& explain = {});
-  bool has(std::string_view name) const;  // whether the option "output" was given
+  bool has(std::string_view name) const;  // true if the option "output" was given
 
   const std::string& command() const { return command_; }
   const std::string& usage() const { return usage_; }  // empty: derived
@@ -116,7 +116,7 @@ class CommandLine {
   struct Taking {
     Take take;                             // a value; empty for a switch
     std::function<void(bool)> set;         // a switch
-    std::vector<std::string> values = {};  // as given, in order
+    std::vector<std::string> values = {};  // the words given, in order
     bool is_given = false;
   };
 
@@ -138,7 +138,7 @@ class CommandLine {
   std::string group_;
   std::vector<HelpSection> sections_;
   std::vector<OptionInfo> options_;
-  std::vector<Taking> takings_;  // the same indices as options_
+  std::vector<Taking> takings_;  // index: that of options_
   Operands operands_;
   std::vector<std::string> given_operands_;
   std::vector<std::string>* operand_target_ = nullptr;

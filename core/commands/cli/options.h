@@ -71,7 +71,7 @@ std::vector<std::string> limited_metrics(const GateOptions& gate);
 struct Showing {
   Verbosity verbosity = Verbosity::kNormal;
   ColorMode color = ColorMode::kAuto;
-  bool show_keys = false;  // in tables, instead of names
+  bool show_keys = false;  // tables show keys instead of names
 };
 
 // --quiet, --verbose, --color, --help: of every command.

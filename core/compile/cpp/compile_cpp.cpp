@@ -135,7 +135,7 @@ std::map<const BuildOptions*, std::vector<Variant>> group_by_build(
 
 struct BuildWork {
   BuildContext context;
-  std::vector<FunctionGroup> missing;  // not cached
+  std::vector<FunctionGroup> missing;  // groups that are not cached
 };
 
 class Compilation {

@@ -14,7 +14,7 @@ namespace instr {
 // Variants with the same code share one function, whatever their keys.
 struct UnitFunction {
   std::string symbol;
-  std::vector<Variant> variants;  // at least one
+  std::vector<Variant> variants;  // one or more
   std::string eager;              // symbol of the eager variant that it is compared with
 };
 

@@ -27,7 +27,7 @@ struct BuildContext {
   std::string hash;
   std::string link_hash;
   std::filesystem::path root;      // the root of ArtefactInputs
-  std::vector<std::string> flags;  // of the compiler
+  std::vector<std::string> flags;  // the compiler's flags
   std::string root_flag = {};      // one of them: the user's root (root_flag())
   std::vector<std::string> link_flags;
   std::vector<std::string> source_flags = {};  // the compiler's flags for the user's sources
@@ -106,7 +106,7 @@ class UnitCompiler {
   TrackedArtefacts tracked_;
   std::stop_token stop_;
   std::string header_text_;
-  std::string identity_;  // of compiler, LibTorch, and the shared header
+  std::string identity_;  // the identity of compiler, LibTorch, and the shared header
 };
 
 }  // namespace instr

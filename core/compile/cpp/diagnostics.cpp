@@ -16,7 +16,7 @@ namespace instr {
 namespace {
 
 constexpr std::size_t kMaxErrorsShown = 3;
-constexpr std::size_t kMaxNotesShown = 2;       // of the first error only
+constexpr std::size_t kMaxNotesShown = 2;       // notes of the first error; others show none
 constexpr std::size_t kMaxMessageLength = 400;  // characters, as template errors can be huge
 
 struct DiagnosticPatterns {

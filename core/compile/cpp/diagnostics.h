@@ -14,8 +14,8 @@ namespace instr {
 
 // An error with its notes.
 struct Diagnostic {
-  std::string symbol;  // of the snippet; "shared" for a global setup; "" if not known
-  std::string file;    // as the compiler named it, without the marker; empty: generated code
+  std::string symbol;  // the snippet's symbol; "shared" for a global setup; "" if not known
+  std::string file;    // the compiler's name for it, without the marker; empty: generated code
   int line = 0;
   int column = 0;
   std::string message;

@@ -82,7 +82,7 @@ void write_script_module(Writer& out, const Variant& variant) {
 void write_script(Writer& out, const Variant& variant) {
   switch (body_of(variant)) {
     case Body::kStatement:
-    case Body::kTraced:  // only in Python
+    case Body::kTraced:  // Python only
     case Body::kCompiled:
     case Body::kLazy: return;
     case Body::kScript:

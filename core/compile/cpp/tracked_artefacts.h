@@ -25,7 +25,7 @@ std::vector<std::filesystem::path> parse_dependency_list(const std::string& list
 struct ArtefactInputs {
   std::string identity;
   std::vector<std::string> hints;                               // names of hints to the artefact
-  std::function<std::string(const std::string& hash)> name_of;  // in the cache
+  std::function<std::string(const std::string& hash)> name_of;  // the name in the cache
   std::filesystem::path root = {};  // files below it are known by their place in it
 };
 
@@ -55,7 +55,7 @@ class TrackedArtefacts {
 
  private:
   struct File {
-    std::filesystem::path path;  // if it is below the root: relative to it
+    std::filesystem::path path;  // relative to the root, if it is below it
     std::string hash;
   };
   // Identifies an artefact by its inputs and these files.

@@ -20,7 +20,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr const char* kCompiler = "compile_snippets.py";
-constexpr const char* kErrors = "errors.json";  // beside a unit: errors by symbol
+constexpr const char* kErrors = "errors.json";  // a file beside a unit: errors by symbol
 
 Json list_codes(const std::vector<Text>& texts) {
   Json list = Json::array();

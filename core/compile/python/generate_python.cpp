@@ -176,7 +176,7 @@ std::string make_loop(int times, const std::vector<Text>& texts) {
 // Makes the script, and runs it until it is optimised.
 void prepare_to_measure(PythonSnippet& snippet, const Variant& variant) {
   std::vector<Text>& setup = snippet.setup;
-  setup.push_back({"instr_simulate_(False)", {}});  // which would make compiling even slower
+  setup.push_back({"instr_simulate_(False)", {}});  // simulation would make compiling even slower
   load_backend(snippet, variant);
   setup.push_back(make_mark(0));
   for (Text& text : make_preparation(variant)) setup.push_back(std::move(text));

@@ -14,9 +14,9 @@ namespace instr {
 // Texts without a place are generated.
 struct PythonSnippet {
   Purpose purpose = Purpose::kMeasure;
-  std::vector<Text> module;     // at module level
-  std::vector<Text> setup;      // in the function that the snippet becomes
-  std::vector<Text> statement;  // in its loop
+  std::vector<Text> module;     // module-level code
+  std::vector<Text> setup;      // code in the function that the snippet becomes
+  std::vector<Text> statement;  // code in that function's loop
 };
 
 PythonSnippet make_python_snippet(const Variant& variant, Purpose purpose = Purpose::kMeasure);

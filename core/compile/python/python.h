@@ -15,12 +15,12 @@
 namespace instr {
 
 struct Python {
-  std::filesystem::path command;            // as the user runs it: in a virtual environment
-  std::filesystem::path program;            // the interpreter itself
-  std::string build;                        // "3.11.2 (main, Apr 28 2025, 14:11:48) [GCC 12.2.0]"
-  std::string version;                      // "3.11.2"
-  std::filesystem::path home;               // of its standard library: PYTHONHOME
-  std::filesystem::path platform_home;      // of the part that depends on the platform
+  std::filesystem::path command;  // the path that the user runs, perhaps in a virtual environment
+  std::filesystem::path program;  // the interpreter itself
+  std::string build;              // "3.11.2 (main, Apr 28 2025, 14:11:48) [GCC 12.2.0]"
+  std::string version;            // "3.11.2"
+  std::filesystem::path home;     // the prefix of its standard library: PYTHONHOME
+  std::filesystem::path platform_home;      // the prefix of the part that depends on the platform
   std::vector<std::filesystem::path> path;  // folders of other modules, such as torch
   std::filesystem::path torch;              // its folder
   std::string torch_version;                // "2.13.0"

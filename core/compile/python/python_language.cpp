@@ -104,7 +104,7 @@ class PythonLanguage : public LanguageSupport {
   const std::optional<std::string> command_;
   const CompileOptions& options_;
   Cache& cache_;
-  std::optional<Expected<Python>> python_;  // once there is a variant in Python
+  std::optional<Expected<Python>> python_;  // set once there is a variant in Python
   std::set<std::string> imports_;
 };
 

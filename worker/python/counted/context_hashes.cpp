@@ -44,7 +44,7 @@ int64_t hash_of(const char* name, std::size_t size, uint64_t number) {
     memcpy(&word, name + i, std::min(sizeof word, size - i));
     if (!has_digit(word)) hash = std::rotl((hash ^ word) * 0x9E37'79B9'7F4A'7C15, 32);
   }
-  return static_cast<int64_t>(hash >> 1);  // not -1, which would be an error
+  return static_cast<int64_t>(hash >> 1);  // the shift avoids -1, which would be an error
 }
 
 PyObject* new_variable(PyObject* type, PyObject* arguments, PyObject* options) {

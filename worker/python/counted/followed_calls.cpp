@@ -21,7 +21,7 @@ constexpr uint64_t kMaxCalls = 5'000'000;
 struct Function {
   PyObject* code;  // null: the statement itself
   uint64_t self;
-  uint64_t inclusive;  // of the outermost calls
+  uint64_t inclusive;  // the inclusive cost of the outermost calls
   uint64_t calls;
   uint32_t active;  // calls that have not returned
   bool is_recursive;

@@ -8,8 +8,7 @@ enum class Pinned {
   kNothing,
   kRandom,     // the same random bytes in each run
   kClock,      // a clock that only calls of it advance
-  kProcessId,  // not for a process that writes to a folder that it shares with others: temporary
-               // names contain it
+  kProcessId,  // unsafe for a process that writes to a shared folder: temporary names contain it
 };
 
 // From here on, this process sees these answers.

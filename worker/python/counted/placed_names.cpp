@@ -17,7 +17,7 @@
 namespace instr {
 namespace {
 
-constexpr uintptr_t kBase = 0x5'D000'0000;  // between the snippet's stack and its arena
+constexpr uintptr_t kBase = 0x5'D000'0000;  // an address between the snippet's stack and its arena
 constexpr uint32_t kSlots = 1 << 17;        // PyTorch with its compiler has 60,000 names
 constexpr std::size_t kSlotBytes = 144;
 constexpr uint32_t kMaxNames = kSlots / 4 * 3;
@@ -40,7 +40,7 @@ bool is_taken(const uint8_t* slot) {
 // the one that the interpreter uses for each such name from now on.
 void place(const char* name, uint8_t* slots) {
   PyObject* const text = checked(PyUnicode_FromString(name));
-  const std::size_t bytes = malloc_usable_size(text);  // as requested (arena.cpp)
+  const std::size_t bytes = malloc_usable_size(text);  // the requested size (arena.cpp)
   if (bytes != 0 && bytes <= kSlotBytes) {
     uint32_t i = hash_of(name) % kSlots;
     while (is_taken(slots + i * kSlotBytes)) i = (i + 1) % kSlots;

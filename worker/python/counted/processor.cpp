@@ -12,7 +12,7 @@ namespace {
 constexpr unsigned kClasses = 40;  // blocks of up to 64 KiB
 constexpr uint64_t kLevel = 64;    // blocks; a processor's description takes fewer of each class
 constexpr uint64_t kMax = 1 << 20;
-void* volatile last;  // so that compilers do not remove the allocations
+void* volatile last;  // keeps compilers from removing the allocations
 
 // Uses up the free blocks of each class, and makes new ones, at least one, up to a multiple of
 // kLevel: after two calls, the number of blocks taken in between does not matter.

@@ -21,9 +21,9 @@ constexpr uint32_t kMaxInstructions = 128 * 1024;
 // The interpreter's way of specialising (adaptation() in serve.py).
 struct Adaptation {
   bool is_known;
-  long size_at, code_begins;  // in a code object
-  uint8_t caches[256];        // by opcode: the number of two-byte caches that follow
-  uint8_t is_general[256];    // by opcode: not a special form
+  long size_at, code_begins;  // offsets in a code object
+  uint8_t caches[256];        // opcode -> the number of two-byte caches that follow
+  uint8_t is_general[256];    // opcode -> 1 unless it is a special form
 };
 
 // An instruction, followed by its counter.
@@ -94,7 +94,7 @@ namespace torch_side {
 bool note_code() {
   if (!adaptation.is_known) return false;
   PyObject* snippet = side_attribute("snippet");
-  if (PyObject_IsTrue(snippet) != 0) {  // not in a rehearsal
+  if (PyObject_IsTrue(snippet) != 0) {  // false in a rehearsal
     PyObject* code = attribute(snippet, "__code__");
     note(code);
     Py_DecRef(code);

@@ -15,9 +15,9 @@ from importlib import import_module
 import torch
 
 MAX_NOTES = 20
-MAX_NAMES = 200  # of a group of counters
+MAX_NAMES = 200  # names in a group of counters
 MAX_NOTE_LENGTH = 4_000
-MAX_NAME_LENGTH = 200  # of a counter: some are whole messages
+MAX_NAME_LENGTH = 200  # the longest name of a counter: some are whole messages
 
 # Logs whose messages become notes.
 _NOTES = {"graph_breaks": "breaks", "recompiles": "recompiles"}
@@ -70,7 +70,7 @@ def load(backend):
 
 
 def _listen(logs):
-    internal = getattr(getattr(torch, "_logging", None), "_internal", None)  # not before 2.1
+    internal = getattr(getattr(torch, "_logging", None), "_internal", None)  # missing before 2.1
     known = getattr(getattr(internal, "log_registry", None), "artifact_names", ())
     wanted = {log: True for log in logs if log in known}
     if not wanted:
@@ -92,7 +92,7 @@ def _compile_in_this_process():
     would use the same cores, also while the result is timed, and could not start Triton's programs: the path
     of torch's environment leads through a descriptor that only the programs of this process are given."""
     workers = getattr(sys.modules.get("torch._inductor.async_compile"), "AsyncCompile", None)
-    can_refuse = hasattr(workers, "use_process_pool")  # since 2.6
+    can_refuse = hasattr(workers, "use_process_pool")  # new in 2.6
     if can_refuse:
         workers.use_process_pool = classmethod(lambda _: False)
     if "TORCHINDUCTOR_COMPILE_THREADS" not in os.environ:
@@ -178,7 +178,7 @@ def report():
     dynamo = sys.modules.get("torch._dynamo.utils")
     all_counters = getattr(dynamo, "counters", None)
     if not all_counters:
-        unlowered = _unlowered()  # by a device, without torch.compile()
+        unlowered = _unlowered()  # a device's operators, without torch.compile()
         return ["compiler", _json({"unlowered": unlowered})] if unlowered else []
     notes = {name: _notes(log) for log, name in _NOTES.items()}
     frames = all_counters.get("frames", {})

@@ -6,7 +6,7 @@ Imported only by code that runs on it, since it imports torch_xla.
 import os
 import sys
 
-os.environ["PJRT_DEVICE"] = "CPU"  # as results name it; the default depends on the machine
+os.environ["PJRT_DEVICE"] = "CPU"  # the name in results; the default depends on the machine
 
 import torch
 import torch_xla
