@@ -67,7 +67,7 @@ using Fields = std::map<std::string, std::string>;
 //   start   the same, with a single symbol: times its start -> started first_result ready (ns)
 //             ready_cpu (ns of CPU time, of the process and those it started)
 //             [graphs graph_breaks frames frames_compiled guard_failures recompilations compiler]
-//             `compiler` is JSON (core/measure/compiler_report.h)
+//             `compiler` is JSON (core/measure/parse_reply.h)
 //   experiment  as time: also measures memory and profiles. With cold=1 it times the start of the
 //             last snippet. With eager and candidate, as for verify, it verifies the last snippet
 //             -> all 0 1 ... (each experimented or failed) [verification (the reply to verify)]

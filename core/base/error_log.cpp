@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <string_view>
 
-#include "core/base/replace_file.h"
+#include "core/base/output_file.h"
 
 namespace instr {
 

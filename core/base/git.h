@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -10,6 +11,8 @@
 #include <vector>
 
 #include "core/base/error.h"
+#include "core/base/private_folder.h"
+#include "core/base/process.h"
 
 namespace instr {
 
@@ -149,5 +152,36 @@ std::string format_date(std::int64_t seconds);
 
 // "2026-01-02T03:04:05Z" -> seconds since 1970; nothing if `time` has another form.
 std::optional<std::int64_t> parse_time(const std::string& time);
+
+// Working trees of commits other than the one that is checked out, and commands that run in them.
+
+// A git worktree in a private folder, with worktrees of the submodules; removed with its owner.
+class CommitTree {
+ public:
+  // `project`: the top folder of what is checked out.
+  static Expected<CommitTree> make(const fs::path& project);
+  CommitTree(CommitTree&&) noexcept = default;
+  CommitTree& operator=(CommitTree&&) = delete;
+  ~CommitTree();
+
+  fs::path path() const { return folder_->path() / "tree"; }
+
+  // May be called again for another commit: what was built for the previous one stays.
+  Expected<void> check_out(const std::string& hash);
+
+ private:
+  CommitTree(fs::path project, PrivateFolder folder)
+      : project_(std::move(project)), folder_(std::move(folder)) {}
+
+  fs::path project_;
+  std::optional<PrivateFolder> folder_;
+  std::vector<fs::path> submodules_;  // those in the project
+};
+
+// A command to be run in the top folder of a tree. Every path below the project that it reads means
+// the same file of that tree. Its output goes to standard error. `variables`: of its environment.
+SpawnOptions command_in_tree(std::vector<std::string> words, const fs::path& tree,
+                             const fs::path& project,
+                             std::map<std::string, std::string> variables = {});
 
 }  // namespace instr

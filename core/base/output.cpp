@@ -10,7 +10,7 @@
 #include <string>
 
 #include "core/base/format.h"
-#include "core/base/replace_file.h"
+#include "core/base/output_file.h"
 
 namespace instr {
 

@@ -7,7 +7,7 @@
 #include "core/base/output_file.h"
 #include "core/commands/commands.h"
 #include "core/definitions/select.h"
-#include "core/report/flame_files.h"
+#include "core/report/flame.h"
 #include "core/results/result_set.h"
 #include "core/run/pipeline.h"
 

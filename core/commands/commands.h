@@ -9,8 +9,8 @@
 
 #include "core/base/exit_status.h"
 #include "core/commands/cli/command.h"
+#include "core/commands/cli/command_line.h"
 #include "core/commands/cli/options.h"
-#include "core/commands/cli/values.h"
 #include "core/run/config.h"
 #include "core/run/gate.h"
 

@@ -2,10 +2,9 @@
 
 #include "core/base/output.h"
 #include "core/commands/commands.h"
-#include "core/compare/kept_values.h"
 #include "core/definitions/select.h"
 #include "core/report/comparison_report.h"
-#include "core/report/flame_files.h"
+#include "core/report/flame.h"
 #include "core/results/result_set.h"
 
 namespace instr {

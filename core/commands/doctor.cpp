@@ -6,7 +6,6 @@
 
 #include "core/base/environment.h"
 #include "core/base/format.h"
-#include "core/base/machine_memory.h"
 #include "core/base/output.h"
 #include "core/base/terminal.h"
 #include "core/commands/commands.h"
@@ -19,7 +18,7 @@
 #include "core/compile/toolchain.h"
 #include "core/compile/valgrind.h"
 #include "core/definitions/metrics.h"
-#include "core/measure/schedule_plan.h"
+#include "core/measure/measurer.h"
 #include "core/measure/timer.h"
 #include "core/run/config.h"
 #include "core/run/session.h"

@@ -4,11 +4,9 @@
 #include <algorithm>
 #include <span>
 
-#include "core/base/append_file.h"
 #include "core/base/format.h"
 #include "core/base/output.h"
 #include "core/base/output_file.h"
-#include "core/base/replace_file.h"
 #include "core/base/shell.h"
 #include "core/base/terminal.h"
 #include "core/commands/commands.h"
@@ -18,7 +16,7 @@
 #include "core/report/backend_summary.h"
 #include "core/report/formats.h"
 #include "core/report/plot.h"
-#include "core/report/report.h"
+#include "core/report/run_report.h"
 #include "core/results/results_file.h"
 #include "core/run/experiment_run.h"
 #include "core/run/left_out.h"

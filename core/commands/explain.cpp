@@ -12,7 +12,7 @@
 #include "core/base/terminal.h"
 #include "core/commands/commands.h"
 #include "core/definitions/select.h"
-#include "core/report/flame_files.h"
+#include "core/report/flame.h"
 #include "core/results/baselines.h"
 #include "core/results/result_set.h"
 #include "core/run/pipeline.h"

@@ -7,7 +7,7 @@
 #include "core/base/version.h"
 #include "core/commands/cli/help.h"
 #include "core/commands/commands.h"
-#include "core/definitions/definition_schema.h"
+#include "core/definitions/definition_keys.h"
 #include "core/results/results_file.h"
 
 namespace instr {

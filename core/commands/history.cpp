@@ -1,14 +1,26 @@
 #include "core/commands/history.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <string_view>
 
+#include "core/base/format.h"
 #include "core/base/near_match.h"
+#include "core/base/output.h"
+#include "core/base/terminal.h"
 #include "core/commands/commands.h"
+#include "core/definitions/select.h"
+#include "core/history/read.h"
+#include "core/history/record.h"
+#include "core/history/schema.h"
 #include "core/report/formats.h"
+#include "core/report/history_tables.h"
+#include "core/results/result_set.h"
+#include "core/run/backfill.h"
+#include "core/run/gate.h"
 
 namespace instr {
 
@@ -188,6 +200,244 @@ Action history_command(CommandLine& line) {
     given.stop = invocation.stop;
     return word->run(given);
   };
+}
+
+namespace {
+
+// The output of a word, read before any of it is printed, so that a pager does not lock the
+// history.
+struct Shown {
+  std::string text;
+  std::string notes = {};  // messages to people, on standard error
+};
+
+using ExpectedShown = tl::expected<Shown, Errors>;
+
+std::string render_tables(std::vector<DocumentTable> tables, const HistoryOptions& options) {
+  Document document;
+  add_records(document, tables.back());
+  document.tables = std::move(tables);
+  return render(options.format, document, render_options(options.showing));
+}
+
+// Adds notes about breaks in the series.
+Expected<Shown> with_notes(std::vector<DocumentTable> tables, const SqlDatabase& database,
+                           const SeriesChoice& choice, const HistoryOptions& options) {
+  TRY_ASSIGN(const auto breaks, read_breaks(database, choice));
+  Shown shown{render_tables(std::move(tables), options)};
+  for (const std::string& line : break_lines(breaks)) shown.notes += line + "\n";
+  return shown;
+}
+
+StepsShowing showing_of(const HistoryOptions& options) {
+  return {.with_functions = options.format != ReportFormat::kCsv,
+          .width = render_options(options.showing).width};
+}
+
+// Reads the steps, which accepted changes let pass.
+tl::expected<std::vector<RecordedStep>, Errors> read_judged(const SqlDatabase& database,
+                                                            const HistoryOptions& options,
+                                                            const SeriesChoice& choice,
+                                                            const std::optional<Place>& since,
+                                                            bool with_first) {
+  TRY_ASSIGN(const auto accepted,
+             read_accepted(options.accepted.value_or(default_accepted_file())));
+  TRY_ASSIGN(auto steps, read_steps(database, choice, since, with_first, accepted));
+  return steps;
+}
+
+ExpectedShown list(const SqlDatabase& database, const HistoryOptions& options) {
+  SeriesChoice choice = options.choice();
+  if (choice.metrics.empty()) choice.metrics = {kInstructions, kWall};
+  TRY_ASSIGN(const auto series, read_series(database, choice));
+  return with_notes({series_table(series)}, database, choice, options);
+}
+
+ExpectedShown show(const SqlDatabase& database, const HistoryOptions& options) {
+  TRY_ASSIGN(const auto known, read_keys(database));
+  TRY_ASSIGN(const auto keys, resolve_keys(options.operands, known));
+  SeriesChoice choice = options.choice();
+  choice.key = [&keys](const std::string& key) {
+    return std::find(keys.begin(), keys.end(), key) != keys.end();
+  };
+  TRY_ASSIGN(const auto series, read_series(database, choice));
+  TRY_ASSIGN(const auto steps,
+             read_judged(database, options, choice, std::nullopt, /*with_first=*/true));
+  TRY_ASSIGN(auto table, steps_table(database, steps, showing_of(options)));
+  std::vector<DocumentTable> tables;
+  if (options.format == ReportFormat::kTable) tables.push_back(series_table(series));
+  tables.push_back(std::move(table));
+  return with_notes(std::move(tables), database, choice, options);
+}
+
+ExpectedShown steps(const SqlDatabase& database, const HistoryOptions& options) {
+  TRY_ASSIGN(const auto since, options.place_since());
+  const SeriesChoice choice = options.choice();
+  TRY_ASSIGN(const auto steps, read_judged(database, options, choice, since, /*with_first=*/false));
+  TRY_ASSIGN(auto table, steps_table(database, steps, showing_of(options)));
+  return with_notes({std::move(table)}, database, choice, options);
+}
+
+ExpectedStatus print(const HistoryOptions& options,
+                     ExpectedShown (*read)(const SqlDatabase&, const HistoryOptions&)) {
+  // The history is closed before anything is printed.
+  const auto open_and_read = [&]() -> ExpectedShown {
+    TRY_ASSIGN(const auto database, open_history(options.recording.file(), SqlAccess::kRead));
+    return read(database, options);
+  };
+  TRY_ASSIGN(const auto shown, open_and_read());
+  print_output(shown.text);
+  if (!shown.notes.empty()) print_message(shown.notes);
+  return kGood;
+}
+
+// An error if no series has a value to judge: one after `since` and one before it.
+Expected<void> check_judged(const SqlDatabase& database, const HistoryOptions& options,
+                            const std::optional<Place>& since) {
+  TRY_ASSIGN(const auto series, read_series(database, options.choice()));
+  const bool is_any = std::ranges::any_of(series, [&since](const SeriesSummary& summary) {
+    return summary.measured > 1 && (!since || summary.last.place() > *since);
+  });
+  if (is_any) return {};
+  const std::string after = options.since ? " after " + printable(*options.since) : "";
+  return fail_at({options.recording.file().string()},
+                 fmt::format("nothing was judged: none of {} series was measured again{}",
+                             series.size(), after),
+                 "record another commit, or select others (--branch, --filter)");
+}
+
+}  // namespace
+
+SeriesChoice HistoryOptions::choice() const {
+  return {make_key_selector(selection), metrics, recording.branch};
+}
+
+Expected<std::optional<Place>> HistoryOptions::place_since() const {
+  if (!since) return std::nullopt;
+  TRY_ASSIGN(const auto commit, Repository().find(*since));
+  return commit.place();
+}
+
+ExpectedStatus history_list(const HistoryOptions& options) { return print(options, list); }
+
+ExpectedStatus history_show(const HistoryOptions& options) { return print(options, show); }
+
+ExpectedStatus history_steps(const HistoryOptions& options) { return print(options, steps); }
+
+// Writes lines of CSV and JSON as the points are read: a history may have millions.
+ExpectedStatus history_export(const HistoryOptions& options) {
+  const auto format = options.format == ReportFormat::kTable ? ReportFormat::kCsv : options.format;
+  const bool is_streamed = format == ReportFormat::kCsv || format == ReportFormat::kJsonl;
+  TRY_ASSIGN(auto database, open_history(options.recording.file(), SqlAccess::kRead));
+  DocumentTable all = points_table();
+  Document names;
+  add_records(names, all);
+  if (is_streamed) print_output(render(format, names));
+  TRY(for_each_point(database, options.choice(), [&](const HistoryPoint& point) {
+    DocumentTable table = points_table(point);
+    if (!is_streamed) {
+      all.rows.push_back(std::move(table.rows.front()));
+      return true;
+    }
+    Document document;
+    add_records(document, table);
+    document.fields.clear();
+    return print_output(render(format, document));
+  }));
+  if (!is_streamed) print_output(render_tables({std::move(all)}, options));
+  return kGood;
+}
+
+ExpectedStatus history_issue(const HistoryOptions& options) {
+  TRY_ASSIGN(auto database, open_history(options.recording.file(), SqlAccess::kRead));
+  TRY_ASSIGN(auto since, options.place_since());
+  TRY_ASSIGN(auto steps,
+             read_judged(database, options, options.choice(), since, /*with_first=*/false));
+  std::erase_if(steps, [](const RecordedStep& step) { return !step.is_regression; });
+  if (steps.empty()) {
+    TRY(check_judged(database, options, since));
+    print_message("nothing costs more, or it was accepted\n");
+    return kGood;
+  }
+  TRY_ASSIGN(auto text, growth_issue(database, steps, options.rest));
+  print_output(text);
+  return kRegression;
+}
+
+namespace {
+
+Expected<SqlDatabase> open_other(const fs::path& file, const std::string& other) {
+  std::error_code error;
+  if (fs::equivalent(file, other, error)) {
+    return fail_at({other}, "this is the history that the others are merged into", "omit it");
+  }
+  return open_history(other, SqlAccess::kRead);
+}
+
+Expected<std::string> merge_into(const SqlDatabase& database, const SqlDatabase& other,
+                                 OnContradiction how) {
+  TRY_ASSIGN(auto runs, read_runs(other));
+  TRY_ASSIGN(const auto vary, resolve_vary(other, {}));
+  TRY_ASSIGN(const auto recorded, record(database, runs, how, vary));
+  return fmt::format("{}: {} of {}\n", database.file().string(), to_string(recorded),
+                     printable(other.file().string()));
+}
+
+}  // namespace
+
+ExpectedStatus history_add(const HistoryOptions& options) {
+  std::vector<ResultSet> all;
+  std::vector<Origin> origins;
+  for (const std::string& file : options.operands) {
+    TRY_ASSIGN(auto results, read_result_set(file, file, options.incomplete));
+    origins.push_back({file, results.results.header.commit});
+    all.push_back(std::move(results));
+  }
+  TRY_ASSIGN(auto recording, Recording::open(options.recording, origins));
+  std::vector<HistoryRun> runs;
+  for (const ResultSet& results : all) {
+    TRY_ASSIGN(auto run, recording.make_run(results));
+    runs.push_back(std::move(run));
+  }
+  TRY_ASSIGN(const auto text, recording.add(std::move(runs)));
+  print_message(text);
+  return kGood;
+}
+
+ExpectedStatus history_merge(const HistoryOptions& options) {
+  std::vector<SqlDatabase> others;  // opened before a history is made
+  for (const std::string& name : options.operands) {
+    TRY_ASSIGN(auto other, open_other(options.recording.file(), name));
+    others.push_back(std::move(other));
+  }
+  TRY_ASSIGN(auto database, open_history(options.recording.file(), SqlAccess::kCreate));
+  for (const SqlDatabase& other : others) {
+    TRY_ASSIGN(const auto text, merge_into(database, other, options.recording.on_contradiction()));
+    print_message(text);
+  }
+  return kGood;
+}
+
+ExpectedStatus history_prune(const HistoryOptions& options) {
+  TRY_ASSIGN(auto database, open_history(options.recording.file(), SqlAccess::kWrite));
+  TRY_ASSIGN(const auto since, Repository().find(*options.keep_since));
+  TRY_ASSIGN(const auto pruned, prune(database, since.place(), options.recording.branch));
+  print_message(fmt::format("{}: {} removed, and {} series that are empty now\n",
+                            database.file().string(), format_plural(pruned.runs, "run"),
+                            format_count(static_cast<double>(pruned.series))));
+  // The rows are deleted; if this fails, later runs reuse the space.
+  if (auto compacted = compact(database); !compacted) {
+    print_message("the file stays as large as it was: " + to_string(compacted.error()) + "\n");
+  }
+  return kGood;
+}
+
+ExpectedStatus history_backfill(const HistoryOptions& options) {
+  TRY_ASSIGN(auto branch, options.recording.find_branch(Repository()));
+  return backfill(
+      {fs::absolute(options.recording.file()), std::move(branch), options.operands.front(),
+       options.make.value_or("true"), options.bisect, options.rest},
+      options.stop);
 }
 
 }  // namespace instr

@@ -1,11 +1,10 @@
+#include "core/measure/warm.h"
+
 #include <fmt/format.h>
 
 #include "core/base/format.h"
 #include "core/base/output.h"
 #include "core/commands/commands.h"
-#include "core/measure/warm_address.h"
-#include "core/measure/warm_client.h"
-#include "core/measure/warm_service.h"
 
 namespace instr {
 

@@ -4,7 +4,7 @@
 
 #include "core/base/csv.h"
 #include "core/base/format.h"
-#include "core/base/replace_file.h"
+#include "core/base/output_file.h"
 #include "core/base/trim.h"
 #include "core/compare/csv_reader.h"
 #include "core/results/baselines.h"

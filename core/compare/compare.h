@@ -1,5 +1,4 @@
-// Compares two result sets: which metrics changed, by how much, in which functions, and whether the
-// changes are within the limits. Pure; values are per iteration, in the units of the metrics.
+// Finds the source lines whose costs changed between two measurements of a variant. Pure.
 #pragma once
 
 #include <cstddef>
@@ -9,14 +8,74 @@
 #include <vector>
 
 #include "core/base/error.h"
+#include "core/base/format.h"
 #include "core/compare/accepted.h"
 #include "core/compare/attribution.h"
-#include "core/compare/line_changes.h"
 #include "core/definitions/limit.h"
+#include "core/profile/line_costs.h"
 #include "core/results/result_set.h"
 #include "core/results/significance.h"
 
 namespace instr {
+
+// A line on one side.
+struct LineSide {
+  int line = 0;      // 0: the line has no costs on this side, or does not exist
+  double self = 0;   // instructions per iteration
+  std::string text;  // its source; empty if it is not known
+};
+
+struct LineChange {
+  std::string file;  // its name after, or before if the file is only there
+  LineSide before;
+  LineSide after;
+
+  double change() const { return after.self - before.self; }
+};
+
+struct LineChanges {
+  // By file, beginning with the file that changed most, then by line.
+  std::vector<LineChange> lines;
+  double elsewhere = 0;  // the rest of the change: in code without line numbers
+};
+
+// `difference`: of the counts. Lines are matched by their texts, as a longest common subsequence.
+// Files are matched by their paths or else, if that is unambiguous, by their names.
+LineChanges compare_lines(const LineCosts& before, const LineCosts& after, double difference);
+
+// Data beside counts that only some results have, and that an option needs.
+
+struct KeptKind {
+  const char* things;  // "call paths"
+  const char* option;  // the option of a run that keeps them: "--call-paths"
+
+  // Returns the error for results that lack this data.
+  Error missing_in(const std::string& results) const {
+    return {{},
+            printable(results) + ": these results have no " + things,
+            std::string("measure with ") + option + ", both before and after"};
+  }
+};
+
+inline constexpr KeptKind kKeptPaths{"call paths", "--call-paths"};
+inline constexpr KeptKind kKeptLines{"costs of lines", "--lines"};
+
+// An error if the first count lacks these values. Other counts are checked when they are needed.
+template <class Value>
+Expected<void> check_kept(const ResultSet& results, const ValuesOf<Value>& values,
+                          const KeptKind& kind) {
+  for (const Measurement& measurement : results.results.measurements) {
+    const auto* counted = std::get_if<Counted>(&measurement.outcome);
+    if (counted == nullptr || !counted->has_count()) continue;
+    if (!values) return fail(kind.missing_in(results.name));
+    TRY_ASSIGN(auto value, values(measurement.variant.key));
+    return value ? Expected<void>() : tl::unexpected(kind.missing_in(results.name));
+  }
+  return {};
+}
+
+// Compares two result sets: which metrics changed, by how much, in which functions, and whether the
+// changes are within the limits. Pure; values are per iteration, in the units of the metrics.
 
 // Limits by metric. An increase beyond `hard` fails, an increase beyond `soft` warns, and a
 // decrease beyond `hard` is a gain to announce, or fails (CompareOptions::has_ratchet). A metric

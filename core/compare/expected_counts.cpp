@@ -2,14 +2,20 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <set>
+#include <tuple>
 #include <utility>
 
-#include "core/base/replace_file.h"
-#include "core/compare/expected_counts_file.h"
+#include "core/base/csv.h"
+#include "core/base/format.h"
+#include "core/base/output_file.h"
+#include "core/base/trim.h"
+#include "core/definitions/metrics.h"
 
 namespace instr {
+
 namespace {
 
 ExpectedCounts make_baseline(const std::vector<ExpectedCount>& counts) {
@@ -183,6 +189,195 @@ tl::expected<ExpectedUpdate, Errors> update_expected_file(
   return update_in_place(file, [&](const SourceText& source) {
     return update_expected_counts(source, measurements, is_selected);
   });
+}
+
+namespace {
+
+constexpr std::size_t kMinCountColumns = 3;  // the margin may be omitted
+constexpr const char* kCountAdvice =
+    "write for example `matmul/mm/n=64/eager/forward/t1/cpu,instructions,12345`";
+constexpr const char* kPytorchAdvice =
+    "write for example `add_loop_eager,compile_time_instruction_count,3862000000,0.1`";
+
+// Returns null if PyTorch's form has no such metric.
+const Metric* find_pytorch_metric(std::string_view name) {
+  const auto metric = std::ranges::find_if(kMetrics, [name](const Metric& known) {
+    return known.pytorch_name != nullptr && known.pytorch_name == name;
+  });
+  return metric == kMetrics.end() ? nullptr : &*metric;
+}
+
+bool read_value(CsvReader& reader, const CsvField& field, ExpectedCount& count) {
+  count.value_begin = field.begin;
+  count.value_end = field.end;
+  const auto number = parse_number(field);
+  if (number && *number >= 0) {
+    count.value = *number;
+    return true;
+  }
+  const std::string_view text = trim(field.text);
+  return reader.refuse(field.begin,
+                       text.empty() ? "there is no expected count"
+                                    : fmt::format("`{}` is {}", printable(text),
+                                                  number ? "negative" : "not a count"),
+                       "write a number of 0 or more, such as `12345` or `12.5`");
+}
+
+bool read_margin(CsvReader& reader, const CsvField& field, ExpectedCount& count) {
+  if (trim(field.text).empty()) return true;
+  auto margin = parse_limit(from_cell(field.text));
+  if (!margin) {
+    return reader.refuse(field.begin, printable(margin.error().what),
+                         std::move(margin.error().advice));
+  }
+  count.margin = *margin;
+  return true;
+}
+
+bool read_pytorch_metric(CsvReader& reader, const CsvField& field, ExpectedCount& count) {
+  const std::string_view name = trim(field.text);
+  if (const Metric* metric = find_pytorch_metric(name)) {
+    count.metric = metric->name;
+    return true;
+  }
+  return reader.refuse(
+      field.begin, fmt::format("unknown metric `{}`", printable(name)),
+      fmt::format("in this form it is {} or {}", find_metric(kCompileInstructions)->pytorch_name,
+                  find_metric(kInstructions)->pytorch_name));
+}
+
+bool read_relative_margin(CsvReader& reader, const CsvField& field, ExpectedCount& count) {
+  const auto margin = parse_number(field);
+  if (!margin || *margin < 0) {
+    return reader.refuse(field.begin, fmt::format("`{}` is not a margin", printable(field.text)),
+                         "write a part of the count, such as `0.1` for 10%");
+  }
+  count.margin = Limit{*margin * 100, std::nullopt};
+  return true;
+}
+
+// Reads a line of either form; nothing after an error.
+std::optional<ExpectedCount> read_count(CsvReader& reader, const CsvRecord& record,
+                                        bool is_pytorch) {
+  const auto& fields = record.fields;
+  ExpectedCount count{record.comment, from_cell(fields[0].text)};
+  count.begin = record.begin;
+  if (count.key.empty()) {
+    reader.refuse(fields[0].begin, "the key is empty", "list shows all keys");
+    return std::nullopt;
+  }
+  const bool has_metric = is_pytorch ? read_pytorch_metric(reader, fields[1], count)
+                                     : reader.read_metric(fields[1], count.metric);
+  const bool has_value = read_value(reader, fields[2], count);
+  const bool has_margin = fields.size() == kMinCountColumns ||
+                          (is_pytorch ? read_relative_margin(reader, fields[3], count)
+                                      : read_margin(reader, fields[3], count));
+  if (!has_metric || !has_value || !has_margin) return std::nullopt;
+  return count;
+}
+
+// Refuses a second count of the same metric.
+class Duplicates {
+ public:
+  bool check(CsvReader& reader, const CsvField& key, const ExpectedCount& count) {
+    const auto [first, is_new] =
+        lines_.emplace(std::pair(count.key, count.metric), reader.line_of(key));
+    if (is_new) return true;
+    return reader.refuse(key.begin,
+                         fmt::format("`{}` has two counts of `{}`; the first is on line {}",
+                                     printable(count.key), count.metric, first->second),
+                         "remove one of them");
+  }
+
+ private:
+  std::map<std::pair<std::string, std::string>, int> lines_;  // key and metric -> line
+};
+
+// A new line of PyTorch's form, with the metric's usual limit as its margin. A new key has metrics
+// of the file's other keys, so the form has a name for it.
+std::string pytorch_line(const ExpectedCount& count) {
+  const Metric* const metric = find_metric(count.metric);
+  const double margin = metric->hard_limit.percent.value_or(0) / 100;
+  return "\n" +
+         csv_record({count.key, metric->pytorch_name, fmt::format("{:.0f}", count.value),
+                     fmt::format("{}", margin)}) +
+         "\n\n\n";
+}
+
+}  // namespace
+
+bool is_pytorch_form(const SourceText& source) {
+  std::string_view text = source.text();
+  while (!text.empty()) {
+    const std::string_view line = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(text.size(), line.size() + 1));
+    if (line.starts_with('#') || trim(line).empty()) continue;
+    const std::size_t comma = line.find(',');
+    if (comma == std::string_view::npos) return false;
+    const std::string_view rest = line.substr(comma + 1);
+    return find_pytorch_metric(trim(rest.substr(0, rest.find(',')))) != nullptr;
+  }
+  return false;
+}
+
+tl::expected<ExpectedFile, Errors> read_expected_file(const SourceText& source,
+                                                      const KeysByName& keys) {
+  const bool is_pytorch = is_pytorch_form(source);
+  Duplicates duplicates;
+  const auto read_line = [&](CsvReader& reader,
+                             const CsvRecord& record) -> std::optional<ExpectedCount> {
+    auto count = read_count(reader, record, is_pytorch);
+    if (!count) return std::nullopt;
+    if (is_pytorch) {
+      if (const auto key = keys.find(count->key); key != keys.end()) count->key = key->second;
+    }
+    if (!duplicates.check(reader, record.fields[0], *count)) return std::nullopt;
+    return count;
+  };
+  const CsvFormat format{.columns = {"key", "metric", "expected", "margin"},
+                         .min_columns = kMinCountColumns,
+                         .record_advice = is_pytorch ? kPytorchAdvice : kCountAdvice,
+                         .content = "expected counts",
+                         .has_header = !is_pytorch};
+  return read_csv<ExpectedCount>(source, format, read_line);
+}
+
+std::string write_counts(ExpectedFile file) {
+  std::ranges::sort(file.lines, {},
+                    [](const ExpectedCount& count) { return std::tie(count.key, count.metric); });
+  std::string text = file.head;
+  for (const ExpectedCount& count : file.lines) {
+    text += count.comment +
+            csv_record({as_cell(count.key), count.metric, format_exactly(count.value),
+                        count.margin ? to_string(*count.margin) : ""}) +
+            "\n";
+  }
+  return text + file.tail;
+}
+
+std::string write_pytorch_counts(const SourceText& source, const ExpectedFile& before,
+                                 const ExpectedFile& after) {
+  const std::string_view old = source.text();
+  std::string text;
+  std::size_t copied = 0;  // bytes of the old text
+  for (std::size_t i = 0; i < before.lines.size(); ++i) {
+    const ExpectedCount& line = before.lines[i];
+    const std::size_t next = i + 1 < before.lines.size() ? before.lines[i + 1].begin : old.size();
+    const auto kept = std::ranges::find(after.lines, line.value_end, &ExpectedCount::value_end);
+    if (kept == after.lines.end()) {
+      text += old.substr(copied, line.begin - copied);
+      copied = next;
+    } else if (kept->value != line.value) {
+      text += old.substr(copied, line.value_begin - copied);
+      text += fmt::format("{:.0f}", kept->value);
+      copied = line.value_end;
+    }
+  }
+  text += old.substr(copied);
+  for (const ExpectedCount& count : after.lines) {
+    if (count.value_end == 0) text += pytorch_line(count);
+  }
+  return text;
 }
 
 }  // namespace instr

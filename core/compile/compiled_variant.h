@@ -9,6 +9,7 @@
 
 #include "core/base/phase.h"
 #include "core/compile/toolchain.h"
+#include "core/definitions/variant.h"
 #include "core/results/measurement.h"
 
 namespace instr {
@@ -59,5 +60,33 @@ struct CompiledVariants {
 // The counting worker runs under Callgrind, the native worker without it. The workers for Python
 // are shared objects, loaded by an interpreter; the counting one does not link LibTorch itself.
 enum class WorkerKind { kCounting, kNative, kPython, kNativePython };
+
+// A variant with the work that a run would do for it.
+
+enum class PlannedStep {
+  kUnknown,  // it would be measured; whether its unit is cached is unknown
+  kCached,   // its unit is in the cache
+  kCompile,  // its unit has to be compiled
+  kSkip,     // it cannot be measured here
+  kMeasured  // its result is there already
+};
+
+struct PlannedVariant {
+  Variant variant;
+  PlannedStep step = PlannedStep::kUnknown;
+  std::string reason;  // the reason for kSkip
+};
+
+// The command that starts a worker, which depends on its language.
+
+struct WorkerProgram {
+  std::filesystem::path file = {};  // the worker, in its folder of the cache
+  // The program, its arguments and its environment ("NAME=value"). Names of files are relative to
+  // the working directory or to kProgramFolderFd (worker/wire.h), so that no path of the cache is
+  // in the worker's memory.
+  std::vector<std::string> command = {};
+  std::vector<std::string> environment = {};
+  std::filesystem::path working_directory = "/";
+};
 
 }  // namespace instr

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "core/base/process.h"
-#include "core/compile/cache_files.h"
+#include "core/compile/cache.h"
 
 namespace instr {
 

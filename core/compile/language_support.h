@@ -15,7 +15,6 @@
 #include "core/base/error.h"
 #include "core/compile/cache.h"
 #include "core/compile/compiled_variant.h"
-#include "core/compile/worker_program.h"
 #include "core/definitions/languages.h"
 
 namespace instr {

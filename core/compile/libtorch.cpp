@@ -11,7 +11,7 @@
 #include "core/base/checkout_guard.h"
 #include "core/base/content_hash.h"
 #include "core/base/environment.h"
-#include "core/compile/cache_files.h"
+#include "core/compile/cache.h"
 #include "core/compile/elf.h"
 
 namespace instr {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <limits>
+#include <nlohmann/json_fwd.hpp>
 #include <span>
 #include <string>
 #include <string_view>
@@ -68,5 +69,11 @@ inline constexpr double kMaxSeconds = 1e6;  // the maximum of any duration: elev
 
 // Returns true for a number that can be a duration; NaN cannot.
 inline constexpr bool is_time(double seconds) { return seconds > 0 && seconds <= kMaxSeconds; }
+
+// The JSON Schema of definition files, for completion and checks in editors.
+
+// Describes each key of the tables in definition_keys.h, with the type of its value. Only the
+// loader checks rules about several keys, and the syntax of texts.
+nlohmann::ordered_json definition_schema();
 
 }  // namespace instr

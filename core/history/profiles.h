@@ -13,7 +13,6 @@
 #include "core/compare/attribution.h"
 #include "core/history/dictionary.h"
 #include "core/history/read.h"
-#include "core/history/steps.h"
 #include "core/history/timeline.h"
 #include "core/profile/call_tree.h"
 #include "core/results/measurement.h"

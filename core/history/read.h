@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -15,6 +16,31 @@
 #include "core/results/fingerprint_check.h"
 
 namespace instr {
+
+struct Step {
+  Place place;
+  double value = 0;
+
+  bool operator==(const Step&) const = default;
+};
+
+using Steps = std::vector<Step>;  // sorted by place
+
+// Returns the step whose value holds at `place`; nothing before the first.
+std::optional<Step> step_at(const Steps& steps, const Place& place);
+
+// Returns the steps with this value at `place`, whether or not it had one. `next`: the next
+// measured commit, which keeps its value.
+Steps with_value(const Steps& steps, const Place& place, double value,
+                 const std::optional<Place>& next);
+
+// Returns the steps without the value at `place`. `next`: as above.
+Steps without_value(const Steps& steps, const Place& place, const std::optional<Place>& next);
+
+// Returns the steps from `first` on, a measured commit.
+Steps steps_since(const Steps& steps, const Place& first);
+
+// Reads the content of a history.
 
 struct HistorySeries {
   std::int64_t id = 0;
@@ -151,5 +177,24 @@ Expected<std::vector<std::string>> read_keys(const SqlDatabase& database);
 Expected<std::optional<std::int64_t>> count_failures(const SqlDatabase& database,
                                                      const std::string& branch,
                                                      const std::string& hash);
+
+// Reads the runs of a history as they were recorded, to merge them into another one or export them.
+
+// Returns a function that returns one run after the other. The database must outlive it and the
+// runs.
+Expected<NextRun> read_runs(const SqlDatabase& database);
+
+// A value at a commit at which it was measured.
+struct HistoryPoint {
+  const HistorySeries& series;
+  const Commit& commit;
+  double value = 0;
+  std::string repetitions = {};  // a sample's repetitions as JSON; empty: none recorded
+};
+
+// Visits every value of the chosen series, exact ones at each measured commit: sorted by series,
+// then by commit. Stops when `take` returns false.
+Expected<void> for_each_point(const SqlDatabase& database, const SeriesChoice& choice,
+                              const std::function<bool(const HistoryPoint&)>& take);
 
 }  // namespace instr

@@ -11,6 +11,7 @@
 #include "core/base/git.h"
 #include "core/base/sqlite.h"
 #include "core/definitions/limit.h"
+#include "core/history/read.h"
 #include "core/results/call_trees_file.h"
 #include "core/results/functions_file.h"
 
@@ -91,5 +92,20 @@ Expected<void> record_in_transaction(const SqlDatabase& database, std::vector<Hi
 
 // "12 values, 4 of new series; 1 new step".
 std::string to_string(const Recorded& recorded);
+
+// Removes the older part of a history.
+
+struct Pruned {
+  std::size_t runs = 0;
+  std::size_t series = 0;  // series left without any value
+};
+
+// Removes the runs of commits before `first`, of one branch or of all. Later commits keep their
+// values.
+Expected<Pruned> prune(const SqlDatabase& database, const Place& first,
+                       const std::optional<std::string>& branch);
+
+// Shrinks the file to its content, which meanwhile needs as much space again.
+Expected<void> compact(const SqlDatabase& database);
 
 }  // namespace instr

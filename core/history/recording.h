@@ -1,4 +1,5 @@
-// Adds results of a commit to a history. The commit and the file are checked beforehand.
+// Commits that a branch has left: after a rewrite, or a merge the wrong way round, they are no
+// longer among its first parents.
 #pragma once
 
 #include <cstddef>
@@ -10,10 +11,39 @@
 #include <vector>
 
 #include "core/base/error.h"
+#include "core/base/git.h"
+#include "core/base/sqlite.h"
 #include "core/history/record.h"
 #include "core/results/result_set.h"
 
 namespace instr {
+
+// Returns the name of the branch that keeps their runs: "main/left-behind".
+std::string left_behind_branch(const std::string& branch);
+
+// Returns whether this is such a name.
+bool is_left_behind(const std::string& branch);
+
+// Moves the runs of commits that the branch has left to left_behind_branch(), so that each step is
+// between commits that follow each other. `line`: the hashes of `last` and of its first parents.
+// Moves all or, on an error, none, and returns the number of commits moved.
+Expected<std::size_t> move_left_behind(const SqlDatabase& database, const std::string& branch,
+                                       const Commit& last, const std::set<std::string>& line);
+
+// Branches that were renamed, such as master to main: their series continue under the new name.
+
+// Returns the branch that a branch without runs may have been before: the one whose last measured
+// commit is the newest in `line`, the hashes of a commit of the new branch and of its first
+// parents.
+Expected<std::optional<std::string>> find_former_name(const SqlDatabase& database,
+                                                      const std::string& branch,
+                                                      const std::set<std::string>& line);
+
+// Gives a branch, with what it has left behind, a name that no branch of the history has.
+Expected<void> rename_branch(const SqlDatabase& database, const std::string& former,
+                             const std::string& name);
+
+// Adds results of a commit to a history. The commit and the file are checked beforehand.
 
 struct RecordingOptions {
   std::optional<std::filesystem::path> history = {};  // nothing: that of the project

@@ -13,7 +13,6 @@
 #include "core/base/sqlite.h"
 #include "core/compare/judge.h"
 #include "core/history/read.h"
-#include "core/history/steps.h"
 
 namespace instr {
 

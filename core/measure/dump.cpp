@@ -8,7 +8,6 @@
 
 #include "core/base/format.h"
 #include "core/base/output_file.h"
-#include "core/base/replace_file.h"
 #include "core/base/table.h"
 #include "core/results/results_file.h"
 #include "worker/wire.h"

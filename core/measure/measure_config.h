@@ -2,12 +2,14 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "core/definitions/variant.h"
 #include "core/measure/dump.h"
+#include "core/results/measurement.h"
 #include "core/results/simulation.h"
 
 namespace instr {
@@ -66,5 +68,13 @@ struct MeasureConfig {
 // Returns the CPU seconds that a variant may take: its own limit, or else the one that was
 // requested or a minute, ten times that if the statement compiles.
 double time_limit(const Variant& variant, const MeasureConfig& config);
+
+// Events reported for each variant while measuring.
+struct MeasureEvents {
+  std::function<void(const std::string& key)> on_start;
+  std::function<void(Measurement)> on_done;
+  // A step of an experiment that was started: "verifying".
+  std::function<void(const std::string& what)> on_step = [](const std::string&) {};
+};
 
 }  // namespace instr

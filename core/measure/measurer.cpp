@@ -3,29 +3,56 @@
 #include <fmt/format.h>
 #include <re2/re2.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <map>
 #include <memory>
+#include <tuple>
 #include <utility>
 #include <vector>
 
+#include "core/base/environment.h"
 #include "core/base/file_name.h"
+#include "core/base/output_file.h"
 #include "core/base/place_below.h"
-#include "core/base/replace_file.h"
 #include "core/base/source_text.h"
 #include "core/base/stopwatch.h"
 #include "core/base/trim.h"
-#include "core/compile/cache_files.h"
+#include "core/compile/cache.h"
 #include "core/compile/cpp/generate_cpp.h"
 #include "core/compile/python/generate_python.h"
 #include "core/compile/source_writer.h"
 #include "core/measure/failure_text.h"
 #include "core/measure/loaded_libraries.h"
-#include "core/measure/schedule_plan.h"
 #include "core/profile/line_costs.h"
 #include "core/profile/profile.h"
 
 namespace instr {
+
+std::optional<std::size_t> choose(const std::vector<Candidate>& candidates, double left) {
+  auto rank = [left](const Candidate& c) {
+    const bool is_long = 2 * c.seconds >= left;
+    return std::tuple(is_long ? -c.seconds : 0, c.needs_another_host, c.order);
+  };
+  std::optional<std::size_t> best;
+  for (std::size_t i = 0; i < candidates.size(); ++i) {
+    const auto& candidate = candidates[i];
+    if (!candidate.zygote_ready) continue;
+    if (!best || rank(candidate) < rank(candidates[*best])) best = i;
+  }
+  return best;
+}
+
+std::uint64_t default_memory_limit(std::uint64_t machine_bytes, int jobs) {
+  constexpr std::uint64_t kMax = std::uint64_t{8} << 30;
+  return std::min(kMax, machine_bytes / 4 * 3 / static_cast<std::uint64_t>(std::max(jobs, 1)));
+}
+
+std::uint64_t memory_limit_here(int jobs) { return default_memory_limit(machine_memory(), jobs); }
+
+bool should_retry(FailureKind kind, int attempts, int retries) {
+  return kind == FailureKind::kWorkerLost && attempts <= retries;
+}
 
 namespace {
 

@@ -15,7 +15,7 @@
 #include "core/base/error.h"
 #include "core/base/private_folder.h"
 #include "core/compile/language_support.h"
-#include "core/measure/measure_events.h"
+#include "core/measure/measure_config.h"
 #include "core/measure/worker_process.h"
 
 namespace instr {

@@ -15,18 +15,171 @@
 #include <utility>
 
 #include "core/base/checkout_guard.h"
+#include "core/base/format.h"
 #include "core/base/parse_number.h"
-#include "core/compile/cpp/missing_symbol.h"
+#include "core/compile/cpp/diagnostics.h"
 #include "core/definitions/backends.h"
 #include "core/definitions/metrics.h"
-#include "core/measure/compiler_report.h"
 #include "core/measure/dump.h"
 #include "core/measure/failure_text.h"
-#include "core/measure/function_costs.h"
 #include "core/profile/call_tree.h"
+#include "core/profile/function_names.h"
+#include "core/results/compiler_json.h"
 #include "core/results/simulation.h"
 
 namespace instr {
+
+namespace {
+
+// Text around a reason.
+constexpr const char* kBeginnings[] = {"Graph Break Reason: ", "guard failure(s):"};
+constexpr const char* kEnds[] = {" For more details about this graph break",
+                                 "User code traceback:", "User stack trace:"};
+
+// Returns the reason as a line, without the text around it.
+std::string extract_reason(std::string text, const Variant& variant) {
+  text = in_terms_of_toml(std::move(text), variant);
+  for (const char* beginning : kBeginnings) {
+    const std::size_t at = text.find(beginning);
+    if (at != std::string::npos) text.erase(0, at + std::string_view(beginning).size());
+  }
+  for (const char* end : kEnds) text.resize(std::min(text.find(end), text.size()));
+  std::string line;
+  for (const char c : text) {
+    const bool is_space = c == ' ' || c == '\n' || c == '\t';
+    const bool is_needless = line.empty() ? is_space || c == '-' : is_space && line.back() == ' ';
+    if (!is_needless) line += is_space ? ' ' : c;
+  }
+  while (line.ends_with(' ') || line.ends_with('-')) line.pop_back();
+  return shorten_end(printable(line), kMaxReasonLength);
+}
+
+std::string format_place(const std::string& file, int line, const Variant& variant) {
+  if (file == "<snippet>") {
+    if (auto place = python_place(line, variant)) return to_string(*place);
+    return "";
+  }
+  return file.empty() ? "" : printable(fmt::format("{}:{}", file, line));
+}
+
+std::vector<CompilerNote> parse_notes(JsonValue json, const char* name, const Variant& variant) {
+  std::vector<CompilerNote> notes;
+  for (const JsonValue note : items_of(json, name)) {
+    const auto file = member_as<std::string_view>(note, "file");
+    const auto line = member_as<int>(note, "line");
+    const auto text = member_as<std::string_view>(note, "text");
+    const auto count = member_as<std::uint64_t>(note, "count");
+    if (!file || !line || !text || !count) continue;
+    notes.push_back({format_place(std::string(*file), *line, variant),
+                     extract_reason(std::string(*text), variant), *count});
+  }
+  return notes;
+}
+
+}  // namespace
+
+CompilerReport parse_compiler_report(std::string_view json, const Variant& variant) {
+  JsonReader reader;
+  const auto parsed = reader.read(json);
+  if (!parsed) return {};
+  CompilerReport report{.graph_breaks = parse_notes(*parsed, "breaks", variant),
+                        .recompilations = parse_notes(*parsed, "recompiles", variant),
+                        .counters = counters_from(*parsed)};
+  for (const auto& [name, count] : unlowered_from(*parsed))
+    report.unlowered[printable(name)] = count;
+  return report;
+}
+
+namespace {
+
+using FunctionName = std::pair<std::string, std::string>;  // function and object
+
+FunctionName make_name(const ProfileFunction& function) {
+  return {without_hashes(function.function), function.library()};
+}
+
+// Adds the calls among these functions. `names`: of the profile's functions.
+void add_callees(std::vector<FunctionCost>& functions, const Profile& profile,
+                 const std::vector<FunctionName>& names, std::size_t event,
+                 std::uint64_t iterations) {
+  std::map<FunctionName, std::size_t> places;
+  for (std::size_t i = 0; i < functions.size(); ++i) {
+    places[{functions[i].function, functions[i].object}] = i;
+  }
+  std::map<std::pair<std::size_t, std::size_t>, std::pair<std::uint64_t, std::uint64_t>> sums;
+  for (const ProfileCalls& calls : profile.calls) {
+    const auto caller = places.find(names[calls.caller]);
+    const auto callee = places.find(names[calls.callee]);
+    if (caller == places.end() || callee == places.end()) continue;
+    auto& [count, cost] = sums[{caller->second, callee->second}];
+    count += calls.count;
+    cost += calls.cost[event];
+  }
+  for (const auto& [pair, sum] : sums) {
+    functions[pair.first].callees.push_back({pair.second, per_iteration(sum.first, 0, iterations),
+                                             per_iteration(sum.second, 0, iterations)});
+  }
+}
+
+}  // namespace
+
+double per_iteration(std::uint64_t total, std::uint64_t around, std::uint64_t iterations) {
+  auto net = static_cast<std::int64_t>(total) - static_cast<std::int64_t>(around);
+  return static_cast<double>(net) / static_cast<double>(iterations);
+}
+
+std::uint64_t sum_self_costs(const Profile& profile, std::string_view event) {
+  const auto index = profile.find_event(event);
+  std::uint64_t sum = 0;
+  if (!index) return sum;
+  for (const auto& function : profile.functions) sum += function.self[*index];
+  return sum;
+}
+
+std::vector<FunctionCost> function_costs(const Profile& profile, std::uint64_t iterations) {
+  const auto ir = profile.find_event("Ir");
+  if (!ir || iterations == 0) return {};
+  struct Totals {
+    std::vector<std::uint64_t> self;
+    std::uint64_t calls = 0;
+  };
+  std::map<FunctionName, Totals> totals;
+  std::vector<FunctionName> names;
+  for (const auto& function : profile.functions) {
+    Totals& sum = totals[names.emplace_back(make_name(function))];
+    sum.self.resize(profile.events.size());
+    for (std::size_t i = 0; i < sum.self.size(); ++i) sum.self[i] += function.self[i];
+    sum.calls += function.calls;
+  }
+  std::vector<FunctionCost> costs;
+  for (const auto& [name, sum] : totals) {
+    if (sum.self[*ir] == 0) continue;
+    FunctionCost& cost = costs.emplace_back(
+        FunctionCost{name.first, name.second, per_iteration(sum.self[*ir], 0, iterations),
+                     per_iteration(sum.calls, 0, iterations)});
+    for (std::size_t i = 0; i < sum.self.size(); ++i) {
+      if (i == *ir || sum.self[i] == 0) continue;
+      cost.events[profile.events[i]] = per_iteration(sum.self[i], 0, iterations);
+    }
+  }
+  std::stable_sort(costs.begin(), costs.end(),
+                   [](const auto& left, const auto& right) { return left.ir > right.ir; });
+  add_callees(costs, profile, names, *ir, iterations);
+  return costs;
+}
+
+void subtract_loop(std::vector<FunctionCost>& functions, double loop,
+                   const std::map<std::string, double>& events) {
+  for (auto& function : functions) {
+    if (!runs_loop(function.function)) continue;
+    function.ir -= loop;
+    for (auto& [name, count] : function.events) {
+      if (auto event = events.find(name); event != events.end()) count -= event->second;
+    }
+    if (is_snippet_symbol(function.function)) function.calls = 0;
+    return;
+  }
+}
 
 namespace {
 

@@ -18,9 +18,8 @@
 
 #include "core/base/private_folder.h"
 #include "core/compile/compiled_variant.h"
-#include "core/measure/measure_events.h"
+#include "core/measure/measure_config.h"
 #include "core/measure/measurer.h"
-#include "core/measure/schedule_options.h"
 
 namespace instr {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "core/measure/measure_events.h"
+#include "core/measure/measure_config.h"
 #include "core/measure/timing_request.h"
 
 namespace instr {

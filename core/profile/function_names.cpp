@@ -11,7 +11,7 @@
 #include <set>
 
 #include "core/base/format.h"
-#include "core/base/short_names.h"
+#include "core/base/table.h"
 #include "core/base/trim.h"
 
 namespace instr {

@@ -146,4 +146,22 @@ std::string comment_text(std::string_view text);
 // Text of at most so many columns as code in a comment.
 std::string comment_code(std::string_view text, std::size_t width);
 
+// Tables of documents in columns of text.
+
+// A table in text, of some columns of a document's table.
+struct TextColumns {
+  std::vector<std::size_t> shown;  // the numbers of the columns
+  Table table;
+};
+
+// Lays the table out in at most `options.width` columns of the terminal, without as many spare
+// columns as necessary. Returns nothing if that is still too wide.
+std::optional<TextColumns> fit_columns(const DocumentTable& table, const RenderOptions& options);
+
+// Lays out, in any width, the columns that are not spare.
+TextColumns lay_out_necessary(const DocumentTable& table, const RenderOptions& options);
+
+// The columns of a terminal that the table takes.
+std::size_t columns_width(const DocumentTable& table);
+
 }  // namespace instr

@@ -10,7 +10,7 @@
 #include "core/base/json_line.h"
 #include "core/definitions/axes.h"
 #include "core/report/formats.h"
-#include "core/report/report.h"
+#include "core/report/run_report.h"
 #include "core/results/compiler_json.h"
 
 namespace instr {

@@ -1,8 +1,12 @@
 #include "core/report/experiment_report.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cctype>
+#include <functional>
+#include <limits>
 #include <map>
 #include <tuple>
 
@@ -10,7 +14,7 @@
 #include "core/definitions/metrics.h"
 #include "core/definitions/variant.h"
 #include "core/report/backend_summary.h"
-#include "core/report/report_tables.h"
+#include "core/report/run_table.h"
 
 namespace instr {
 
@@ -169,6 +173,229 @@ ReportExperiments report_experiments(const std::vector<std::vector<Measurement>>
                            .lists = find_lists(record)});
   }
   return report;
+}
+
+namespace {
+
+constexpr std::size_t kMaxTextLength = 100;  // the maximum for a cell
+
+const DocumentCell kNothing{"-", Tone::kDim};
+
+// An experiment's name as in a table of one column.
+std::string format_title(const Measurement& record) {
+  const VariantName name = name_variant(record.variant);
+  return name.full + ", " + name.column;
+}
+
+DocumentRow make_row(const Measurement& record, std::vector<DocumentCell> cells) {
+  cells.insert(cells.begin(), text_cell(record.variant.key, format_title(record)));
+  return {.cells = std::move(cells)};
+}
+
+// `name`: of the column of experiments.
+DocumentTable table_of(const std::string& name, const std::vector<std::string>& headings) {
+  DocumentTable table{.columns = {{.heading = "", .name = name, .align = Align::kLeft}},
+                      .too_wide = TooWide::kStacked};
+  for (const std::string& heading : headings) {
+    std::string for_programs = heading;
+    for (char& c : for_programs) {
+      c = c == ' ' ? '_' : static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    }
+    std::erase(for_programs, '-');
+    table.columns.push_back({.heading = heading, .name = for_programs});
+  }
+  return table;
+}
+
+DocumentCell speedup_cell(const AgainstEager& experiment) {
+  if (!experiment.speedup) return kNothing;
+  // Eager has no speed-up over itself; for programs it shows what chance does.
+  if (experiment.is_eager()) return number_cell(experiment.speedup->ratio, "-", Tone::kDim);
+  const bool is_slower = experiment.speedup->ratio < kMinSpeedup && !experiment.speedup->is_same();
+  const char* mark = experiment.disturbance ? kDisturbed : "";
+  return number_cell(experiment.speedup->ratio, mark + to_string(*experiment.speedup),
+                     is_slower ? Tone::kWarning : Tone::kPlain);
+}
+
+DocumentCell memory_cell(const AgainstEager& experiment) {
+  if (!experiment.memory_ratio) return kNothing;
+  return number_cell(*experiment.memory_ratio, fmt::format("{:.2f}x", *experiment.memory_ratio));
+}
+
+std::string failure_reason(const Measurement& record) {
+  const bool is_wrong = state_of(record) != MeasuredState::kFailed && record.verification;
+  const std::string reason = is_wrong ? record.verification->reason : reason_of(record);
+  return shorten_end(printable(reason), kMaxTextLength);
+}
+
+std::map<std::string, std::uint64_t> unlowered_by(const Measurement& record) {
+  const auto* counted = std::get_if<Counted>(&record.outcome);
+  if (counted == nullptr || !counted->compiler) return {};
+  return counted->compiler->unlowered;
+}
+
+// "aten::nonzero, aten::_unique2"
+std::string names_of(const std::map<std::string, std::uint64_t>& counts) {
+  std::vector<std::string> names;
+  for (const auto& [name, count] : counts) names.push_back(name);
+  return shorten_end(printable(fmt::format("{}", fmt::join(names, ", "))), kMaxTextLength);
+}
+
+// A kind of finding.
+struct Kind {
+  std::string title;
+  std::vector<std::string> columns;
+  // How bad it is, the worse the more; nothing: it is none.
+  std::function<std::optional<double>(const AgainstEager&)> badness;
+  std::function<std::vector<DocumentCell>(const AgainstEager&)> cells;
+};
+
+Kind kind_unlowered() {
+  return {"operators that the compiler left to LibTorch",
+          {"operators"},
+          [](const AgainstEager& experiment) -> std::optional<double> {
+            const auto unlowered = unlowered_by(*experiment.record);
+            if (unlowered.empty()) return std::nullopt;
+            return static_cast<double>(unlowered.size());
+          },
+          [](const AgainstEager& experiment) {
+            return std::vector{DocumentCell{names_of(unlowered_by(*experiment.record))}};
+          }};
+}
+
+Kind kind_disturbed() {
+  return {fmt::format("{} speed-ups that cannot be trusted", kDisturbed),
+          {"speed-up", "reason"},
+          [](const AgainstEager& experiment) -> std::optional<double> {
+            const bool is_disturbed =
+                !experiment.is_eager() && experiment.speedup && experiment.disturbance;
+            return is_disturbed ? std::optional(0.0) : std::nullopt;
+          },
+          [](const AgainstEager& experiment) {
+            return std::vector{speedup_cell(experiment), DocumentCell{*experiment.disturbance}};
+          }};
+}
+
+std::vector<Kind> kinds() {
+  return {
+      {fmt::format("slower than {}x", kMinSpeedup),
+       {"speed-up"},
+       [](const AgainstEager& experiment) -> std::optional<double> {
+         const auto& speedup = experiment.speedup;
+         if (experiment.is_eager() || !speedup || speedup->is_same() ||
+             speedup->ratio >= kMinSpeedup) {
+           return std::nullopt;
+         }
+         return 1 / speedup->ratio;
+       },
+       [](const AgainstEager& experiment) { return std::vector{speedup_cell(experiment)}; }},
+      {fmt::format("compiled longer than {} s", kMaxCompileTime),
+       {"compile time"},
+       [](const AgainstEager& experiment) -> std::optional<double> {
+         if (experiment.compile_time.value_or(0) <= kMaxCompileTime) return std::nullopt;
+         return experiment.compile_time;
+       },
+       [](const AgainstEager& experiment) {
+         return std::vector{seconds_cell(experiment.compile_time)};
+       }},
+      {fmt::format("more memory than 1/{} of eager's", kMinMemoryRatio),
+       {"memory saved"},
+       [](const AgainstEager& experiment) -> std::optional<double> {
+         if (experiment.memory_ratio.value_or(1) >= kMinMemoryRatio) return std::nullopt;
+         return 1 / *experiment.memory_ratio;
+       },
+       [](const AgainstEager& experiment) { return std::vector{memory_cell(experiment)}; }},
+      kind_unlowered(),
+      kind_disturbed(),
+      {"failed",
+       {"code", "reason"},
+       [](const AgainstEager& experiment) -> std::optional<double> {
+         return has_failed(*experiment.record) ? std::optional(0.0) : std::nullopt;
+       },
+       [](const AgainstEager& experiment) {
+         const bool has_code =
+             !experiment.is_eager() && code_of(*experiment.record) != VerificationCode::kPass;
+         return std::vector{
+             has_code ? DocumentCell{to_string(code_of(*experiment.record)), Tone::kBad} : kNothing,
+             DocumentCell{failure_reason(*experiment.record)}};
+       }}};
+}
+
+DocumentTable collect_findings(const Kind& kind, const std::vector<AgainstEager>& all,
+                               std::size_t max) {
+  std::vector<std::pair<double, const AgainstEager*>> bad;
+  for (const AgainstEager& experiment : all) {
+    if (auto badness = kind.badness(experiment)) bad.emplace_back(*badness, &experiment);
+  }
+  std::stable_sort(bad.begin(), bad.end(),
+                   [](const auto& left, const auto& right) { return left.first > right.first; });
+  DocumentTable table = table_of(kind.title, kind.columns);
+  table.title = kind.title;
+  for (std::size_t i = 0; i < std::min(bad.size(), max); ++i) {
+    const AgainstEager& experiment = *bad[i].second;
+    table.rows.push_back(make_row(*experiment.record, kind.cells(experiment)));
+  }
+  if (bad.size() > max) {
+    table.rows.back().lines = fmt::format("and {} more\n", bad.size() - max);
+  }
+  return table;
+}
+
+// A row of each_experiment_table(). Programs also get the interval, the p-value and the
+// disturbance.
+DocumentRow row_of_each(const AgainstEager& experiment) {
+  const auto& known = experiment.speedup;
+  const auto interval = known ? known->interval : std::nullopt;
+  const auto hidden = [](const std::optional<double>& value) {
+    return value ? number_cell(*value, "") : DocumentCell{};
+  };
+  DocumentCell code = text_cell(to_string(code_of(*experiment.record)));
+  code.tone = experiment.has_passed() ? Tone::kGood : Tone::kWarning;
+  return make_row(*experiment.record,
+                  {seconds_cell(seconds_of(*experiment.record, kWall)), speedup_cell(experiment),
+                   hidden(interval ? std::optional(interval->first) : std::nullopt),
+                   hidden(interval ? std::optional(interval->second) : std::nullopt),
+                   hidden(known ? std::optional(known->p) : std::nullopt),
+                   text_cell(experiment.disturbance.value_or("")),
+                   seconds_cell(experiment.compile_time), seconds_cell(experiment.compile_cpu_time),
+                   memory_cell(experiment), experiment.is_eager() ? kNothing : code});
+}
+
+// `max`: rows of a table.
+std::vector<DocumentTable> collect_all_kinds(const std::vector<Measurement>& records,
+                                             std::size_t max) {
+  const std::vector<AgainstEager> all = compare_with_eager(records);
+  std::vector<DocumentTable> tables;
+  for (const Kind& kind : kinds()) {
+    DocumentTable table = collect_findings(kind, all, max);
+    if (!table.rows.empty()) tables.push_back(std::move(table));
+  }
+  return tables;
+}
+
+}  // namespace
+
+std::vector<DocumentTable> find_findings(const std::vector<Measurement>& records) {
+  return collect_all_kinds(records, kMaxFindings);
+}
+
+std::vector<DocumentTable> find_all_findings(const std::vector<Measurement>& records) {
+  return collect_all_kinds(records, std::numeric_limits<std::size_t>::max());
+}
+
+DocumentTable each_experiment_table(const std::vector<Measurement>& records) {
+  DocumentTable table = table_of(
+      "experiment", {"time", "speed-up", "speed-up low", "speed-up high", "p", "disturbance",
+                     "compile time", "compile CPU", "memory saved", "code"});
+  for (DocumentColumn& column : table.columns) {
+    column.is_hidden = column.name == "speedup_low" || column.name == "speedup_high" ||
+                       column.name == "p" || column.name == "disturbance";
+  }
+  table.stacked_title = "by experiment:";
+  for (const AgainstEager& experiment : compare_with_eager(records)) {
+    table.rows.push_back(row_of_each(experiment));
+  }
+  return table;
 }
 
 }  // namespace instr

@@ -11,7 +11,7 @@
 
 #include "core/profile/call_graph.h"
 #include "core/profile/line_costs.h"
-#include "core/report/report.h"
+#include "core/report/run_report.h"
 #include "core/results/measurement.h"
 
 namespace instr {
@@ -87,5 +87,19 @@ std::string explain_report(ReportFormat format, const Explanation& explanation,
                            const ExplainOptions& options = {});
 std::string lines_report(ReportFormat format, const std::string& key, double total,
                          const LineCosts& costs, const ExplainOptions& options);
+
+// The parts of a call of a compiled function, by the functions of PyTorch that do each.
+
+struct CallPart {
+  std::string name;
+  double ir = 0;  // instructions per iteration
+
+  bool operator==(const CallPart&) const = default;
+};
+
+// Returns parts that add up to the count: guards, the search for the compiled code, that code with
+// its kernels, backward(), and the rest. None if no compiled function was called, if calls are not
+// known, or if compiled functions call each other, so that the parts overlap.
+std::vector<CallPart> parts_of_compiled_call(const Explanation& explanation);
 
 }  // namespace instr

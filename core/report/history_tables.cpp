@@ -18,7 +18,7 @@
 #include "core/history/timeline.h"
 #include "core/report/comparison_report.h"
 #include "core/report/formats.h"
-#include "core/report/report_tables.h"
+#include "core/report/run_table.h"
 #include "core/results/results_file.h"
 
 namespace instr {

@@ -9,7 +9,6 @@
 #include "core/base/sqlite.h"
 #include "core/compare/accepted.h"
 #include "core/history/read.h"
-#include "core/history/read_runs.h"
 #include "core/report/document.h"
 
 namespace instr {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "core/compile/planned_variant.h"
+#include "core/compile/compiled_variant.h"
 #include "core/definitions/variant.h"
 #include "core/report/document.h"
 

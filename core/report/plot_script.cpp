@@ -9,9 +9,9 @@
 #include <utility>
 
 #include "core/base/format.h"
+#include "core/base/output_file.h"
 #include "core/base/private_folder.h"
 #include "core/base/process.h"
-#include "core/base/replace_file.h"
 #include "core/report/plot.h"
 
 namespace instr {

@@ -9,7 +9,7 @@
 #include "core/base/content_hash.h"
 #include "core/base/format.h"
 #include "core/base/junit.h"
-#include "core/report/report.h"
+#include "core/report/run_report.h"
 #include "core/results/fingerprint.h"
 
 namespace instr {

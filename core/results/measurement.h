@@ -14,8 +14,8 @@
 #include "core/definitions/metrics.h"
 #include "core/definitions/select.h"
 #include "core/definitions/variant.h"
+#include "core/profile/call_graph.h"
 #include "core/profile/call_tree.h"
-#include "core/profile/followed_calls.h"
 #include "core/profile/line_costs.h"
 #include "core/results/fingerprint.h"
 #include "core/results/operator_times.h"
@@ -160,7 +160,7 @@ struct Measurement {
   // The files that the code includes or imports, with their hashes; nothing if they are not known.
   // Not in results files, but for those of an experiment, which are in `depends_on`.
   std::optional<std::map<std::string, std::string>> inputs = {};
-  // Everything that an experiment's result depends on, by name (core/run/dependencies.h): it is
+  // Everything that an experiment's result depends on, by name (core/run/resume.h): it is
   // used again only while all of this is the same. Empty: not known.
   Fingerprint depends_on = {};
 };

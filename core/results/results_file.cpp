@@ -11,11 +11,9 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "core/base/append_file.h"
 #include "core/base/gzip.h"
 #include "core/base/json_line.h"
 #include "core/base/output_file.h"
-#include "core/base/replace_file.h"
 #include "core/base/version.h"
 #include "core/results/call_trees_file.h"
 #include "core/results/compiler_json.h"

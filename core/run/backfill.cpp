@@ -8,7 +8,6 @@
 #include "core/base/environment.h"
 #include "core/base/format.h"
 #include "core/base/git.h"
-#include "core/base/git_worktree.h"
 #include "core/base/output.h"
 #include "core/base/shell.h"
 #include "core/history/read.h"

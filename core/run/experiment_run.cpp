@@ -14,11 +14,9 @@
 #include "core/base/near_match.h"
 #include "core/base/output_file.h"
 #include "core/results/results_file.h"
-#include "core/run/dependencies.h"
-#include "core/run/earlier_results.h"
-#include "core/run/make_fingerprint.h"
 #include "core/run/measured_files.h"
 #include "core/run/recorder.h"
+#include "core/run/resume.h"
 #include "core/run/tools.h"
 
 namespace instr {

@@ -1,5 +1,4 @@
-// Leaves out the variants on CUDA, or in C++, if nothing here could run them: one line says so,
-// instead of a skipped variant each. What only a worker can find out is left to the worker.
+// Decides which variants can be measured here, and why the others cannot. Pure.
 #pragma once
 
 #include <functional>
@@ -8,11 +7,29 @@
 #include <vector>
 
 #include "core/base/error.h"
+#include "core/compile/language_support.h"
+#include "core/compile/libtorch.h"
 #include "core/definitions/select.h"
 #include "core/definitions/variant.h"
 #include "core/run/config.h"
 
 namespace instr {
+
+struct Capabilities {
+  const LibTorch& libtorch;
+  bool wants_times;  // some variants can only be timed
+};
+
+// Returns whether Valgrind can count the variant: not on a GPU, nor in a package whose code it may
+// not support, nor if the variant is too large.
+bool is_countable(const Variant& variant);
+
+// Returns the reason why a variant can be neither counted nor timed here; nothing if it can be.
+std::optional<std::string> find_obstacle(const Variant& variant, const Capabilities& capabilities,
+                                         const LanguageSupport& language);
+
+// Leaves out the variants on CUDA, or in C++, if nothing here could run them: one line says so,
+// instead of a skipped variant each. What only a worker can find out is left to the worker.
 
 // Traces of CUDA on this machine that can be read without loading CUDA.
 struct CudaTraces {

@@ -12,8 +12,8 @@
 #include "core/definitions/load.h"
 #include "core/definitions/select.h"
 #include "core/results/results_file.h"
-#include "core/run/make_fingerprint.h"
 #include "core/run/measured_files.h"
+#include "core/run/tools.h"
 
 namespace instr {
 

@@ -1,12 +1,11 @@
 // Reports of a run, read by the programs that use them.
-#include "core/report/report.h"
-
 #include <cmath>
 #include <map>
 #include <set>
 
 #include "core/base/csv.h"
 #include "core/base/format.h"
+#include "core/report/run_report.h"
 #include "tests/formats/consumers.h"
 #include "tests/formats/hostile.h"
 

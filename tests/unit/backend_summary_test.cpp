@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "core/report/report.h"
+#include "core/report/run_report.h"
 #include "tests/golden.h"
 #include "tests/testing.h"
 

@@ -13,7 +13,6 @@
 
 #include "core/base/content_hash.h"
 #include "core/base/process.h"
-#include "core/compile/cache_files.h"
 #include "tests/labels.h"
 #include "tests/testing.h"
 #include "tests/unit/container.h"

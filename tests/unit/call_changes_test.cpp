@@ -1,5 +1,3 @@
-#include "core/compare/call_changes.h"
-
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 

@@ -3,8 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include "core/commands/cli/values.h"
-
 namespace instr::command_line_test {
 namespace {
 

@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "core/base/checkout_guard.h"
-#include "core/compile/cache_files.h"
+#include "core/compile/cache.h"
 #include "core/compile/cpp/tracked_artefacts.h"
 #include "tests/unit/compile_testing.h"
 

@@ -1,8 +1,7 @@
-#include "core/compile/cpp/compile_plan.h"
-
 #include <gtest/gtest.h>
 
 #include "core/compile/compiled_variant.h"
+#include "core/compile/cpp/compile_cpp.h"
 
 namespace instr::compile_plan_test {
 namespace {

@@ -2,7 +2,7 @@
 #include <cstdlib>
 #include <set>
 
-#include "core/compile/cache_files.h"
+#include "core/compile/cache.h"
 #include "tests/labels.h"
 #include "tests/unit/compile_testing.h"
 

@@ -1,8 +1,8 @@
 // The parts of a call of a compiled function: costs as explain measured them for functions that
 // Inductor compiled (torch 2.13.0).
-#include "core/report/compiled_call.h"
-
 #include <gtest/gtest.h>
+
+#include "core/report/explain.h"
 
 namespace instr::compiled_call_test {
 namespace {

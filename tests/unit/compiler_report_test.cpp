@@ -1,11 +1,10 @@
 // The report of torch.compile(), from the worker's JSON to a line of results, and back.
-#include "core/measure/compiler_report.h"
-
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 
 #include "core/compile/python/generate_python.h"
+#include "core/measure/parse_reply.h"
 #include "core/results/compiler_json.h"
 
 namespace instr::compiler_report_test {

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "core/base/process.h"
-#include "core/compile/cache_files.h"
+#include "core/compile/cache.h"
 
 namespace instr::testing {
 

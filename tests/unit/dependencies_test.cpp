@@ -1,12 +1,11 @@
 // Tests that something is measured again if what its result depends on has changed.
-#include "core/run/dependencies.h"
-
 #include <gtest/gtest.h>
 
 #include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "core/results/results_file.h"
+#include "core/run/resume.h"
 #include "tests/testing.h"
 #include "tests/unit/experiment_testing.h"
 

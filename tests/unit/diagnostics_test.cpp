@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "core/compile/cache_files.h"
+#include "core/compile/cache.h"
 #include "tests/golden.h"
 #include "tests/testing.h"
 

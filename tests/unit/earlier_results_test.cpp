@@ -1,11 +1,10 @@
 // The results that a file has before a run that goes on with it.
-#include "core/run/earlier_results.h"
-
 #include <gtest/gtest.h>
 
 #include <filesystem>
 #include <fstream>
 
+#include "core/run/resume.h"
 #include "tests/testing.h"
 #include "tests/unit/experiment_testing.h"
 

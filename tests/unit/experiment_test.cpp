@@ -8,7 +8,7 @@
 
 #include "core/report/backend_summary.h"
 #include "core/report/formats.h"
-#include "core/report/report.h"
+#include "core/report/run_report.h"
 #include "core/results/results_file.h"
 #include "tests/golden.h"
 #include "tests/testing.h"

@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/results/results_file.h"
-#include "core/run/make_fingerprint.h"
+#include "core/run/tools.h"
 #include "tests/testing.h"
 
 namespace instr::fingerprint_test {

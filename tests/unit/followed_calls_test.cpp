@@ -1,7 +1,6 @@
-#include "core/profile/followed_calls.h"
-
 #include <gtest/gtest.h>
 
+#include "core/profile/call_graph.h"
 #include "core/report/explain.h"
 
 namespace instr::followed_calls_test {

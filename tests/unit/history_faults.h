@@ -5,8 +5,8 @@
 #include <random>
 #include <tuple>
 
-#include "core/history/prune.h"
-#include "core/history/read_runs.h"
+#include "core/history/read.h"
+#include "core/history/record.h"
 #include "core/report/formats.h"
 #include "core/report/history_tables.h"
 #include "core/report/html_data.h"

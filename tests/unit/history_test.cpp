@@ -1,7 +1,7 @@
 // Steps, samples and outcomes of runs in a history.
 #include "core/base/process.h"
-#include "core/history/prune.h"
-#include "core/history/read_runs.h"
+#include "core/history/read.h"
+#include "core/history/record.h"
 #include "core/history/timeline.h"
 #include "core/report/formats.h"
 #include "core/report/history_tables.h"

@@ -1,9 +1,7 @@
-#include "core/history/left_behind.h"
-
 #include <gtest/gtest.h>
 
 #include "core/history/profiles.h"
-#include "core/history/renamed_branch.h"
+#include "core/history/recording.h"
 #include "core/report/history_tables.h"
 #include "tests/unit/history_testing.h"
 

@@ -8,7 +8,7 @@
 #include <cstring>
 #include <list>
 
-#include "core/compile/cache_files.h"
+#include "core/compile/cache.h"
 #include "core/compile/elf.h"
 #include "tests/testing.h"
 

@@ -1,8 +1,7 @@
-#include "core/compare/line_changes.h"
-
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "core/compare/compare.h"
 #include "core/report/comparison_report.h"
 #include "tests/golden.h"
 

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "core/compile/planned_variant.h"
+#include "core/compile/compiled_variant.h"
 #include "tests/golden.h"
 
 namespace instr::list_test {

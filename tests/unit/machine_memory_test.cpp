@@ -1,11 +1,10 @@
 // The memory that the program and its children may use.
-#include "core/base/machine_memory.h"
-
 #include <gtest/gtest.h>
 
 #include <fstream>
 #include <limits>
 
+#include "core/base/environment.h"
 #include "tests/testing.h"
 
 namespace instr::machine_memory_test {

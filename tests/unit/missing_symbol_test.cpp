@@ -1,7 +1,6 @@
-#include "core/compile/cpp/missing_symbol.h"
-
 #include <gtest/gtest.h>
 
+#include "core/compile/cpp/diagnostics.h"
 #include "tests/testing.h"
 
 namespace instr::missing_symbol_test {

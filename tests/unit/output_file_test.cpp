@@ -5,7 +5,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "core/base/replace_file.h"
 #include "tests/testing.h"
 
 namespace instr::output_file_test {

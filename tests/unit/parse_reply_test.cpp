@@ -4,7 +4,6 @@
 #include <signal.h>
 
 #include "core/definitions/metrics.h"
-#include "core/measure/function_costs.h"
 #include "tests/testing.h"
 
 namespace instr::parse_reply_test {

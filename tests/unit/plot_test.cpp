@@ -7,7 +7,6 @@
 #include <set>
 
 #include "core/report/formats.h"
-#include "core/report/plot_values.h"
 #include "tests/golden.h"
 #include "tests/testing.h"
 

@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/base/process.h"
-#include "core/compile/cache_files.h"
+#include "core/compile/cache.h"
 #include "tests/testing.h"
 
 namespace instr::python_test {

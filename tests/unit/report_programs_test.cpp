@@ -6,7 +6,7 @@
 
 #include "core/base/junit.h"
 #include "core/report/formats.h"
-#include "core/report/report.h"
+#include "core/report/run_report.h"
 #include "tests/golden.h"
 
 namespace instr::report_programs_test {

@@ -1,12 +1,11 @@
-#include "core/report/report.h"
-
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 
 #include "core/base/format.h"
 #include "core/definitions/variant.h"
-#include "core/report/report_tables.h"
+#include "core/report/run_report.h"
+#include "core/report/run_table.h"
 #include "tests/golden.h"
 #include "tests/testing.h"
 

@@ -5,7 +5,6 @@
 #include <fstream>
 
 #include "core/base/git.h"
-#include "core/base/git_worktree.h"
 #include "core/base/process.h"
 #include "tests/testing.h"
 #include "tests/unit/forked.h"

@@ -1,11 +1,10 @@
-#include "core/report/row_stream.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
 #include "core/base/format.h"
-#include "core/report/report.h"
+#include "core/report/run_report.h"
+#include "core/report/run_table.h"
 #include "tests/golden.h"
 #include "tests/testing.h"
 

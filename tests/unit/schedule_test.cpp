@@ -9,7 +9,7 @@
 
 #include "core/compile/compiled_variant.h"
 #include "core/compile/pinned_environment.h"
-#include "core/measure/schedule_plan.h"
+#include "core/measure/measurer.h"
 #include "tests/labels.h"
 #include "tests/testing.h"
 

@@ -1,10 +1,9 @@
-#include "core/base/short_names.h"
-
 #include <gtest/gtest.h>
 
 #include <set>
 
 #include "core/base/format.h"
+#include "core/base/table.h"
 #include "tests/testing.h"
 
 namespace instr::short_names_test {

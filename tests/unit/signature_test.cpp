@@ -1,7 +1,6 @@
-#include "core/definitions/signature.h"
-
 #include <gtest/gtest.h>
 
+#include "core/definitions/snippet.h"
 #include "tests/testing.h"
 
 namespace instr::signature_test {

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "core/compile/cache_files.h"
+#include "core/compile/cache.h"
 #include "tests/testing.h"
 
 namespace instr::toolchain_test {

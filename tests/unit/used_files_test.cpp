@@ -3,7 +3,7 @@
 #include <unistd.h>
 
 #include "core/base/process.h"
-#include "core/compile/cache_files.h"
+#include "core/compile/cache.h"
 #include "core/measure/loaded_libraries.h"
 #include "tests/testing.h"
 

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "core/compile/cache_files.h"
-#include "core/compile/cpp/missing_symbol.h"
+#include "core/compile/cache.h"
+#include "core/compile/cpp/diagnostics.h"
 #include "tests/unit/compile_testing.h"
 
 namespace instr::user_code_test {

@@ -1,11 +1,10 @@
-#include "core/measure/warm_address.h"
-
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
 
+#include "core/measure/warm.h"
 #include "tests/testing.h"
 
 namespace instr::warm_address_test {

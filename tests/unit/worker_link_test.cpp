@@ -1,5 +1,3 @@
-#include "core/measure/worker_link.h"
-
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -7,6 +5,7 @@
 #include <cstring>
 #include <thread>
 
+#include "core/measure/worker_process.h"
 #include "tests/labels.h"
 
 namespace instr::worker_link_test {

@@ -8,7 +8,7 @@
 #include <cstdlib>
 
 #include "core/base/process.h"
-#include "core/compile/cache_files.h"
+#include "core/compile/cache.h"
 #include "tests/labels.h"
 #include "tests/testing.h"
 #include "worker/abi.h"

@@ -8,7 +8,7 @@
 
 #include "core/commands/cli/command_line.h"
 #include "core/compare/compare.h"
-#include "core/report/report.h"
+#include "core/report/run_report.h"
 #include "core/run/config.h"
 #include "core/run/gate.h"
 #include "core/run/progress.h"

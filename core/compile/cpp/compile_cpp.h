@@ -1,7 +1,7 @@
-// Compiles variants in C++ to shared objects: generated units, a precompiled header, a
-// content-addressed cache.
+// Decides which variants are compiled together: pure, so that it can be tested without a compiler.
 #pragma once
 
+#include <cstddef>
 #include <filesystem>
 #include <functional>
 #include <map>
@@ -12,8 +12,42 @@
 
 #include "core/compile/cache.h"
 #include "core/compile/compiled_variant.h"
+#include "core/compile/cpp/generate_cpp.h"
+#include "core/definitions/variant.h"
 
 namespace instr {
+
+// Variants with the same code share one function, whatever their keys.
+struct UnitFunction {
+  std::string symbol;
+  std::vector<Variant> variants;  // one or more
+  std::string eager;              // symbol of the eager variant that it is compared with
+};
+
+// Snippets that may share a unit: they have the same build options and the same global setup.
+struct FunctionGroup {
+  std::vector<UnitFunction> functions;
+  // A global setup may register operators when its unit is loaded, which a process can do only
+  // once: functions that it compares must be in one unit.
+  bool has_global_setup = false;
+};
+
+// Groups variants, in their order. A text that may change the meaning of the code after it is alone
+// in its group or, to be verified, with that of the eager variant.
+std::vector<FunctionGroup> group_functions(const std::vector<Variant>& variants,
+                                           Purpose purpose = Purpose::kMeasure);
+
+// Cuts groups into units of about `kMaxUnitSize` functions, about `jobs` units in total; the most
+// expensive first. Groups are not mixed, and functions that are compared stay together.
+inline constexpr std::size_t kMaxUnitSize = 60;
+std::vector<std::vector<UnitFunction>> cut_units(const std::vector<FunctionGroup>& groups,
+                                                 int jobs);
+
+// Cuts groups into units of one function.
+std::vector<std::vector<UnitFunction>> cut_all(const std::vector<FunctionGroup>& groups);
+
+// Compiles variants in C++ to shared objects: generated units, a precompiled header, a
+// content-addressed cache.
 
 // Compiles the variants that are not cached, `jobs` units at a time, and calls `on_unit` (from any
 // thread, one call at a time) as each unit is ready; cached variants come first. Returns when all

@@ -14,7 +14,7 @@
 
 #include "core/compile/compiled_variant.h"
 #include "core/compile/cpp/compile_cpp.h"
-#include "core/compile/cpp/missing_symbol.h"
+#include "core/compile/cpp/diagnostics.h"
 #include "core/compile/cpp/tracked_artefacts.h"
 
 namespace instr {

@@ -7,7 +7,7 @@
 #include "core/base/content_hash.h"
 #include "core/base/place_below.h"
 #include "core/base/trim.h"
-#include "core/compile/cache_files.h"
+#include "core/compile/cache.h"
 #include "core/compile/source_writer.h"
 
 namespace instr {

@@ -9,7 +9,7 @@
 #include "core/base/content_hash.h"
 #include "core/base/json_line.h"
 #include "core/base/process.h"
-#include "core/compile/cache_files.h"
+#include "core/compile/cache.h"
 #include "core/compile/python/generate_python.h"
 #include "worker/abi.h"
 

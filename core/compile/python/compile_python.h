@@ -11,7 +11,6 @@
 #include "core/compile/cache.h"
 #include "core/compile/compiled_variant.h"
 #include "core/compile/python/python.h"
-#include "core/compile/worker_program.h"
 
 namespace instr {
 

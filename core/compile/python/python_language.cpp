@@ -1,13 +1,23 @@
+#include <fcntl.h>
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
+#include <optional>
 
 #include "core/base/content_hash.h"
+#include "core/base/environment.h"
+#include "core/base/process.h"
+#include "core/compile/cache.h"
+#include "core/compile/compiled_variant.h"
+#include "core/compile/cpp/compile_cpp.h"
 #include "core/compile/language_support.h"
+#include "core/compile/pinned_environment.h"
 #include "core/compile/python/compile_python.h"
 #include "core/compile/python/generate_python.h"
 #include "core/compile/python/python.h"
 #include "core/definitions/requirement.h"
+#include "worker/wire.h"
 
 namespace instr {
 
@@ -113,6 +123,204 @@ class PythonLanguage : public LanguageSupport {
 std::unique_ptr<LanguageSupport> make_python_language(const std::optional<std::string>& command,
                                                       const CompileOptions& options, Cache& cache) {
   return std::make_unique<PythonLanguage>(command, options, cache);
+}
+
+namespace {
+
+constexpr const char* kServe = "serve.py";
+constexpr const char* kCodeCache = "pycache";
+
+// Returns the folder's path in a process that has it open as kProgramFolderFd.
+std::string folder_name() { return "/proc/self/fd/" + std::to_string(wire::kProgramFolderFd); }
+
+// Returns the command that starts the interpreter for a task of serve.py.
+std::vector<std::string> python_command(const std::string& task) {
+  // Not a script argument: its resolved path would be on the heap. And not named as a file: to show
+  // a line of it, Python would look up that file.
+  const std::string folder = folder_name();
+  const std::string start = fmt::format(
+      "import sys; sys.path.pop(0); exec(compile(open('{0}/{1}').read(), '<{1}>', 'exec'))", folder,
+      kServe);
+  return {folder + "/python", "-S", "-s", "-u", "-c", start, task, folder};
+}
+
+// Returns the variable that names the folder for the code of modules that a counting worker
+// imports.
+std::string python_code_cache() {
+  return "PYTHONPYCACHEPREFIX=" + folder_name() + "/" + kCodeCache;
+}
+
+// Returns the variables that workers of other languages do not have.
+std::vector<std::string> python_environment() {
+  const std::string folder = folder_name();
+  return {"PYTHONHOME=" + folder + "/home:" + folder + "/platform_home", "PYTHONHASHSEED=0",
+          // Beside the worker, by a name of fixed length.
+          "TORCHINDUCTOR_CACHE_DIR=" + folder + "/" + kUnsealedName,
+          // Other installed backends would be imported, too, but none of them is counted.
+          "TORCH_DEVICE_BACKEND_AUTOLOAD=0"};
+}
+
+// Identifies the interpreter and its modules. Installing a package changes the time of its folder.
+std::string identify(const Python& python) {
+  std::string text = python.version;
+  std::vector<fs::path> places{python.program, python.home, python.platform_home, python.torch};
+  places.insert(places.end(), python.path.begin(), python.path.end());
+  for (const fs::path& place : places) {
+    std::error_code ignored;
+    const auto changed = fs::last_write_time(place, ignored).time_since_epoch().count();
+    text += fmt::format("\n{} {}", place.string(), changed);
+  }
+  return text;
+}
+
+// Puts the entries of the module path in a folder: always as many, of which the others are empty,
+// since each has a finder, an object on the heap. The folder of torch has the same number wherever
+// other entries are, since the paths of its modules are on the heap, too.
+void make_module_path(const Python& python, const fs::path& folder, std::error_code& problem) {
+  constexpr std::size_t kEntries = 32;
+  constexpr std::size_t kNumberOfTorch = 16;
+  std::error_code ignored;
+  const fs::path home = fs::canonical(python.torch.parent_path(), ignored);
+  const auto torch = std::find(python.path.begin(), python.path.end(), home);
+  const auto before = static_cast<std::size_t>(torch - python.path.begin());
+  const std::size_t begin = before < kNumberOfTorch ? kNumberOfTorch - before : 0;
+  const std::size_t end = begin + python.path.size();
+  fs::create_directory(folder, problem);
+  for (std::size_t i = 0; i < std::max(kEntries, end) && !problem; ++i) {
+    const fs::path entry = folder / fmt::format("{:02}", i);
+    if (i < begin || i >= end) {
+      fs::create_directory(entry, problem);
+    } else {
+      fs::create_symlink(python.path[i - begin], entry, problem);
+    }
+  }
+}
+
+Expected<void> make_links(const Python& python, const fs::path& folder) {
+  std::error_code problem;
+  const auto link = [&](const fs::path& to, const fs::path& name) {
+    if (!problem) fs::create_symlink(to, folder / name, problem);
+  };
+  link(python.program, "python");
+  link(python.home, "home");
+  link(python.platform_home, "platform_home");
+  if (!problem) make_module_path(python, folder / "path", problem);
+  if (!problem) return {};
+  return fail("cannot make links in " + folder.string() + ": " + problem.message());
+}
+
+// Imports the modules that a zygote imports, so that `folder` has code of them. The code files
+// beside the modules contain the path of their installation.
+Expected<void> import_once(const fs::path& folder, std::stop_token stop) {
+  Fd descriptor(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!descriptor) return fail("cannot open " + folder.string());
+  SpawnOptions spawn;
+  spawn.argv = python_command("prime");
+  spawn.environment = python_environment();
+  spawn.environment->push_back(python_code_cache());
+  spawn.working_directory = "/";
+  spawn.descriptors = {{descriptor.get(), wire::kProgramFolderFd}};
+  TRY_ASSIGN(auto result, run_command(spawn, stop));
+  if (result.exit_code == 0) return {};
+  return fail("torch cannot be imported:\n" + result.errors,
+              "try it: python -c 'import torch'; --language=cpp leaves Python out");
+}
+
+// Reads the modules that only this kind of worker loads, by name.
+std::map<std::string, std::string> read_modules(WorkerKind kind, const fs::path& sources) {
+  const char* const part = kind == WorkerKind::kNativePython ? "native" : "counted";
+  std::map<std::string, std::string> modules;
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator(python_script(sources, part), ignored)) {
+    if (entry.path().extension() != ".py") continue;
+    modules[entry.path().filename().string()] = read_text(entry.path()).value_or("");
+  }
+  return modules;
+}
+
+Expected<void> write_texts(const std::map<std::string, std::string>& texts,
+                           const fs::path& folder) {
+  for (const auto& [name, text] : texts) TRY(write_text(folder / name, text));
+  return {};
+}
+
+WorkerProgram program_for(WorkerKind kind, const fs::path& worker,
+                          const std::set<std::string>& imports) {
+  const bool is_native = kind == WorkerKind::kNativePython;
+  WorkerProgram program{worker, python_command("serve"),
+                        is_native ? own_environment() : pinned_environment(cpu_class())};
+  const auto set = [&program](std::string text) { program.environment.push_back(std::move(text)); };
+  for (std::string& text : python_environment()) set(std::move(text));
+  set("PYTHONDONTWRITEBYTECODE=1");
+  if (is_native) {
+    program.command.insert(program.command.end(), imports.begin(), imports.end());
+    // Importing the compiler calls torch.cuda.is_available(): it must not start CUDA, which no
+    // forked process could use then.
+    set("PYTORCH_NVML_BASED_CUDA_CHECK=1");
+    return program;
+  }
+  set(python_code_cache());
+  // The worker's allocator serves the whole process; the interpreter's allocators are off.
+  set("LD_PRELOAD=" + folder_name() + "/" + worker.filename().string());
+  set("PYTHONMALLOC=malloc");
+  // Inductor compiles for a processor that Valgrind knows, in this process.
+  set(cpu_class() == CpuClass::kAvx2 ? "TORCHINDUCTOR_CPP_MARCH=haswell"
+                                     : "TORCHINDUCTOR_CPP_MARCH=nehalem");
+  set("TORCHINDUCTOR_COMPILE_THREADS=1");
+  // Otherwise g++ runs even for code in the cache, to see if a header has changed.
+  set("TORCHINDUCTOR_CPP_CACHE_PRECOMPILE_HEADERS=0");
+  // Otherwise each process compiles and starts a program to see if these instructions work.
+  set("TORCHINDUCTOR_VEC_ISA_OK=1");
+  return program;
+}
+
+}  // namespace
+
+std::optional<fs::path> find_prebuilt_worker(const fs::path& sources) {
+  const fs::path worker = python_script(sources, "prebuilt/worker.so");
+  std::error_code ignored;
+  return fs::exists(worker, ignored) ? std::optional(worker) : std::nullopt;
+}
+
+std::vector<fs::path> list_python_modules(const fs::path& worker) {
+  const fs::path folder = worker.parent_path();
+  const fs::path code = folder / kCodeCache / folder_name().substr(1);
+  std::vector<fs::path> modules;
+  std::error_code ignored;
+  for (const auto& entry : fs::recursive_directory_iterator(code, ignored)) {
+    if (entry.path().extension() != ".pyc") continue;
+    // "torch/jit/_script.cpython-311.pyc"
+    const fs::path module = entry.path().lexically_relative(code);
+    modules.push_back(folder / module.parent_path() / (module.stem().stem().string() + ".py"));
+  }
+  return modules;
+}
+
+Expected<WorkerProgram> build_python_worker(WorkerKind kind, const Python& python,
+                                            const std::set<std::string>& imports,
+                                            const CompileOptions& options, Cache& cache,
+                                            std::stop_token stop) {
+  const auto prebuilt = find_prebuilt_worker(options.sources);
+  const bool is_prebuilt = kind == WorkerKind::kPython && prebuilt;
+  TRY_ASSIGN(const auto shared,
+             is_prebuilt ? *prebuilt : build_worker(kind, options.sources, options, cache, stop));
+  auto texts = read_modules(kind, options.sources);
+  texts[kServe] = read_text(python_script(options.sources, kServe)).value_or("");
+  std::string identity = file_hash(shared).value_or("") + "\n" + identify(python);
+  for (const auto& [name, text] : texts) identity += "\n" + text;
+  const std::string name = "python-" + content_hash(identity);
+  const auto make = [&](const fs::path& to) -> Expected<void> {
+    const fs::path folder = to.parent_path();
+    std::error_code problem;
+    fs::copy_file(shared, to, problem);
+    if (problem) return fail("cannot write " + to.string() + ": " + problem.message());
+    TRY(write_texts(texts, folder));
+    TRY(make_links(python, folder));
+    // Only counts depend on where a module was compiled.
+    return kind == WorkerKind::kPython ? import_once(folder, stop) : Expected<void>();
+  };
+  TRY_ASSIGN(const auto worker, cache.get(name + "/worker.so", make));
+  return program_for(kind, worker, imports);
 }
 
 }  // namespace instr
