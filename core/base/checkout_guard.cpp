@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "core/base/environment.h"
-#include "core/base/place_below.h"
+#include "core/base/paths.h"
 
 namespace instr {
 

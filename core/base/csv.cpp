@@ -4,8 +4,7 @@
 #include <string_view>
 
 #include "core/base/format.h"
-#include "core/base/parse_number.h"
-#include "core/base/trim.h"
+#include "core/base/text.h"
 
 namespace instr {
 

@@ -7,8 +7,8 @@
 #include <cmath>
 #include <span>
 
-#include "core/base/terminal.h"
-#include "core/base/trim.h"
+#include "core/base/output.h"
+#include "core/base/text.h"
 
 namespace instr {
 

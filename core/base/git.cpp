@@ -14,10 +14,10 @@
 #include "core/base/checkout_guard.h"
 #include "core/base/environment.h"
 #include "core/base/format.h"
-#include "core/base/place_below.h"
+#include "core/base/paths.h"
 #include "core/base/private_folder.h"
 #include "core/base/process.h"
-#include "core/base/trim.h"
+#include "core/base/text.h"
 
 namespace instr {
 

@@ -8,8 +8,12 @@
 // makes it the program's status.
 #pragma once
 
+#include <functional>
+#include <optional>
+#include <string>
 #include <string_view>
 
+#include "core/base/environment.h"
 #include "core/base/exit_status.h"
 
 namespace instr {
@@ -30,5 +34,40 @@ void print_message(std::string_view text);
 // closed early (`| head`), kGood becomes kReaderLeft and any other status stays. Any other failure
 // is reported, and returned as `failed`.
 int finish_output(int status, int failed = kBadSetup);
+
+// The output's destination: its width, and whether it takes colours and redrawn lines.
+
+enum class ColorMode { kAuto, kAlways, kNever };
+
+struct Terminal {
+  bool is_terminal = false;
+  bool color = false;
+  bool live = false;  // a terminal on which a line can be erased and redrawn
+  int width = 0;      // columns; 0: no limit (a pipe or a file)
+};
+
+// Returns the value of an environment variable; nothing if it is not set.
+using EnvironmentLookup = std::function<std::optional<std::string>(const std::string& name)>;
+
+// ColorMode::kAlways and kNever decide alone. Otherwise NO_COLOR (not empty) means no,
+// CLICOLOR_FORCE (neither empty nor 0) means yes, and else a terminal gets colours unless TERM=dumb
+// or CLICOLOR=0.
+bool use_color(ColorMode mode, bool is_terminal, const EnvironmentLookup& environment);
+
+// The columns of the terminal at `fd`: the kernel's figure, else COLUMNS, else 80.
+int terminal_width(int fd, const EnvironmentLookup& environment);
+
+// The properties of `fd`.
+Terminal inspect_terminal(int fd, ColorMode mode,
+                          const EnvironmentLookup& environment = variable_value);
+
+// Colours by meaning.
+enum class Style { kHeading, kDim, kGood, kBad, kWarning };
+
+// Returns the length of an escape sequence of styled() at the beginning of `text`; 0 without one.
+std::size_t style_length(std::string_view text);
+
+// Puts `text` between the escape sequences of `style`, unless it is empty or `color` is false.
+std::string styled(std::string_view text, Style style, bool color);
 
 }  // namespace instr

@@ -5,7 +5,7 @@
 #include <set>
 
 #include "core/base/format.h"
-#include "core/base/terminal.h"
+#include "core/base/output.h"
 
 namespace instr {
 

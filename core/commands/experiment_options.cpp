@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "core/base/parse_number.h"
+#include "core/base/text.h"
 #include "core/compile/installation.h"
 #include "core/definitions/definition_keys.h"
 #include "core/definitions/toml_reader.h"

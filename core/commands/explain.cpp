@@ -9,7 +9,6 @@
 #include "core/base/near_match.h"
 #include "core/base/output.h"
 #include "core/base/private_folder.h"
-#include "core/base/terminal.h"
 #include "core/commands/commands.h"
 #include "core/definitions/select.h"
 #include "core/report/flame.h"

@@ -10,7 +10,6 @@
 #include "core/base/format.h"
 #include "core/base/near_match.h"
 #include "core/base/output.h"
-#include "core/base/terminal.h"
 #include "core/commands/commands.h"
 #include "core/definitions/select.h"
 #include "core/history/read.h"

@@ -5,7 +5,6 @@
 #include <set>
 
 #include "core/base/output.h"
-#include "core/base/terminal.h"
 #include "core/commands/commands.h"
 #include "core/compile/compiled_variant.h"
 #include "core/report/formats.h"

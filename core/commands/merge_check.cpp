@@ -13,7 +13,7 @@
 #include "core/base/git.h"
 #include "core/base/output.h"
 #include "core/base/output_file.h"
-#include "core/base/place_below.h"
+#include "core/base/paths.h"
 #include "core/base/read_file.h"
 #include "core/base/shell.h"
 #include "core/commands/commands.h"

@@ -12,7 +12,7 @@
 #include "core/base/process.h"
 #include "core/base/read_file.h"
 #include "core/base/shell.h"
-#include "core/base/trim.h"
+#include "core/base/text.h"
 #include "core/commands/commands.h"
 
 namespace instr {

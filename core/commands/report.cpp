@@ -10,7 +10,7 @@
 #include "core/commands/commands.h"
 #include "core/history/schema.h"
 #include "core/report/experiment_report.h"
-#include "core/report/html_data.h"
+#include "core/report/html_page.h"
 #include "core/results/baselines.h"
 #include "core/results/result_set.h"
 #include "core/run/gate.h"

@@ -12,7 +12,7 @@
 #include "core/base/output.h"
 #include "core/commands/cli/help.h"
 #include "core/commands/commands.h"
-#include "core/compare/expected_counts.h"
+#include "core/compare/expected_values.h"
 #include "core/report/flame.h"
 #include "core/report/run_report.h"
 #include "core/report/run_table.h"

@@ -8,7 +8,6 @@
 #include "core/base/output.h"
 #include "core/base/private_folder.h"
 #include "core/base/process.h"
-#include "core/base/terminal.h"
 #include "core/commands/commands.h"
 #include "core/compare/planted_changes.h"
 #include "core/compile/installation.h"

@@ -8,7 +8,7 @@
 #include <thread>
 
 #include "core/base/format.h"
-#include "core/base/terminal.h"
+#include "core/base/output.h"
 #include "core/commands/commands.h"
 #include "core/compile/compiled_variant.h"
 #include "core/definitions/load.h"

@@ -5,7 +5,7 @@
 #include "core/base/csv.h"
 #include "core/base/format.h"
 #include "core/base/output_file.h"
-#include "core/base/trim.h"
+#include "core/base/text.h"
 #include "core/compare/csv_reader.h"
 #include "core/results/baselines.h"
 

@@ -12,7 +12,7 @@
 #include "core/compare/accepted.h"
 #include "core/compare/attribution.h"
 #include "core/definitions/limit.h"
-#include "core/profile/line_costs.h"
+#include "core/profile/profile.h"
 #include "core/results/result_set.h"
 #include "core/results/significance.h"
 

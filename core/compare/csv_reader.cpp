@@ -9,8 +9,7 @@
 
 #include "core/base/format.h"
 #include "core/base/near_match.h"
-#include "core/base/parse_number.h"
-#include "core/base/trim.h"
+#include "core/base/text.h"
 #include "core/definitions/limit.h"
 
 namespace instr {

@@ -22,7 +22,6 @@
 #include "core/base/private_folder.h"
 #include "core/base/process.h"
 #include "core/base/read_file.h"
-#include "core/base/trusted_path.h"
 
 namespace instr {
 

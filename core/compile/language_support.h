@@ -15,7 +15,7 @@
 #include "core/base/error.h"
 #include "core/compile/cache.h"
 #include "core/compile/compiled_variant.h"
-#include "core/definitions/languages.h"
+#include "core/definitions/backends.h"
 
 namespace instr {
 

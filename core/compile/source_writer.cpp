@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "core/base/trim.h"
+#include "core/base/text.h"
 #include "core/compile/cpp/generate_cpp.h"
 
 namespace instr {

@@ -7,7 +7,7 @@
 #include <set>
 #include <unordered_map>
 
-#include "core/base/trim.h"
+#include "core/base/text.h"
 
 namespace instr {
 namespace {

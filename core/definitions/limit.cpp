@@ -7,8 +7,7 @@
 #include <limits>
 
 #include "core/base/near_match.h"
-#include "core/base/parse_number.h"
-#include "core/base/trim.h"
+#include "core/base/text.h"
 #include "core/definitions/metrics.h"
 
 namespace instr {

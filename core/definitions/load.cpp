@@ -10,7 +10,7 @@
 
 #include "core/base/checkout_guard.h"
 #include "core/base/near_match.h"
-#include "core/base/trim.h"
+#include "core/base/text.h"
 #include "core/definitions/read_benchmark.h"
 
 namespace instr {

@@ -10,7 +10,7 @@
 #include <optional>
 #include <vector>
 
-#include "core/base/trim.h"
+#include "core/base/text.h"
 
 namespace instr {
 namespace {

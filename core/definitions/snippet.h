@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "core/base/error.h"
-#include "core/definitions/languages.h"
+#include "core/definitions/backends.h"
 
 namespace instr {
 

@@ -7,7 +7,7 @@
 #include <iterator>
 
 #include "core/base/near_match.h"
-#include "core/base/trim.h"
+#include "core/base/text.h"
 #include "core/definitions/limit.h"
 #include "core/definitions/metrics.h"
 

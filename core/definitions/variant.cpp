@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "core/base/format.h"
-#include "core/base/parse_number.h"
+#include "core/base/text.h"
 
 namespace instr {
 

@@ -12,19 +12,17 @@
 #include <vector>
 
 #include "core/base/environment.h"
-#include "core/base/file_name.h"
 #include "core/base/output_file.h"
-#include "core/base/place_below.h"
+#include "core/base/paths.h"
+#include "core/base/phase.h"
 #include "core/base/source_text.h"
-#include "core/base/stopwatch.h"
-#include "core/base/trim.h"
+#include "core/base/text.h"
 #include "core/compile/cache.h"
 #include "core/compile/cpp/generate_cpp.h"
 #include "core/compile/python/generate_python.h"
 #include "core/compile/source_writer.h"
 #include "core/measure/failure_text.h"
-#include "core/measure/loaded_libraries.h"
-#include "core/profile/line_costs.h"
+#include "core/measure/loaded_files.h"
 #include "core/profile/profile.h"
 
 namespace instr {

@@ -11,7 +11,7 @@
 
 #include "core/base/phase.h"
 #include "core/compile/compiled_variant.h"
-#include "core/compile/valgrind.h"
+#include "core/compile/toolchain.h"
 #include "core/definitions/variant.h"
 #include "core/measure/measure_config.h"
 #include "core/measure/parse_reply.h"

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "core/base/stopwatch.h"
+#include "core/base/phase.h"
 #include "core/measure/zygote_pool.h"
 
 namespace instr {

@@ -16,7 +16,7 @@
 
 #include "core/base/checkout_guard.h"
 #include "core/base/format.h"
-#include "core/base/parse_number.h"
+#include "core/base/text.h"
 #include "core/compile/cpp/diagnostics.h"
 #include "core/definitions/backends.h"
 #include "core/definitions/metrics.h"

@@ -10,11 +10,10 @@
 #include <tuple>
 #include <utility>
 
+#include "core/base/phase.h"
 #include "core/base/private_folder.h"
-#include "core/base/stopwatch.h"
 #include "core/measure/failure_text.h"
-#include "core/measure/input_hashes.h"
-#include "core/measure/loaded_libraries.h"
+#include "core/measure/loaded_files.h"
 #include "core/measure/parse_reply.h"
 #include "core/measure/verifier.h"
 #include "core/results/disturbance.h"

@@ -10,7 +10,7 @@
 #include <tuple>
 #include <utility>
 
-#include "core/base/trim.h"
+#include "core/base/text.h"
 #include "core/definitions/axes.h"
 #include "core/measure/failure_text.h"
 #include "worker/wire.h"

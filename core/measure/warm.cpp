@@ -29,7 +29,7 @@
 #include "core/base/process.h"
 #include "core/base/read_file.h"
 #include "core/compile/source_writer.h"
-#include "core/measure/loaded_libraries.h"
+#include "core/measure/loaded_files.h"
 #include "core/measure/zygote_pool.h"
 
 namespace instr {

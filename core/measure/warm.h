@@ -23,7 +23,7 @@
 
 #include "core/base/error.h"
 #include "core/base/process.h"
-#include "core/definitions/languages.h"
+#include "core/definitions/backends.h"
 #include "core/measure/worker_process.h"
 #include "core/measure/zygote_pool.h"
 

@@ -17,8 +17,8 @@
 #include <utility>
 
 #include "core/base/format.h"
-#include "core/base/trim.h"
-#include "core/measure/loaded_libraries.h"
+#include "core/base/text.h"
+#include "core/measure/loaded_files.h"
 #include "core/results/fingerprint.h"
 #include "worker/wire.h"
 

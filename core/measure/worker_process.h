@@ -197,7 +197,7 @@ class Root : public WorkerProcess {
   static Expected<std::shared_ptr<Root>> start(const WorkerOptions& options);
 
   // Waits for it to be ready, once: its description of itself, and the libraries that it has loaded
-  // (core/measure/loaded_libraries.h). An Error has its last output.
+  // (core/measure/loaded_files.h). An Error has its last output.
   Expected<wire::Message> await_hello();
 
   // From any thread: ends it and all processes that it forked.

@@ -12,7 +12,7 @@
 
 #include "core/base/format.h"
 #include "core/base/table.h"
-#include "core/base/trim.h"
+#include "core/base/text.h"
 
 namespace instr {
 

@@ -8,8 +8,8 @@
 #include <string_view>
 
 #include "core/base/format.h"
+#include "core/base/output.h"
 #include "core/base/table.h"
-#include "core/base/terminal.h"
 #include "core/definitions/metrics.h"
 #include "core/report/comparison_report.h"
 #include "core/report/run_table.h"

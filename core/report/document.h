@@ -10,8 +10,8 @@
 #include <string_view>
 #include <vector>
 
+#include "core/base/output.h"
 #include "core/base/table.h"
-#include "core/base/terminal.h"
 
 namespace instr {
 

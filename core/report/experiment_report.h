@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "core/report/html_data.h"
+#include "core/report/html_page.h"
 #include "core/results/measurement.h"
 
 namespace instr {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "core/profile/call_graph.h"
-#include "core/profile/line_costs.h"
+#include "core/profile/profile.h"
 #include "core/report/run_report.h"
 #include "core/results/measurement.h"
 

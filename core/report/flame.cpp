@@ -6,10 +6,10 @@
 #include <nlohmann/json.hpp>
 #include <string_view>
 
-#include "core/base/file_name.h"
 #include "core/base/format.h"
 #include "core/base/output.h"
 #include "core/base/output_file.h"
+#include "core/base/paths.h"
 #include "core/compare/compare.h"
 #include "core/report/page.h"
 

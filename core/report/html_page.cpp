@@ -1,3 +1,5 @@
+#include "core/report/html_page.h"
+
 #include <fmt/ranges.h>
 
 #include <algorithm>
@@ -26,7 +28,6 @@
 #include "core/profile/function_names.h"
 #include "core/report/flame.h"
 #include "core/report/history_tables.h"
-#include "core/report/html_data.h"
 #include "core/report/page.h"
 #include "core/results/results_file.h"
 #include "core/results/verification.h"

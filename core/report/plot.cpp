@@ -11,7 +11,7 @@
 
 #include "core/base/format.h"
 #include "core/base/near_match.h"
-#include "core/base/parse_number.h"
+#include "core/base/text.h"
 #include "core/report/backend_summary.h"
 #include "core/results/significance.h"
 

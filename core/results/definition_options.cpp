@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "core/base/checkout_guard.h"
-#include "core/base/place_below.h"
+#include "core/base/paths.h"
 
 namespace instr {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/base/error.h"
-#include "core/definitions/languages.h"
+#include "core/definitions/backends.h"
 #include "core/results/fingerprint.h"
 
 namespace instr {

@@ -11,7 +11,7 @@
 
 #include <string>
 
-#include "core/profile/line_costs.h"
+#include "core/profile/profile.h"
 #include "core/results/side_file.h"
 
 namespace instr {

@@ -16,7 +16,7 @@
 #include "core/definitions/variant.h"
 #include "core/profile/call_graph.h"
 #include "core/profile/call_tree.h"
-#include "core/profile/line_costs.h"
+#include "core/profile/profile.h"
 #include "core/results/fingerprint.h"
 #include "core/results/operator_times.h"
 #include "core/results/timing.h"

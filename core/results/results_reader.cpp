@@ -6,7 +6,7 @@
 
 #include "core/base/format.h"
 #include "core/base/read_file.h"
-#include "core/base/trim.h"
+#include "core/base/text.h"
 #include "core/results/compiler_json.h"
 #include "core/results/fingerprint.h"
 #include "core/results/json_reader.h"

@@ -9,10 +9,10 @@
 #include <utility>
 
 #include "core/base/environment.h"
-#include "core/base/file_name.h"
 #include "core/base/format.h"
 #include "core/base/near_match.h"
 #include "core/base/output_file.h"
+#include "core/base/paths.h"
 #include "core/results/results_file.h"
 #include "core/run/measured_files.h"
 #include "core/run/recorder.h"

@@ -10,7 +10,7 @@
 #include "core/base/format.h"
 #include "core/base/output_file.h"
 #include "core/base/read_file.h"
-#include "core/compare/expected_counts.h"
+#include "core/compare/expected_values.h"
 #include "core/definitions/metrics.h"
 #include "core/results/baselines.h"
 #include "core/results/results_file.h"

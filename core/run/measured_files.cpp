@@ -10,7 +10,7 @@
 #include "core/base/format.h"
 #include "core/base/git.h"
 #include "core/base/output.h"
-#include "core/base/place_below.h"
+#include "core/base/paths.h"
 #include "core/base/read_file.h"
 
 namespace instr {

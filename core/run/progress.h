@@ -13,8 +13,8 @@
 #include <string_view>
 #include <vector>
 
+#include "core/base/output.h"
 #include "core/base/phase.h"
-#include "core/base/terminal.h"
 #include "core/results/measurement.h"
 
 namespace instr {

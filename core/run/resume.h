@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/base/error.h"
-#include "core/measure/input_hashes.h"
+#include "core/measure/loaded_files.h"
 #include "core/results/fingerprint.h"
 #include "core/results/measurement.h"
 #include "core/results/results_file.h"

@@ -4,7 +4,7 @@
 #include <iterator>
 #include <utility>
 
-#include "core/base/file_name.h"
+#include "core/base/paths.h"
 #include "core/base/private_folder.h"
 #include "core/compile/installation.h"
 #include "core/compile/pinned_environment.h"

@@ -13,7 +13,7 @@
 
 #include "core/base/error.h"
 #include "core/base/phase.h"
-#include "core/compile/valgrind.h"
+#include "core/compile/toolchain.h"
 #include "core/measure/measure_config.h"
 #include "core/measure/native_worker.h"
 #include "core/measure/schedule.h"

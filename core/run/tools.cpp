@@ -9,7 +9,7 @@
 
 #include "core/base/environment.h"
 #include "core/base/read_file.h"
-#include "core/base/trim.h"
+#include "core/base/text.h"
 #include "core/compile/installation.h"
 #include "core/results/simulation.h"
 

@@ -1,5 +1,4 @@
 // Fuzzes Callgrind's output.
-#include "core/profile/line_costs.h"
 #include "core/profile/profile.h"
 #include "tests/fuzz/fuzz.h"
 

@@ -13,7 +13,7 @@
 
 #include "core/base/read_file.h"
 #include "core/compare/judge.h"
-#include "core/report/html_data.h"
+#include "core/report/html_page.h"
 #include "tests/results_examples.h"
 #include "tests/testing.h"
 

@@ -1,11 +1,10 @@
 // Expected verification codes: reading them, comparing with them, and updating them in place.
-#include "core/compare/expected_codes.h"
-
 #include <gtest/gtest.h>
 
 #include <string>
 #include <vector>
 
+#include "core/compare/expected_values.h"
 #include "core/results/results_file.h"
 #include "tests/golden.h"
 #include "tests/testing.h"

@@ -1,5 +1,4 @@
-#include "core/compare/expected_counts.h"
-
+#include "core/compare/expected_values.h"
 #include "tests/golden.h"
 #include "tests/testing.h"
 

@@ -2,7 +2,7 @@
 
 #include <limits>
 
-#include "core/compare/expected_counts.h"
+#include "core/compare/expected_values.h"
 #include "tests/golden.h"
 #include "tests/testing.h"
 

@@ -1,9 +1,9 @@
-#include "core/base/file_name.h"
-
 #include <gtest/gtest.h>
 
 #include <set>
 #include <vector>
+
+#include "core/base/paths.h"
 
 namespace instr::file_name_test {
 namespace {

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 
-#include "core/base/terminal.h"
+#include "core/base/output.h"
 
 namespace instr::format_test {
 namespace {

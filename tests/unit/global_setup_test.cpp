@@ -1,7 +1,6 @@
-#include "core/compile/cpp/global_setup.h"
-
 #include <gtest/gtest.h>
 
+#include "core/compile/cpp/self_contained.h"
 #include "tests/testing.h"
 
 namespace instr::global_setup_test {

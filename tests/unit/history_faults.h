@@ -9,7 +9,7 @@
 #include "core/history/record.h"
 #include "core/report/formats.h"
 #include "core/report/history_tables.h"
-#include "core/report/html_data.h"
+#include "core/report/html_page.h"
 #include "tests/unit/history_testing.h"
 
 namespace instr::testing {

@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/compare/compare.h"
-#include "core/report/html_data.h"
+#include "core/report/html_page.h"
 #include "core/results/result_set.h"
 #include "core/run/gate.h"
 #include "tests/results_examples.h"

@@ -1,11 +1,10 @@
-#include "core/profile/line_costs.h"
-
 #include <gtest/gtest.h>
 
 #include <fstream>
 #include <map>
 #include <sstream>
 
+#include "core/profile/profile.h"
 #include "tests/testing.h"
 
 namespace instr::line_costs_test {

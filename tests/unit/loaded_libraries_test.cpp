@@ -1,11 +1,10 @@
-#include "core/measure/loaded_libraries.h"
-
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
 #include <cstring>
 
+#include "core/measure/loaded_files.h"
 #include "tests/testing.h"
 
 namespace instr::loaded_libraries_test {

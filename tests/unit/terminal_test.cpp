@@ -1,9 +1,9 @@
-#include "core/base/terminal.h"
-
 #include <gtest/gtest.h>
 #include <unistd.h>
 
 #include <map>
+
+#include "core/base/output.h"
 
 namespace instr::terminal_test {
 namespace {

@@ -1,8 +1,7 @@
-#include "core/base/trusted_path.h"
-
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include "core/base/private_folder.h"
 #include "tests/testing.h"
 
 namespace instr::trusted_path_test {

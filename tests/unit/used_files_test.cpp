@@ -4,7 +4,7 @@
 
 #include "core/base/process.h"
 #include "core/compile/cache.h"
-#include "core/measure/loaded_libraries.h"
+#include "core/measure/loaded_files.h"
 #include "tests/testing.h"
 
 namespace instr::used_files_test {

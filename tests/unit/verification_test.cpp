@@ -172,7 +172,7 @@ TEST(Verdict, CosineReplacesTheToleranceForInexactTypes) {
 }
 
 TEST(Verdict, EachKindOfReplyHasACode) {
-  auto of = [](const wire::Message& reply) { return judge(reply, {}); };
+  auto of = [](const wire::Message& reply) { return judge(reply, Tolerance{}); };
   EXPECT_EQ(of({"raised", {{"by", "eager"}, {"message", "no"}}}),
             (Verification{Code::kEagerFailed, "no"}));
   EXPECT_EQ(of({"raised",
@@ -203,7 +203,9 @@ TEST(Verdict, EachKindOfReplyHasACode) {
 
 TEST(VerificationVerdict, AnIncompleteReplyDoesNotPass) {
   const std::string whole = wire::encode(item({}));
-  auto of = [](const std::string& line) { return judge({"compared", {{"0", line}}}, {}).code; };
+  auto of = [](const std::string& line) {
+    return judge({"compared", {{"0", line}}}, Tolerance{}).code;
+  };
   EXPECT_EQ(of(whole), Code::kPass);
   for (std::size_t size = 0; size < whole.size(); ++size) {
     EXPECT_EQ(of(whole.substr(0, size)), Code::kVerifierDidntRun) << size;

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "core/base/near_match.h"
-#include "core/base/parse_number.h"
+#include "core/base/text.h"
 #include "core/definitions/definition_keys.h"
 
 namespace instr {

@@ -9,7 +9,7 @@
 #include <span>
 
 #include "core/base/error.h"
-#include "core/base/terminal.h"
+#include "core/base/output.h"
 #include "core/commands/cli/command_line.h"
 #include "core/compile/installation.h"
 #include "core/definitions/definition_keys.h"

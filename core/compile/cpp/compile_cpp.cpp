@@ -9,12 +9,11 @@
 
 #include "core/base/content_hash.h"
 #include "core/base/format.h"
-#include "core/base/trim.h"
+#include "core/base/text.h"
 #include "core/compile/compiled_variant.h"
 #include "core/compile/cpp/compile_unit.h"
 #include "core/compile/cpp/diagnostics.h"
 #include "core/compile/cpp/generate_cpp.h"
-#include "core/compile/cpp/global_setup.h"
 #include "core/compile/cpp/parallel.h"
 #include "core/compile/cpp/self_contained.h"
 #include "core/compile/language_support.h"

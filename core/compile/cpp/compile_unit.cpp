@@ -6,14 +6,14 @@
 #include <system_error>
 
 #include "core/base/content_hash.h"
-#include "core/base/place_below.h"
+#include "core/base/paths.h"
 #include "core/base/process.h"
 #include "core/compile/cache.h"
 #include "core/compile/compiled_variant.h"
-#include "core/compile/cpp/build_inputs.h"
 #include "core/compile/cpp/generate_cpp.h"
 #include "core/compile/cpp/parallel.h"
 #include "core/compile/cpp/self_contained.h"
+#include "core/compile/cpp/tracked_artefacts.h"
 #include "core/compile/elf.h"
 #include "core/compile/installation.h"
 

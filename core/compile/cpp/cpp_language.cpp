@@ -6,7 +6,6 @@
 #include "core/base/process.h"
 #include "core/compile/cache.h"
 #include "core/compile/compiled_variant.h"
-#include "core/compile/cpp/build_inputs.h"
 #include "core/compile/cpp/compile_cpp.h"
 #include "core/compile/cpp/parallel.h"
 #include "core/compile/cpp/tracked_artefacts.h"

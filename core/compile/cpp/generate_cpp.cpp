@@ -9,9 +9,8 @@
 #include <vector>
 
 #include "core/base/content_hash.h"
-#include "core/compile/cpp/build_inputs.h"
-#include "core/compile/cpp/global_setup.h"
 #include "core/compile/cpp/self_contained.h"
+#include "core/compile/cpp/tracked_artefacts.h"
 #include "core/compile/source_writer.h"
 #include "core/definitions/axes.h"
 #include "core/results/verification.h"

@@ -2,6 +2,7 @@
 // of the loop around them. Pure: runs no compiler.
 #pragma once
 
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -34,5 +35,21 @@ std::string make_preprocessor_input(std::span<const Variant> variants, Purpose p
 // Returns the symbols (make_snippet_symbol) of variants that cannot share a unit: their
 // preprocessed texts are not self-contained, or differ the second time.
 std::set<std::string> find_reaching_symbols(std::string_view preprocessed);
+
+// The global setups of a variant in C++ as one text.
+
+// Joins the variant's global setups so that each line keeps its place: by blank lines if a text
+// comes further down in the same file, else by a #line directive. Nothing if it has none.
+std::optional<Text> join_global_setups(const Variant& variant);
+
+// Returns the code of join_global_setups(); "" if the variant has no global setup.
+std::string global_code(const Variant& variant);
+
+// The #include lines of a global setup, and the rest with those lines left blank.
+struct SplitGlobal {
+  std::string includes;  // has as many lines as the whole; the others are blank
+  std::string rest;
+};
+SplitGlobal split_global(std::string_view code);
 
 }  // namespace instr

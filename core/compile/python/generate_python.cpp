@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/base/content_hash.h"
-#include "core/base/trim.h"
+#include "core/base/text.h"
 #include "core/compile/source_writer.h"
 #include "core/definitions/axes.h"
 

@@ -9,7 +9,7 @@
 #include "core/base/json_line.h"
 #include "core/base/process.h"
 #include "core/base/shell.h"
-#include "core/base/trim.h"
+#include "core/base/text.h"
 #include "core/definitions/requirement.h"
 
 namespace instr {

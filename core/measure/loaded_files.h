@@ -1,6 +1,4 @@
-// The libraries that a worker has loaded, on which counts depend besides LibTorch: BLAS, OpenMP,
-// the C and C++ libraries. They are read from the process's mappings, so that the query does not
-// change the process.
+// Files that results depend on: what workers have loaded, and the contents of what was read.
 #pragma once
 
 #include <sys/stat.h>
@@ -53,6 +51,29 @@ class UsedFiles {
  private:
   using Stamp = std::optional<struct stat>;  // absent: changed before it was looked at
   std::map<std::filesystem::path, Stamp> stamps_;
+};
+
+// The contents of files that an experiment's results depend on.
+
+class InputHashes {
+ public:
+  // Returns the hash of a file, or of the code below the folder of a package; "-" if it cannot be
+  // read. An object of this class reads each only once.
+  const std::string& of(const std::filesystem::path& file);
+
+  // Returns the hash of a file that was read after `begin`; "changed", which is the hash of no
+  // file, if that may have been another content.
+  std::string of_unchanged(const std::filesystem::path& file,
+                           std::filesystem::file_time_type begin);
+
+ private:
+  struct Input {
+    std::string hash;
+    std::filesystem::file_time_type changed = std::filesystem::file_time_type::min();
+  };
+  const Input& read(const std::filesystem::path& file);
+
+  std::map<std::filesystem::path, Input> inputs_;
 };
 
 }  // namespace instr

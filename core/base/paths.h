@@ -1,8 +1,9 @@
-// Finds the place of a file in a folder, by their paths alone: no link is followed.
+// Paths and names of files. Pure.
 #pragma once
 
 #include <filesystem>
 #include <optional>
+#include <string>
 
 namespace instr {
 
@@ -19,5 +20,10 @@ inline std::filesystem::path place_in(const std::filesystem::path& root,
                                       const std::filesystem::path& path) {
   return place_below(path.lexically_normal(), root).value_or(path);
 }
+
+// Names of files and folders that are made for a text, such as the key of a variant.
+
+// Returns the text if possible, else something similar; never the same for two texts.
+std::string make_file_name(const std::string& text);
 
 }  // namespace instr

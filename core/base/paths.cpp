@@ -1,4 +1,4 @@
-#include "core/base/file_name.h"
+#include "core/base/paths.h"
 
 #include <fmt/format.h>
 
