@@ -9,7 +9,7 @@
 #include "core/report/list.h"
 #include "core/report/report_summary.h"
 #include "core/report/report_tables.h"
-#include "core/results/side_file.h"
+#include "core/results/results_file.h"
 
 namespace instr {
 
