@@ -20,7 +20,7 @@ constexpr std::size_t kNumbers = 3;  // a function's number, instructions and ca
 
 constexpr std::uint64_t kNoName = std::numeric_limits<std::uint64_t>::max();
 
-// The values of these events, without zeros at the end.
+// Appends the values of these events, without zeros at the end.
 void add_events(Json& item, const FunctionCost& cost, const std::set<std::string>& events) {
   for (const std::string& event : events) {
     const auto count = cost.events.find(event);
@@ -59,7 +59,7 @@ bool set_nodes(JsonValue json, std::vector<CallNode>& nodes) {
   const auto calls = read_column<std::uint64_t>(json, "calls");
   if (!depths || !self || !calls || depths->empty()) return false;
   if (self->size() != depths->size() || calls->size() != depths->size()) return false;
-  std::vector<std::size_t> way;  // from the root to the previous node
+  std::vector<std::size_t> way;  // the nodes from the root to the previous one
   for (std::size_t i = 0; i < depths->size(); ++i) {
     const std::uint64_t depth = (*depths)[i];
     if (depth > way.size() || (depth == 0) != (i == 0)) return false;

@@ -1,10 +1,9 @@
 // The JSON of a measurement's functions, call tree and costs of lines. The only code that knows it:
 //
-//   "functions":[[0,1200.5,2],...]  of each function its number, and its instructions and calls per
+//   "functions":[[0,1200.5,2],...]  each function's number, and its instructions and calls per
 //                                   iteration, greatest cost first
-//   "events":["D1mr","Dr"]          with simulated caches or branches: the events that follow in
-//   each
-//                                   item of "functions", without zeros at the end
+//   "events":["D1mr","Dr"]          with simulated caches or branches: the events whose values
+//                                   follow in "functions", without zeros at the end
 //   "calls":[[0,1,2,1100],...]      caller and callee, by their indices in "functions", the calls
 //                                   and their inclusive instructions
 //   "call_tree":{"iterations":100,"function":[0,...],"depth":[0,1,2,1,...],"self":[1200,...],

@@ -41,9 +41,9 @@ class ProfilesFile {
  private:
   struct Place {
     std::size_t member = 0;  // the byte of the file where its gzip member begins
-    std::size_t begin = 0;   // in the member's text
+    std::size_t begin = 0;   // the byte of the member's text
     std::size_t size = 0;
-    int line = 0;  // in the text of the whole file, from 1
+    int line = 0;  // the line of the whole file, from 1
   };
 
   Expected<void> take_line(std::string_view text, const Place& place, const std::string& header);

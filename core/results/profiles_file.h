@@ -51,8 +51,8 @@ class ProfilesFormatter {
   std::size_t measurements_ = 0;
 };
 
-// Readers of a measurement's values by its key; an unknown key has an empty value. Those of the
-// same file are not to be called from two threads at once.
+// Readers of a measurement's values by its key; an unknown key has an empty value. Not to be called
+// from two threads at once, nor two readers of one file.
 using FunctionsOf = std::function<Expected<std::vector<FunctionCost>>(const std::string& key)>;
 template <class Value>
 using ValuesOf = std::function<Expected<std::shared_ptr<const Value>>(const std::string& key)>;

@@ -111,7 +111,7 @@ class ResultsWriter {
 
 struct Results {
   ResultsHeader header;
-  std::vector<Measurement> measurements;  // without profiles
+  std::vector<Measurement> measurements;  // all lines, without their profiles
   bool is_complete = true;       // false: the run did not finish; a truncated line is left out
   std::string header_line = {};  // as it is in the file
 };

@@ -195,7 +195,7 @@ TEST_F(ProfilesFile, InvalidUtf8IsReplaced) {
   EXPECT_EQ(profiles.functions("k\uFFFD").value(), (Costs{{"f\uFFFD", "\uFFFD", 1, 1}}));
 }
 
-// As after a kill.
+// A kill truncates the file.
 TEST_F(ProfilesFile, ATruncatedFileHasTheCompleteMembers) {
   ProfilesFormatter formatter;
   const Costs costs{{"f", "a.so", 1, 1}};
@@ -373,7 +373,8 @@ TEST_F(ProfilesBeside, AreStartedWithTheFirstProfile) {
     Counted counted;
     if (has_tree) counted.call_tree = example().call_tree;
     const ProfileReaders profiles = value_of(write_and_read(counted));
-    EXPECT_EQ(fs::exists(profiles_path(file_)), has_tree);  // those of the old results are removed
+    // The second time, the old file is removed.
+    EXPECT_EQ(fs::exists(profiles_path(file_)), has_tree);
     EXPECT_EQ(value_of(profiles.call_trees("k")) != nullptr, has_tree);
     EXPECT_EQ(profiles.functions("k").value(), Costs{});
   }
@@ -381,7 +382,8 @@ TEST_F(ProfilesBeside, AreStartedWithTheFirstProfile) {
   EXPECT_FALSE(read());
   fs::remove(profiles_path(file_));
   write(profiles_path(file_), "mine");
-  EXPECT_FALSE(ResultsTarget::open(file_));  // it would be overwritten
+  // Another program's file is not overwritten.
+  EXPECT_FALSE(ResultsTarget::open(file_));
 }
 
 TEST_F(ProfilesBeside, ZcatReadsThem) {
