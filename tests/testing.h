@@ -260,7 +260,7 @@ inline std::string packed(const std::vector<std::string>& texts) {
   return bytes;
 }
 
-// Writes a results file with these measurements, and the files beside it.
+// Writes a results file with these measurements, and their profiles.
 inline void write_results(const fs::path& file, const ResultsHeader& header,
                           const std::vector<Measurement>& measurements) {
   auto writer = value_of(ResultsWriter::create(value_of(ResultsTarget::open(file)), header));

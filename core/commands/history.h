@@ -12,7 +12,7 @@
 #include "core/definitions/select.h"
 #include "core/history/read.h"
 #include "core/history/recording.h"
-#include "core/results/functions_file.h"
+#include "core/results/profiles_file.h"
 
 namespace instr {
 

@@ -218,7 +218,7 @@ void add_without_functions(Comparison& comparison, const ResultSet& set, std::si
   if (rows == 0) return;
   comparison.problems.push_back(fmt::format(
       "{}: has no functions of {} that changed, so the other side's explain nothing: keep the file "
-      "*.functions.jsonl.gz beside its results, or measure again",
+      "*.profiles.jsonl.gz beside its results, or measure again",
       set.name, format_plural(rows, "benchmark")));
 }
 

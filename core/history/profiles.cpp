@@ -6,7 +6,8 @@
 
 #include "core/base/gzip.h"
 #include "core/base/json_line.h"
-#include "core/results/call_trees_file.h"
+#include "core/results/json_reader.h"
+#include "core/results/profile_json.h"
 #include "core/results/results_file.h"
 
 namespace instr {
@@ -74,11 +75,13 @@ void Profiles::fail() const {
 
 std::shared_ptr<const CallTree> Profiles::read_call_tree(std::int64_t series, std::int64_t commit) {
   if (!read_tree_.start(series, commit).step() || read_tree_.is_null(0)) return nullptr;
-  const auto find_name = [this](std::uint64_t number) -> std::optional<SideName> {
+  const auto find_name = [this](std::uint64_t number) -> std::optional<ProfileName> {
     if (!find_name_.start(static_cast<std::int64_t>(number)).step()) return std::nullopt;
-    return SideName{find_name_.text(0), find_name_.text(1)};
+    return ProfileName{find_name_.text(0), find_name_.text(1)};
   };
-  auto tree = call_tree_from(unpack(read_tree_.text(0)), find_name);
+  JsonReader reader;
+  const auto json = reader.read(unpack(read_tree_.text(0)));
+  auto tree = json ? parse_call_tree(*json, find_name) : nullptr;
   if (!tree) fail();
   return tree;
 }

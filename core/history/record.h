@@ -11,8 +11,7 @@
 #include "core/base/git.h"
 #include "core/base/sqlite.h"
 #include "core/definitions/limit.h"
-#include "core/results/call_trees_file.h"
-#include "core/results/functions_file.h"
+#include "core/results/profiles_file.h"
 
 namespace instr {
 

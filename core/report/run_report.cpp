@@ -12,7 +12,7 @@
 #include "core/report/backend_summary.h"
 #include "core/report/list.h"
 #include "core/report/run_table.h"
-#include "core/results/side_file.h"
+#include "core/results/results_file.h"
 
 namespace instr {
 

@@ -8,8 +8,7 @@
 #include "core/base/environment.h"
 #include "core/base/near_match.h"
 #include "core/base/output.h"
-#include "core/results/results_file.h"
-#include "core/results/side_file.h"
+#include "core/results/profiles_file.h"
 
 namespace instr {
 
@@ -55,26 +54,15 @@ std::optional<FileLock> lock(const fs::path& folder, LockKind kind) {
   return held ? std::optional(std::move(*held)) : std::nullopt;
 }
 
-// The paths of each file beside the results `from` and beside the results `to`.
-std::vector<std::pair<fs::path, fs::path>> side_paths(const fs::path& from, const fs::path& to) {
-  std::vector<std::pair<fs::path, fs::path>> paths;
-  for (const SideKind& kind : kSideKinds) {
-    paths.emplace_back(side_path(from, kind), side_path(to, kind));
-  }
-  return paths;
-}
-
-// Moves results with the files beside them. Readers that take the lock see all renames or none; if
-// a kill leaves only some of them done, the second line of the side files shows it.
+// Moves results with their profiles. Readers that take the lock see both renames or none; if a kill
+// leaves only one of them done, the second line of the profiles shows it.
 Expected<void> move_all(const fs::path& from, const fs::path& to) {
   const auto held = lock(to.parent_path(), LockKind::kExclusive);
-  for (const auto& [side, target] : side_paths(from, to)) {
-    std::error_code error;
-    if (!fs::exists(side, error)) {
-      fs::remove(target, error);
-    } else {
-      TRY(move_file(side, target));
-    }
+  std::error_code error;
+  if (fs::exists(profiles_path(from), error)) {
+    TRY(move_file(profiles_path(from), profiles_path(to)));
+  } else {
+    fs::remove(profiles_path(to), error);
   }
   return move_file(from, to);
 }
@@ -82,8 +70,8 @@ Expected<void> move_all(const fs::path& from, const fs::path& to) {
 Expected<void> copy_all(const fs::path& from, const fs::path& to) {
   std::error_code error;
   fs::copy_file(from, to, error);
-  for (const auto& [side, target] : side_paths(from, to)) {
-    if (!error && fs::exists(side, error)) fs::copy_file(side, target, error);
+  if (!error && fs::exists(profiles_path(from), error)) {
+    fs::copy_file(profiles_path(from), profiles_path(to), error);
   }
   return check(error, to, "cannot write");
 }
@@ -126,9 +114,8 @@ std::vector<std::string> baseline_names() {
   std::vector<std::string> names;
   std::error_code error;
   for (const auto& entry : fs::directory_iterator(baselines_folder(), error)) {
-    fs::path file = entry.path().filename();
-    bool is_functions = file.string().find(".functions.") != std::string::npos;
-    if (file.extension() == kExtension && !is_functions) names.push_back(file.stem().string());
+    const fs::path& file = entry.path();
+    if (file.extension() == kExtension) names.push_back(file.stem().string());
   }
   std::ranges::sort(names);
   return names;
@@ -174,7 +161,7 @@ Expected<void> remove_baseline(const std::string& name) {
   const auto held = lock(path.parent_path(), LockKind::kExclusive);
   fs::remove(path, error);
   TRY(check(error, path, "cannot remove"));
-  for (const auto& [side, same] : side_paths(path, path)) fs::remove(side, error);
+  fs::remove(profiles_path(path), error);
   return {};
 }
 

@@ -42,7 +42,7 @@ class BaselineDraft {
   // The file for the run's results, unless they are kept elsewhere.
   fs::path file() const { return folder_.path() / "results.jsonl"; }
 
-  // Makes the results in `file`, with the files beside it, the baseline: moves file(), or copies
+  // Makes the results in `file`, with their profiles, the baseline: moves file(), or copies
   // any other file. The old baseline stays until the new one is complete.
   Expected<fs::path> publish(const fs::path& file) const;
 

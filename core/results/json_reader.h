@@ -63,18 +63,25 @@ std::optional<T> member_as(JsonValue json, std::string_view name) {
   return value ? value_as<T>(*value) : std::nullopt;
 }
 
-// Reads a column of values; nothing if it is missing, or a value is not a T.
+// Reads the values of an array; nothing if it is not an array, or a value is not a T.
 template <class T>
-std::optional<std::vector<T>> read_column(JsonValue json, std::string_view name) {
-  const auto column = member(json, name);
-  if (!column || !column->is_array()) return std::nullopt;
+std::optional<std::vector<T>> read_values(JsonValue array) {
+  simdjson::dom::array items;
+  if (array.get(items) != simdjson::SUCCESS) return std::nullopt;
   std::vector<T> values;
-  for (const JsonValue item : items_of(*column)) {
+  for (const JsonValue item : items) {
     const auto value = value_as<T>(item);
     if (!value) return std::nullopt;
     values.push_back(*value);
   }
   return values;
+}
+
+// Reads the values of a member that is an array; nothing if it is missing, or as read_values().
+template <class T>
+std::optional<std::vector<T>> read_column(JsonValue json, std::string_view name) {
+  const auto column = member(json, name);
+  return column ? read_values<T>(*column) : std::nullopt;
 }
 
 }  // namespace instr

@@ -1,68 +1,9 @@
 #include "core/results/result_set.h"
 
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <cmath>
-#include <unordered_map>
-
-#include "core/base/format.h"
 #include "core/base/read_file.h"
 #include "core/results/baselines.h"
 
 namespace instr {
-
-namespace {
-
-// The error for a count that is not the sum of its functions' or call paths' costs.
-tl::unexpected<Error> fail_on_sum(const fs::path& file, const std::string& key, double ir,
-                                  const SideKind& kind, double sum) {
-  return fail_at(file,
-                 fmt::format("`{}` has {} instructions, and its {}, in {}, have {} together",
-                             printable(key), ir, kind.things, side_path(file, kind).string(), sum),
-                 "one of the two was edited: measure again");
-}
-
-using Counts = std::unordered_map<std::string, double>;
-
-// Collects the instructions of each valid count, by key.
-std::shared_ptr<const Counts> collect_counts(const Results& results) {
-  auto counts = std::make_shared<Counts>();
-  for (const Measurement& measurement : results.measurements) {
-    const auto* counted = std::get_if<Counted>(&measurement.outcome);
-    if (counted == nullptr) continue;
-    const auto ir = counted->metrics.find(kInstructions);
-    if (ir != counted->metrics.end()) (*counts)[measurement.variant.key] = ir->second;
-  }
-  return counts;
-}
-
-// Opens the functions of a results file, and checks each sum.
-Expected<FunctionsOf> checked_functions(const fs::path& file, const Results& results,
-                                        const Counts& counts, Incomplete incomplete) {
-  return open_functions(file, results.header_line, incomplete,
-                        [&](const std::string& key, const FunctionsSum& sum) -> Expected<void> {
-                          const auto ir = counts.find(key);
-                          if (ir == counts.end() || sum.is(ir->second)) return {};
-                          return fail_on_sum(file, key, ir->second, kFunctionsFile, sum.total());
-                        });
-}
-
-// Checks the sum of each call tree when it is read.
-CallTreesOf with_checked_sums(CallTreesOf trees, const fs::path& file,
-                              std::shared_ptr<const Counts> counts) {
-  return [trees = std::move(trees), file, counts = std::move(counts)](
-             const std::string& key) -> Expected<std::shared_ptr<const CallTree>> {
-    auto tree = trees(key);
-    const auto ir = counts->find(key);
-    if (!tree || !*tree || ir == counts->end()) return tree;
-    const double total = (*tree)->per_iteration((*tree)->nodes[0].total);
-    if (std::fabs(total - ir->second) <= 1e-6 + std::fabs(ir->second) * 1e-11) return tree;
-    return fail_on_sum(file, key, ir->second, kCallTreesFile, total);
-  };
-}
-
-}  // namespace
 
 FunctionsOf functions_from(std::map<std::string, std::vector<FunctionCost>> functions) {
   return by_key(std::move(functions));
@@ -84,14 +25,9 @@ Expected<Measurement> add_profile(const ResultSet& set, Measurement measurement)
 Expected<ResultSet> parse_result_set(std::string_view bytes, const fs::path& file, std::string name,
                                      Incomplete incomplete) {
   TRY_ASSIGN(auto results, parse_results(bytes, file.string(), incomplete));
-  const auto counts = collect_counts(results);
-  TRY_ASSIGN(auto functions, checked_functions(file, results, *counts, incomplete));
-  TRY_ASSIGN(auto trees, read_side_file(file, kCallTreesFile));
-  TRY_ASSIGN(auto lines, read_side_file(file, kLinesFile));
-  const std::string header = results.header_line;
-  return ResultSet{std::move(name), std::move(results), std::move(functions),
-                   with_checked_sums(call_trees_in(trees, header, incomplete), file, counts),
-                   line_costs_in(lines, header, incomplete)};
+  TRY_ASSIGN(auto profiles, read_profiles(file, results, incomplete));
+  return ResultSet{std::move(name), std::move(results), std::move(profiles.functions),
+                   std::move(profiles.call_trees), std::move(profiles.lines)};
 }
 
 Expected<ResultSet> read_result_set(const fs::path& file, std::string name, Incomplete incomplete) {

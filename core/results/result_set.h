@@ -10,9 +10,7 @@
 #include <vector>
 
 #include "core/base/error.h"
-#include "core/results/call_trees_file.h"
-#include "core/results/functions_file.h"
-#include "core/results/lines_file.h"
+#include "core/results/profiles_file.h"
 #include "core/results/results_file.h"
 
 namespace instr {
@@ -41,11 +39,11 @@ struct ResultSet {
 // Adds the functions, call tree and lines to a counted measurement of the set.
 Expected<Measurement> add_profile(const ResultSet& set, Measurement measurement);
 
-// Reads a results file with the files beside it. `name`: for messages.
+// Reads a results file with its profiles. `name`: for messages.
 Expected<ResultSet> read_result_set(const fs::path& file, std::string name,
                                     Incomplete incomplete = Incomplete::kRefused);
 
-// Parses the bytes of a results file, and reads the files beside it.
+// Parses the bytes of a results file, and reads its profiles.
 Expected<ResultSet> parse_result_set(std::string_view bytes, const fs::path& file, std::string name,
                                      Incomplete incomplete);
 

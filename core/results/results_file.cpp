@@ -15,11 +15,9 @@
 #include "core/base/json_line.h"
 #include "core/base/output_file.h"
 #include "core/base/version.h"
-#include "core/results/call_trees_file.h"
 #include "core/results/compiler_json.h"
-#include "core/results/lines_file.h"
+#include "core/results/profiles_file.h"
 #include "core/results/sealed_line.h"
-#include "core/results/side_file.h"
 
 namespace instr {
 
@@ -149,16 +147,51 @@ std::string to_line(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
+std::string end_line(std::size_t measurements, const std::vector<std::string>& strangers) {
+  Json end{{"measurements", measurements}};
+  if (!strangers.empty()) end["not_of_commit"] = strangers;
+  return to_line({{"end", std::move(end)}});
+}
+
 namespace {
 
-struct SideWriter {
-  AppendFile file;
-  SideLines lines = {};
+// Writes the profiles of results. The file is started with the first of them.
+class ProfilesWriter {
+ public:
+  // `header`: the first line of the results.
+  ProfilesWriter(fs::path path, const std::string& header)
+      : path_(std::move(path)), start_(ProfilesFormatter::start(header)) {}
 
-  Expected<void> append(const std::string& text) {
-    TRY_ASSIGN(const auto member, gzip_member(text));
-    return file.append(member);
+  Expected<void> append(const std::string& key, const Counted& counted) {
+    const std::string text = formatter_.next(key, counted);
+    return text.empty() ? Expected<void>() : write(text);
   }
+
+  Expected<void> finish(bool is_complete) {
+    if (formatter_.is_empty()) return {};
+    TRY(write(is_complete ? formatter_.end() : ""));
+    return file_->check();
+  }
+
+ private:
+  // On an error, the text is kept for the next call.
+  Expected<void> write(const std::string& text) {
+    if (!file_) {
+      start_ += text;
+      TRY_ASSIGN(const auto member, gzip_member(start_));
+      TRY_ASSIGN(auto fd, replace_file(path_, member));
+      file_.emplace(std::move(fd), path_);
+      return {};
+    }
+    if (text.empty()) return file_->append("");
+    TRY_ASSIGN(const auto member, gzip_member(text));
+    return file_->append(member);
+  }
+
+  fs::path path_;
+  ProfilesFormatter formatter_;
+  std::string start_;  // the text until the file is started
+  std::optional<AppendFile> file_;
 };
 
 }  // namespace
@@ -166,15 +199,10 @@ struct SideWriter {
 struct ResultsWriter::State {
   std::mutex mutex;
   AppendFile results;
-  std::string header;  // the first line
-  fs::path file;
-  std::optional<SideWriter> functions;   // nothing if the results are not a file
-  std::optional<SideWriter> call_trees;  // started with the first call tree
-  std::optional<SideWriter> lines;       // started with the first lines
+  std::optional<ProfilesWriter> profiles;  // nothing if the results are not a file
   std::size_t measurements = 0;
 
-  Expected<void> append(const std::string& key, const Counted& counted);
-  Expected<SideWriter*> started(std::optional<SideWriter>& side, const SideKind& kind);
+  Expected<void> append_profile(const Measurement& measurement);
 };
 
 ResultsWriter::ResultsWriter(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -200,24 +228,15 @@ Expected<Fd> lock(const fs::path& file) {
               "wait until it has ended, or name another file with --output");
 }
 
-constexpr FileKind kSideFile{"data of instr_bench beside results", is_gzip};
-
-Expected<Replacement> start_side_file(const fs::path& path, const SideKind& kind,
-                                      const std::string& header) {
-  TRY_ASSIGN(const auto member, gzip_member(SideLines::start(kind, header)));
-  return Replacement::write(path, member);
-}
+constexpr FileKind kProfilesKind{"profiles of instr_bench", is_gzip};
 
 }  // namespace
 
 Expected<ResultsTarget> ResultsTarget::open(const fs::path& file) {
   TRY_ASSIGN(auto target, OutputFile::open(file, kResultsKind));
-  for (const SideKind& kind : kSideKinds) {
-    if (!target.is_regular()) break;
-    TRY(OutputFile::open(side_path(target.path(), kind), kSideFile));
-  }
   Fd held;
   if (target.is_regular()) {
+    TRY(OutputFile::open(profiles_path(target.path()), kProfilesKind));
     TRY_ASSIGN(held, lock(target.path()));
   }
   return ResultsTarget(std::move(target), std::move(held));
@@ -235,8 +254,8 @@ Expected<ResultsWriter> ResultsWriter::create(ResultsTarget target, const Result
                                               const std::vector<Measurement>& first) {
   auto state = std::make_unique<State>();
   const fs::path& file = target.file_.path();
-  state->header = sealed(to_line(to_json(header)));
-  std::string text = state->header + "\n";
+  const std::string first_line = sealed(to_line(to_json(header)));
+  std::string text = first_line + "\n";
   for (const Measurement& measurement : first) text += line_of(measurement);
   state->measurements = first.size();
   if (!target.is_file()) {
@@ -244,69 +263,33 @@ Expected<ResultsWriter> ResultsWriter::create(ResultsTarget target, const Result
     TRY(state->results.append(text));
     return ResultsWriter(std::move(state));
   }
-  // Both are written before either is put in place: on a full disk the old files stay. The
-  // functions come first: after a kill between the two, their header shows that they belong to
-  // other results.
-  TRY_ASSIGN(auto functions, start_side_file(functions_path(file), kFunctionsFile, state->header));
-  TRY_ASSIGN(auto results, Replacement::write(file, text));
-  state->file = file;
-  for (const SideKind& kind : {kCallTreesFile, kLinesFile}) {
-    std::error_code ignored;
-    fs::remove(side_path(file, kind), ignored);  // of the old results
-  }
-  TRY_ASSIGN(auto functions_fd, functions.put());
-  TRY_ASSIGN(auto results_fd, results.put());
-  ::flock(results_fd.get(), LOCK_EX | LOCK_NB);
-  state->functions.emplace(SideWriter{{std::move(functions_fd), functions_path(file)}});
-  state->results = AppendFile(std::move(results_fd), file);
-  for (const Measurement& measurement : first) {
-    const auto* counted = std::get_if<Counted>(&measurement.outcome);
-    if (counted != nullptr) TRY(state->append(measurement.variant.key, *counted));
-  }
+  TRY_ASSIGN(auto fd, replace_file(file, text));
+  ::flock(fd.get(), LOCK_EX | LOCK_NB);
+  state->results = AppendFile(std::move(fd), file);
+  // The old profiles stay if the results cannot be replaced. After a kill before this line, their
+  // header shows that they belong to other results.
+  std::error_code ignored;
+  fs::remove(profiles_path(file), ignored);
+  state->profiles.emplace(profiles_path(file), first_line);
+  for (const Measurement& measurement : first) TRY(state->append_profile(measurement));
   return ResultsWriter(std::move(state));
 }
 
 Expected<void> ResultsWriter::append(const Measurement& measurement) {
   const std::string line = line_of(measurement);
-  const auto* counted = std::get_if<Counted>(&measurement.outcome);
   std::lock_guard lock(state_->mutex);
   ++state_->measurements;
+  // A failure to write one file does not stop the other.
   auto written = state_->results.append(line);
-  if (!state_->functions || counted == nullptr) return written;
-  auto beside = state_->append(measurement.variant.key, *counted);
+  auto beside = state_->append_profile(measurement);
   return written ? beside : written;
 }
 
 // To be called with the mutex held: names are numbered in their order in the file.
-Expected<void> ResultsWriter::State::append(const std::string& key, const Counted& counted) {
-  Expected<void> result;
-  // A failure does not stop the others: unwritten text is kept for the next call.
-  const auto add = [&result](const Expected<void>& written) {
-    if (result) result = written;
-  };
-  if (!counted.functions.empty()) {
-    add(functions->append(next_functions(functions->lines, key, counted.functions)));
-  }
-  if (counted.call_tree) {
-    add(started(call_trees, kCallTreesFile).and_then([&](SideWriter* side) {
-      return side->append(next_call_tree(side->lines, key, *counted.call_tree));
-    }));
-  }
-  if (counted.lines) {
-    add(started(lines, kLinesFile).and_then([&](SideWriter* side) {
-      return side->append(next_lines(side->lines, key, *counted.lines));
-    }));
-  }
-  return result;
-}
-
-Expected<SideWriter*> ResultsWriter::State::started(std::optional<SideWriter>& side,
-                                                    const SideKind& kind) {
-  if (side) return &*side;
-  const fs::path path = side_path(file, kind);
-  TRY_ASSIGN(auto replacement, start_side_file(path, kind, header));
-  TRY_ASSIGN(auto fd, replacement.put());
-  return &side.emplace(SideWriter{{std::move(fd), path}});
+Expected<void> ResultsWriter::State::append_profile(const Measurement& measurement) {
+  const auto* counted = std::get_if<Counted>(&measurement.outcome);
+  if (!profiles || counted == nullptr) return {};
+  return profiles->append(measurement.variant.key, *counted);
 }
 
 Expected<void> ResultsWriter::finish(bool is_complete, const std::vector<std::string>& strangers) {
@@ -316,11 +299,7 @@ Expected<void> ResultsWriter::finish(bool is_complete, const std::vector<std::st
     error.what = fmt::format("{} measurements are not in the file: {}", kept, error.what);
     return error;
   }));
-  for (auto* side : {&state_->functions, &state_->call_trees, &state_->lines}) {
-    if (!*side) continue;
-    TRY(is_complete ? (*side)->append((*side)->lines.end()) : (*side)->file.append(""));
-    TRY((*side)->file.check());
-  }
+  if (state_->profiles) TRY(state_->profiles->finish(is_complete));
   if (is_complete) TRY(state_->results.append(end_line(state_->measurements, strangers) + "\n"));
   return state_->results.check();
 }

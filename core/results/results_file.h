@@ -1,7 +1,7 @@
 // Results files: JSON Lines with a header line, a line for each measurement, written as soon as it
 // ends, so that a killed run loses no finished measurement, and an end line, so that a truncated
 // file does not pass for a complete one. Functions are in a file beside it
-// (core/results/functions_file.h).
+// (core/results/profiles_file.h).
 #pragma once
 
 #include <cstdint>
@@ -18,12 +18,18 @@
 #include "core/base/output_file.h"
 #include "core/definitions/select.h"
 #include "core/results/fingerprint.h"
-#include "core/results/functions_file.h"
 #include "core/results/measurement.h"
+
+namespace simdjson::dom {
+class element;
+}
 
 namespace instr {
 
 inline constexpr int kResultsSchema = 3;
+
+// How to treat the files of an unfinished run.
+enum class Incomplete { kRefused, kAllowed };
 
 struct ResultsHeader {
   int schema = kResultsSchema;
@@ -54,13 +60,20 @@ std::string utc_now();
 // Formats a line of a results file, without its newline. Bytes that are not UTF-8 become U+FFFD.
 std::string to_line(const nlohmann::ordered_json& json);
 
+// The last line, without its newline, of a complete file of results or profiles. `strangers`: as in
+// ResultsHeader.
+std::string end_line(std::size_t measurements, const std::vector<std::string>& strangers = {});
+
+// Reads the number of measurements from such a line; nothing for any other `line`.
+std::optional<std::size_t> parse_end_line(simdjson::dom::element line);
+
 // The destination of results. It is checked before anything is measured: it must be writable, and
 // an existing file must hold results, and not be written by another run.
 class ResultsTarget {
  public:
   static Expected<ResultsTarget> open(const fs::path& file);
 
-  // True unless it is a pipe or terminal: a file can be read back, and has functions beside it.
+  // True unless it is a pipe or terminal: a file can be read back, and has profiles beside it.
   bool is_file() const { return file_.is_regular(); }
 
  private:
@@ -98,7 +111,7 @@ class ResultsWriter {
 
 struct Results {
   ResultsHeader header;
-  std::vector<Measurement> measurements;  // without functions
+  std::vector<Measurement> measurements;  // all lines, without their profiles
   bool is_complete = true;       // false: the run did not finish; a truncated line is left out
   std::string header_line = {};  // as it is in the file
 };

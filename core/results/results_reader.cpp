@@ -12,7 +12,6 @@
 #include "core/results/json_reader.h"
 #include "core/results/results_file.h"
 #include "core/results/sealed_line.h"
-#include "core/results/side_file.h"
 #include "worker/wire.h"
 
 namespace instr {
@@ -325,6 +324,12 @@ std::string_view take_line(std::string_view& bytes) {
 }
 
 }  // namespace
+
+std::optional<std::size_t> parse_end_line(JsonValue line) {
+  const auto end = member(line, "end");
+  if (!end || members_of(line).size() != 1) return std::nullopt;
+  return member_as<std::uint64_t>(*end, "measurements");
+}
 
 Expected<Results> parse_results(std::string_view bytes, const std::string& name,
                                 Incomplete incomplete) {

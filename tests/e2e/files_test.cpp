@@ -17,8 +17,8 @@ class Files : public ::testing::Test {
   void SetUp() override {
     for (const char* name : {"before.jsonl", "after.jsonl"}) {
       fs::copy_file(recorded(name), file(name));
-      fs::copy_file(recorded(name + std::string(".functions.jsonl.gz")),
-                    file(name + std::string(".functions.jsonl.gz")));
+      fs::copy_file(recorded(name + std::string(".profiles.jsonl.gz")),
+                    file(name + std::string(".profiles.jsonl.gz")));
     }
     write(file("bench.toml"), "schema = 1\n[[benchmark]]\nlabel = \"a\"\nstmt = \"1;\"\n");
   }

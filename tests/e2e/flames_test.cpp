@@ -1,5 +1,5 @@
 // Differential flame graphs of a change planted in a library.
-#include "core/results/call_trees_file.h"
+#include "core/results/profiles_file.h"
 #include "tests/e2e/quick_library.h"
 #include "tests/e2e/tested_program.h"
 

@@ -5,7 +5,6 @@
 #include "core/base/git.h"
 #include "core/history/schema.h"
 #include "core/results/results_file.h"
-#include "core/results/side_file.h"
 #include "tests/e2e/quick_library.h"
 #include "tests/e2e/tested_program.h"
 

@@ -28,10 +28,8 @@ class KnownFigures : public ::testing::Test {
   }
   static void TearDownTestSuite() { delete folder_; }
 
-  static Expected<FunctionsOf> functions_beside() {
-    const fs::path file = folder_->path() / "first.jsonl";
-    return instr::read_results(file).and_then(
-        [&file](const Results& results) { return open_functions(file, results.header_line); });
+  static FunctionsOf functions_beside() {
+    return value_of(read_result_set(folder_->path() / "first.jsonl", "first")).functions;
   }
 
   static double metric(const std::string& key, const std::string& name) {
@@ -294,7 +292,7 @@ TEST_F(InclusiveCosts, CountRecursionOnce) {
 }
 
 TEST_F(KnownFigures, FunctionsAddUpToTheCount) {
-  auto functions = value_of(functions_beside());
+  const FunctionsOf functions = functions_beside();
   for (const auto& [key, record] : records_) {
     auto costs = value_of(functions(key));
     double sum = 0;
@@ -305,7 +303,7 @@ TEST_F(KnownFigures, FunctionsAddUpToTheCount) {
 
 // Callgrind and the allocator count the same calls.
 TEST_F(KnownFigures, AllocationsEqualCallsOfTheAllocator) {
-  auto functions = value_of(functions_beside());
+  const FunctionsOf functions = functions_beside();
   for (const auto& [key, record] : records_) {
     std::map<std::string, double> calls;
     auto costs = value_of(functions(key));

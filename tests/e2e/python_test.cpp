@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "core/profile/function_names.h"
-#include "core/results/functions_file.h"
+#include "core/results/profiles_file.h"
 #include "core/results/results_file.h"
 #include "tests/e2e/python_fixture.h"
 #include "tests/labels.h"
@@ -133,9 +133,10 @@ std::map<std::string, std::map<CodeName, double>> self_costs(const fs::path& fil
   std::map<std::string, std::map<CodeName, double>> all;
   const auto results = instr::read_results(file);
   if (!results) throw std::runtime_error(to_string(results.error()));
-  const auto functions = open_functions(file, results->header_line);
+  const auto profiles = read_profiles(file, *results);
   for (const Measurement& measurement : results->measurements) {
-    const auto of_key = functions ? (*functions)(measurement.variant.key) : tl::unexpected(Error{});
+    const auto of_key =
+        profiles ? profiles->functions(measurement.variant.key) : tl::unexpected(Error{});
     if (!of_key) throw std::runtime_error(to_string(of_key.error()));
     for (const FunctionCost& function : *of_key) {
       all[measurement.variant.key][code_name(function.function, function.object)] += function.ir;

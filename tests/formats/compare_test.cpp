@@ -15,9 +15,7 @@ namespace {
 class CompareFormats : public ConsumerTest {
  protected:
   static ResultSet recorded(const std::string& name) {
-    auto results = value_of(read_results(fixture(name)));
-    auto functions = value_of(open_functions(fixture(name), results.header_line));
-    return {name, std::move(results), std::move(functions)};
+    return value_of(read_result_set(fixture(name), name));
   }
 
   static Comparison comparison() {

@@ -7,7 +7,6 @@
 
 #include "core/base/format.h"
 #include "core/results/results_file.h"
-#include "core/results/side_file.h"
 #include "tests/formats/consumers.h"
 #include "tests/formats/hostile.h"
 

@@ -2,7 +2,6 @@
 #include <nlohmann/json.hpp>
 
 #include "core/results/results_file.h"
-#include "core/results/side_file.h"
 #include "tests/fuzz/fuzz.h"
 
 namespace instr {

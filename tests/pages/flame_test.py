@@ -207,11 +207,13 @@ class ForEverybody(FlameTest):
 class Hostile(FlameTest):
     def test_names_are_only_text(self):
         for file in FILES:
-            beside = self.folder / f"{file}.call_trees.jsonl.gz"
+            beside = self.folder / f"{file}.profiles.jsonl.gz"
             lines = gzip.decompress(beside.read_bytes()).decode().splitlines(keepends=True)
             names = json.loads(lines[2])
-            for i, name in enumerate(HOSTILE):
-                names["names"][i + 1] = [name, name]
+            # The first functions below the snippet.
+            numbers = dict.fromkeys(json.loads(lines[3])["call_tree"]["function"][1:])
+            for i, name in zip(numbers, HOSTILE):
+                names["names"][i] = [name, name]
             lines[2] = json.dumps(names) + "\n"
             beside.write_bytes(gzip.compress("".join(lines).encode()))
         self.compare("hostile")

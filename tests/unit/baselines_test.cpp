@@ -26,9 +26,9 @@ class Baselines : public ::testing::Test {
   }
   void TearDown() override { fs::current_path(old_); }
 
-  void keep(const fs::path& file, const std::string& text, const std::string& functions) {
+  void keep(const fs::path& file, const std::string& text, const std::string& profiles) {
     write(file, text);
-    if (!functions.empty()) write(functions_path(file), functions);
+    if (!profiles.empty()) write(profiles_path(file), profiles);
   }
 
   TemporaryFolder folder_;
@@ -57,12 +57,12 @@ TEST_F(Baselines, AreMadeListedFoundAndRemoved) {
   auto made = value_of(draft.publish(draft.file()));
   EXPECT_FALSE(fs::exists(draft.file()));
   EXPECT_EQ(text_of(made), "one");
-  EXPECT_EQ(text_of(functions_path(made)), "functions");
+  EXPECT_EQ(text_of(profiles_path(made)), "functions");
   EXPECT_EQ(baseline_names(), std::vector<std::string>{"main"});
   EXPECT_EQ(find_baseline("main"), made);
   ASSERT_TRUE(remove_baseline("main"));
   EXPECT_TRUE(baseline_names().empty());
-  EXPECT_FALSE(fs::exists(functions_path(made)));
+  EXPECT_FALSE(fs::exists(profiles_path(made)));
   EXPECT_FALSE(remove_baseline("main"));
 }
 
@@ -73,7 +73,7 @@ TEST_F(Baselines, CopyAnotherFileWithItsFunctions) {
   keep("new.jsonl", "new", "");
   auto made = value_of(BaselineDraft::start("main")->publish("new.jsonl"));
   EXPECT_EQ(text_of(made), "new");
-  EXPECT_FALSE(fs::exists(functions_path(made)));  // not those of other results
+  EXPECT_FALSE(fs::exists(profiles_path(made)));  // not those of other results
 }
 
 TEST_F(Baselines, ConcurrentSavesLeaveTheLastOne) {
@@ -84,10 +84,10 @@ TEST_F(Baselines, ConcurrentSavesLeaveTheLastOne) {
   keep(second->file(), "second", "");
   auto made = value_of(first->publish(first->file()));
   EXPECT_EQ(text_of(made), "first");
-  EXPECT_EQ(text_of(functions_path(made)), "functions of the first");
+  EXPECT_EQ(text_of(profiles_path(made)), "functions of the first");
   ASSERT_TRUE(second->publish(second->file()));
   EXPECT_EQ(text_of(made), "second");
-  EXPECT_FALSE(fs::exists(functions_path(made)));
+  EXPECT_FALSE(fs::exists(profiles_path(made)));
 }
 
 TEST_F(Baselines, InterruptedRunsAreKeptBesideThem) {
@@ -99,7 +99,7 @@ TEST_F(Baselines, InterruptedRunsAreKeptBesideThem) {
     EXPECT_TRUE(BaselineDraft::start("main"));
   }
   EXPECT_EQ(text_of(kept), "half");
-  EXPECT_EQ(text_of(functions_path(kept)), "functions");
+  EXPECT_EQ(text_of(profiles_path(kept)), "functions");
   EXPECT_TRUE(baseline_names().empty());
   EXPECT_EQ(std::distance(fs::directory_iterator(baselines_folder()), fs::directory_iterator()), 2);
 }

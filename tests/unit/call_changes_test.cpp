@@ -3,7 +3,7 @@
 
 #include "core/compare/attribution.h"
 #include "core/report/comparison_report.h"
-#include "core/results/functions_file.h"
+#include "core/results/profiles_file.h"
 #include "tests/golden.h"
 #include "tests/testing.h"
 
@@ -76,8 +76,10 @@ TEST(CallMoves, LessCertainChangesAreSearchedIfHalfIsUnexplained) {
 // Real measurements: after each of ten typical changes, the first line names the change.
 TEST(CallChanges, NameTheChangeFirst) {
   const auto opened = [](const std::string& name) {
-    const std::string bytes = text_of(fixture("ten_changes/" + name + ".functions.jsonl.gz"));
-    return parse_functions(bytes, "{}", name, Incomplete::kAllowed).value();
+    Results results;
+    results.header_line = "{}";
+    const fs::path file = fixture("ten_changes/" + name + ".jsonl");
+    return value_of(read_profiles(file, results, Incomplete::kAllowed)).functions;
   };
   const FunctionsOf before = opened("before");
   const FunctionsOf changed = opened("after");

@@ -121,7 +121,7 @@ TEST(Gate, ACountThatIsNotTheSumOfItsFunctionsWasEdited) {
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().where.file, folder.path() / "r.jsonl");
   EXPECT_EQ(refused.error().what, "`a/b` has 1000 instructions, and its functions, in " +
-                                      (folder.path() / "r.jsonl.functions.jsonl.gz").string() +
+                                      (folder.path() / "r.jsonl.profiles.jsonl.gz").string() +
                                       ", have 2475 together");
   counted.functions[0].ir = 525.25;
   EXPECT_TRUE(through_a_file(folder.path(), measurement));
@@ -137,8 +137,8 @@ TEST(Gate, ACountThatIsNotTheSumOfItsCallPathsWasEdited) {
     auto tree = set.call_trees("a/b");
     ASSERT_EQ(tree.has_value(), self == 10'000);
     if (tree) continue;
-    EXPECT_EQ(tree.error().what, "`a/b` has 1000 instructions, and its call trees, in " +
-                                     (folder.path() / "r.jsonl.call_trees.jsonl.gz").string() +
+    EXPECT_EQ(tree.error().what, "`a/b` has 1000 instructions, and its call paths, in " +
+                                     (folder.path() / "r.jsonl.profiles.jsonl.gz").string() +
                                      ", have 999 together");
   }
 }

@@ -5,7 +5,6 @@
 
 #include "core/results/results_file.h"
 #include "core/results/sealed_line.h"
-#include "core/results/side_file.h"
 #include "tests/golden.h"
 #include "tests/testing.h"
 

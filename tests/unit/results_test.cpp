@@ -8,9 +8,8 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "core/results/profiles_file.h"
 #include "core/results/results_file.h"
-#include "core/results/sealed_line.h"
-#include "core/results/side_file.h"
 #include "tests/labels.h"
 #include "tests/testing.h"
 
@@ -56,18 +55,20 @@ Measurement counted(const std::string& key, double ir) {
   return measurement;
 }
 
-Expected<FunctionsOf> functions_beside(const fs::path& file) {
-  return open_functions(file, sealed(to_line(to_json(header()))), Incomplete::kAllowed);
-}
-
 Expected<Results> results_so_far(const fs::path& file) {
   return read_results(file, Incomplete::kAllowed);
 }
 
+// Without the counts, of which these functions are not the sum.
+Expected<ProfileReaders> profiles_beside(const fs::path& file,
+                                         Incomplete incomplete = Incomplete::kAllowed) {
+  Results results;
+  results.header_line = value_of(results_so_far(file)).header_line;
+  return read_profiles(file, results, incomplete);
+}
+
 bool has_functions(const fs::path& file, const std::string& key) {
-  auto functions = functions_beside(file);
-  EXPECT_TRUE(functions) << to_string(functions.error());
-  return functions && !(*functions)(key).value().empty();
+  return !value_of(profiles_beside(file)).functions(key).value().empty();
 }
 
 Expected<ResultsWriter> created(const fs::path& file) {
@@ -114,7 +115,7 @@ TEST(ResultsWriter, SaysThatAnotherProgramChangedTheFile) {
                std::ofstream(file) << "another";
              }),
              "was removed or replaced");
-  EXPECT_HAS(after([&] { fs::resize_file(functions_path(file), 10); }), "functions");
+  EXPECT_HAS(after([&] { fs::resize_file(profiles_path(file), 10); }), "profiles");
 }
 
 TEST(ResultsLine, HasTheDocumentedNames) {
@@ -184,8 +185,7 @@ TEST(Results, AreIncompleteUntilFinished) {
     ASSERT_TRUE(writer.append(failed("b", FailureKind::kExited, "")));
     ASSERT_TRUE(writer.finish(is_complete));
     EXPECT_EQ(read_results(folder / "r.jsonl").has_value(), is_complete);
-    EXPECT_EQ(open_functions(folder / "r.jsonl", sealed(to_line(to_json(header())))).has_value(),
-              is_complete);
+    EXPECT_EQ(profiles_beside(folder / "r.jsonl", Incomplete::kRefused).has_value(), is_complete);
   }
 }
 
@@ -197,11 +197,11 @@ TEST(Results, AFailureToWriteKeepsTheOldFiles) {
     ASSERT_TRUE(writer && writer->append(counted("old", 1)) && writer->finish(true));
   }
   const std::string before = text_of(file);
-  const std::string functions = text_of(functions_path(file));
+  const std::string profiles = text_of(profiles_path(file));
   SizeLimit limit(10);
   EXPECT_FALSE(created(file));
   EXPECT_EQ(text_of(file), before);
-  EXPECT_EQ(text_of(functions_path(file)), functions);
+  EXPECT_EQ(text_of(profiles_path(file)), profiles);
 }
 
 TEST(Results, ManyThreadsWriteWholeLines) {
@@ -222,7 +222,7 @@ TEST(Results, ManyThreadsWriteWholeLines) {
     }
   }
   EXPECT_EQ(results_so_far(folder / "r.jsonl")->measurements.size(), 200u);
-  auto functions = value_of(functions_beside(folder / "r.jsonl"));
+  const FunctionsOf functions = value_of(profiles_beside(folder / "r.jsonl")).functions;
   for (int i = 0; i < 200; ++i) {
     std::string key = std::to_string(i / 50) + "/" + std::to_string(i % 50);
     auto costs = functions(key);
@@ -267,6 +267,20 @@ TEST(ResultsWriter, KeepsMeasurementsWhileTheDiskIsFull) {
   ASSERT_EQ(results.measurements.size(), 4u);
   EXPECT_EQ(results.measurements[2].variant.key, "c");
   for (const char* key : {"a", "b", "c", "d"}) EXPECT_TRUE(has_functions(file, key)) << key;
+}
+
+TEST(ResultsWriter, KeepsProfilesWhileTheirFileCannotBeStarted) {
+  TemporaryFolder folder;
+  fs::path file = folder / "r.jsonl";
+  auto writer = value_of(created(file));
+  {
+    SizeLimit limit(10);
+    EXPECT_FALSE(writer.append(counted("a", 1)));
+    EXPECT_FALSE(fs::exists(profiles_path(file)));
+  }
+  ASSERT_TRUE(writer.append(counted("b", 2)));
+  EXPECT_TRUE(writer.finish(true));
+  for (const char* key : {"a", "b"}) EXPECT_TRUE(has_functions(file, key)) << key;
 }
 
 }  // namespace
