@@ -27,7 +27,7 @@
 #include <vector>
 
 #include "core/profile/call_tree.h"
-#include "core/profile/line_costs.h"
+#include "core/profile/profile.h"
 #include "core/results/measurement.h"
 
 namespace simdjson::dom {
