@@ -1,23 +1,52 @@
-// The profiles of steps as a history keeps them: the functions, and the cost of each path of calls,
-// of the whole count, so that any two steps can be compared. A table of its own has the names.
+// The numbers of the rows of a table that contain texts.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "core/base/sqlite.h"
 #include "core/compare/attribution.h"
-#include "core/history/dictionary.h"
 #include "core/history/read.h"
 #include "core/history/timeline.h"
 #include "core/profile/call_tree.h"
 #include "core/results/measurement.h"
 
 namespace instr {
+
+class Dictionary {
+ public:
+  // Statements with a parameter for each text.
+  Dictionary(const SqlDatabase& database, const char* find, const char* add)
+      : database_(database), find_(database.prepare(find)), add_(database.prepare(add)) {}
+
+  // Returns the number of the row with these texts, which is added if it is missing.
+  template <class... Texts>
+  std::int64_t find_or_add(const Texts&... texts) {
+    auto [known, is_new] = known_.try_emplace(((texts + '\0') + ...), 0);
+    if (!is_new) return known->second;
+    if (find_.start(texts...).step()) {
+      known->second = find_.integer(0);
+    } else {
+      add_.run(texts...);
+      known->second = database_.last_id();
+    }
+    return known->second;
+  }
+
+ private:
+  const SqlDatabase& database_;
+  SqlStatement find_;
+  SqlStatement add_;
+  std::unordered_map<std::string, std::int64_t> known_;
+};
+
+// The profiles of steps as a history keeps them: the functions, and the cost of each path of calls,
+// of the whole count, so that any two steps can be compared. A table of its own has the names.
 
 class Profiles {
  public:

@@ -13,7 +13,7 @@
 #include "core/base/sqlite.h"
 #include "core/compare/compare.h"
 #include "core/history/record.h"
-#include "core/results/fingerprint_check.h"
+#include "core/results/fingerprint.h"
 
 namespace instr {
 

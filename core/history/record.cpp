@@ -3,26 +3,29 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <span>
 #include <sstream>
+#include <string_view>
 #include <tuple>
 
+#include "core/base/checkout_guard.h"
 #include "core/base/content_hash.h"
 #include "core/base/format.h"
+#include "core/base/paths.h"
 #include "core/compare/judge.h"
-#include "core/history/dictionary.h"
 #include "core/history/profiles.h"
 #include "core/history/read.h"
 #include "core/history/recording.h"
 #include "core/history/schema.h"
 #include "core/history/timeline.h"
-#include "core/results/definition_options.h"
-#include "core/results/fingerprint_check.h"
+#include "core/results/fingerprint.h"
 #include "core/results/result_set.h"
 #include "core/results/results_file.h"
 
@@ -531,6 +534,43 @@ Expected<void> compact(const SqlDatabase& database) {
     HistoryTransaction(database).commit();
     return compacted;
   });
+}
+
+namespace {
+
+struct DefinitionOption {
+  std::string_view name;
+  bool is_path;
+};
+
+constexpr std::array<DefinitionOption, 4> kDefinitionOptions{
+    {{"--definitions", true}, {"--suite", false}, {"--param", false}, {"--build", true}}};
+
+std::string relative_to(const std::string& path, const std::string& project) {
+  if (project.empty() || !std::filesystem::path(path).is_absolute()) return path;
+  const auto place = place_below(in_measured_tree(path).lexically_normal(), project);
+  return place ? place->string() : path;
+}
+
+}  // namespace
+
+std::vector<std::string> select_definition_options(const std::vector<std::string>& command,
+                                                   const std::string& project) {
+  std::vector<std::string> options;
+  for (std::size_t i = 0; i < command.size(); ++i) {
+    const std::string& word = command[i];
+    const std::size_t equals = word.find('=');
+    const auto* option = std::ranges::find(
+        kDefinitionOptions, std::string_view(word).substr(0, equals), &DefinitionOption::name);
+    if (option == kDefinitionOptions.end()) continue;
+    const bool is_next = equals == std::string::npos;
+    if (is_next && ++i == command.size()) break;
+    const std::string value = is_next ? command[i] : word.substr(equals + 1);
+    std::string text =
+        std::string(option->name) + "=" + (option->is_path ? relative_to(value, project) : value);
+    if (std::ranges::find(options, text) == options.end()) options.push_back(std::move(text));
+  }
+  return options;
 }
 
 }  // namespace instr

@@ -24,7 +24,7 @@
 #include "core/measure/failure_text.h"
 #include "core/profile/call_tree.h"
 #include "core/profile/function_names.h"
-#include "core/results/compiler_json.h"
+#include "core/results/profile_json.h"
 #include "core/results/simulation.h"
 
 namespace instr {

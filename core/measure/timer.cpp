@@ -16,7 +16,7 @@
 #include "core/measure/loaded_files.h"
 #include "core/measure/parse_reply.h"
 #include "core/measure/verifier.h"
-#include "core/results/disturbance.h"
+#include "core/results/significance.h"
 #include "worker/native/event_counter.h"
 #include "worker/wire.h"
 

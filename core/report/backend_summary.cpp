@@ -9,7 +9,7 @@
 #include "core/base/format.h"
 #include "core/definitions/axes.h"
 #include "core/definitions/variant.h"
-#include "core/results/disturbance.h"
+#include "core/results/significance.h"
 #include "core/results/verification.h"
 
 namespace instr {

@@ -11,7 +11,7 @@
 #include "core/definitions/axes.h"
 #include "core/report/formats.h"
 #include "core/report/run_report.h"
-#include "core/results/compiler_json.h"
+#include "core/results/profile_json.h"
 
 namespace instr {
 

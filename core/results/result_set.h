@@ -29,7 +29,7 @@ auto by_key(std::map<std::string, Value> values) {
 FunctionsOf functions_from(std::map<std::string, std::vector<FunctionCost>> functions);
 
 struct ResultSet {
-  std::string name;  // for messages: "the baseline", a file
+  std::string name;  // shown in messages: "the baseline", a file
   Results results;
   FunctionsOf functions;        // may be empty: then nothing is attributed
   CallTreesOf call_trees = {};  // may be empty

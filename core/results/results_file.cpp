@@ -2,7 +2,9 @@
 
 #include <fcntl.h>
 #include <fmt/chrono.h>
+#include <fmt/format.h>
 #include <sys/file.h>
+#include <zlib.h>
 
 #include <cerrno>
 #include <chrono>
@@ -15,9 +17,8 @@
 #include "core/base/json_line.h"
 #include "core/base/output_file.h"
 #include "core/base/version.h"
-#include "core/results/compiler_json.h"
+#include "core/results/profile_json.h"
 #include "core/results/profiles_file.h"
-#include "core/results/sealed_line.h"
 
 namespace instr {
 
@@ -302,6 +303,41 @@ Expected<void> ResultsWriter::finish(bool is_complete, const std::vector<std::st
   if (state_->profiles) TRY(state_->profiles->finish(is_complete));
   if (is_complete) TRY(state_->results.append(end_line(state_->measurements, strangers) + "\n"));
   return state_->results.check();
+}
+
+namespace {
+
+constexpr std::string_view kMember = ",\"check\":\"";
+constexpr std::size_t kDigits = 8;
+constexpr std::size_t kSealLength = kMember.size() + kDigits + 2;
+
+// The checksum of an object; `open` is its text without the closing brace.
+std::string checksum(std::string_view open) {
+  const auto add = [](uLong sum, std::string_view text) {
+    return crc32(sum, reinterpret_cast<const Bytef*>(text.data()), static_cast<uInt>(text.size()));
+  };
+  return fmt::format("{:0{}x}", add(add(0, open), "}"), kDigits);
+}
+
+}  // namespace
+
+std::string sealed(std::string line) {
+  line.pop_back();  // the brace
+  const std::string check = checksum(line);
+  return line.append(kMember).append(check).append("\"}");
+}
+
+bool is_sealed(std::string_view line) {
+  if (line.size() <= kSealLength) return false;
+  const std::string_view seal = line.substr(line.size() - kSealLength);
+  return seal.starts_with(kMember) && seal.ends_with("\"}");
+}
+
+bool is_as_sealed(std::string_view line) {
+  if (!is_sealed(line)) return true;
+  const std::string_view seal = line.substr(line.size() - kSealLength);
+  return seal.substr(kMember.size(), kDigits) ==
+         checksum(line.substr(0, line.size() - kSealLength));
 }
 
 }  // namespace instr

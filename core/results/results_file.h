@@ -33,7 +33,7 @@ enum class Incomplete { kRefused, kAllowed };
 
 struct ResultsHeader {
   int schema = kResultsSchema;
-  std::string version;  // of the program that wrote it
+  std::string version;  // the version of the program that wrote it
   Fingerprint fingerprint;
   std::vector<std::string> command;  // argv
   std::string started;               // UTC, "2024-05-01T12:00:00Z"
@@ -113,7 +113,7 @@ struct Results {
   ResultsHeader header;
   std::vector<Measurement> measurements;  // all lines, without their profiles
   bool is_complete = true;       // false: the run did not finish; a truncated line is left out
-  std::string header_line = {};  // as it is in the file
+  std::string header_line = {};  // the first line of the file
 };
 
 // Reads a results file. Unknown fields are ignored; another schema is an error. Errors have the
@@ -123,5 +123,17 @@ Expected<Results> read_results(const fs::path& file, Incomplete incomplete = Inc
 // Parses the bytes of a results file; `name` is for messages.
 Expected<Results> parse_results(std::string_view bytes, const std::string& name,
                                 Incomplete incomplete);
+
+// The checksum at the end of each line of a results file detects values that a disk, a transfer or
+// an editor has changed.
+
+// Adds the checksum (CRC-32) of a line's JSON object as its last member.
+std::string sealed(std::string line);
+
+// Returns true if the line ends with a checksum.
+bool is_sealed(std::string_view line);
+
+// False if the line has a checksum that does not match.
+bool is_as_sealed(std::string_view line);
 
 }  // namespace instr

@@ -7,11 +7,10 @@
 #include "core/base/format.h"
 #include "core/base/read_file.h"
 #include "core/base/text.h"
-#include "core/results/compiler_json.h"
 #include "core/results/fingerprint.h"
 #include "core/results/json_reader.h"
+#include "core/results/profile_json.h"
 #include "core/results/results_file.h"
-#include "core/results/sealed_line.h"
 #include "worker/wire.h"
 
 namespace instr {

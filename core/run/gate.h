@@ -12,7 +12,7 @@
 #include "core/compare/compare.h"
 #include "core/compare/limits_file.h"
 #include "core/definitions/select.h"
-#include "core/results/fingerprint_check.h"
+#include "core/results/fingerprint.h"
 #include "core/results/result_set.h"
 
 namespace instr {

@@ -128,7 +128,7 @@ TEST(Architecture, MetricsAreNamedOnlyWhereTheyAreComputed) {
                 "core/results/simulation.cpp",
                 "core/compare/planted_changes.cpp",  // planted in these metrics
                 "core/report/html_page.cpp",         // the branches of a history
-                "core/results/compiler_json.cpp",    // names of lists, as are the next
+                "core/results/profile_json.cpp",     // names of lists, as are the next
                 "core/report/experiment_lines.cpp",  // own names of fields
             }));
 }

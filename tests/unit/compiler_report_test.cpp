@@ -5,7 +5,7 @@
 
 #include "core/compile/python/generate_python.h"
 #include "core/measure/parse_reply.h"
-#include "core/results/compiler_json.h"
+#include "core/results/profile_json.h"
 
 namespace instr::compiler_report_test {
 namespace {

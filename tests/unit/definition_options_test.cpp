@@ -1,7 +1,7 @@
 // The options of a command that name its definitions.
-#include "core/results/definition_options.h"
-
 #include <gtest/gtest.h>
+
+#include "core/history/record.h"
 
 namespace instr::definition_options_test {
 namespace {

@@ -1,8 +1,7 @@
-#include "core/results/disturbance.h"
-
 #include <gtest/gtest.h>
 
 #include "core/definitions/metrics.h"
+#include "core/results/significance.h"
 #include "tests/testing.h"
 
 namespace instr::disturbance_test {

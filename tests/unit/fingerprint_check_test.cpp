@@ -1,7 +1,6 @@
-#include "core/results/fingerprint_check.h"
-
 #include <gtest/gtest.h>
 
+#include "core/results/fingerprint.h"
 #include "tests/golden.h"
 #include "tests/testing.h"
 

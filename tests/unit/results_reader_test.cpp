@@ -4,7 +4,6 @@
 #include <nlohmann/json.hpp>
 
 #include "core/results/results_file.h"
-#include "core/results/sealed_line.h"
 #include "tests/golden.h"
 #include "tests/testing.h"
 

@@ -1,6 +1,6 @@
-#include "core/results/sealed_line.h"
-
 #include <gtest/gtest.h>
+
+#include "core/results/results_file.h"
 
 namespace instr {
 namespace {
