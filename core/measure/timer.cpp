@@ -367,10 +367,12 @@ bool has_timed_out(const Experiment& experiment) {
   return failure != nullptr && failure->kind == FailureKind::kTimedOut;
 }
 
+// Adds the times of a start; of a warm one, those that are needed for the time of compiling.
 void add_start(std::map<std::string, double>& metrics, const wire::Message& started,
                const std::string& prefix) {
   for (const char* name : {kFirstResultTime, kReadyTime, kReadyCpu}) {
-    if (!started.fields.contains(name)) continue;
+    const bool is_needed = prefix.empty() || std::string_view(name) != kFirstResultTime;
+    if (!is_needed || !started.fields.contains(name)) continue;
     metrics[prefix + name] = std::strtod(started.get(name).c_str(), nullptr);
   }
 }
