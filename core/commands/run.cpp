@@ -78,6 +78,12 @@ void declare_output(CommandLine& line, RunOptions& options) {
   declare_metrics(line, options.metrics);
   line.option("-o,--output", "FILE", "store the results in FILE (JSON Lines), one by one",
               take_path(options.output));
+  line.flag("--resume",
+            "go on with the results in that file: measure only what it lacks, or what has changed "
+            "since it was measured",
+            options.resumes);
+  line.needs(
+      {"resume"}, [&options] { return options.output.has_value(); }, "--output");
   line.option("--save", "NAME", "make them the baseline NAME", take_text(options.save));
   line.flag("--record", "add them to the history, as those of the commit that is checked out",
             options.record);
@@ -148,6 +154,7 @@ Expected<void> finish(RunOptions& options) {
   options.measure.wants_functions =
       options.output || options.save || options.record || gate.baseline || gate.expect;
   options.measure.call_paths = options.measure.call_paths || options.flames;
+  options.measure.keeps_inputs = options.resumes;
   gate.compare.wants_lines = options.measure.wants_lines;
   options.recording.vary = gate.vary;
   TRY(check_functions(options.measure));
@@ -219,6 +226,9 @@ Expected<Output> open_output(const RunOptions& options) {
     return fail("--save cannot keep what --output writes to a pipe or terminal",
                 "omit one of them, or name a file");
   }
+  if (options.resumes && !target.is_file()) {
+    return fail("--resume cannot go on with a pipe or terminal", "name a file with --output");
+  }
   output.target = std::move(target);
   return output;
 }
@@ -226,8 +236,8 @@ Expected<Output> open_output(const RunOptions& options) {
 // Rows are shown while measuring if they are complete once counted, and nothing is compared.
 bool shows_rows(const RunOptions& options) {
   const MeasureConfig& measure = options.measure;
-  return options.format == ReportFormat::kTable && measure.wants_counts && !measure.wants_times &&
-         !measure.verify && !options.gate.has_reference();
+  return options.format == ReportFormat::kTable && !options.resumes && measure.wants_counts &&
+         !measure.wants_times && !measure.verify && !options.gate.has_reference();
 }
 
 bool keeps_anything(const RunOptions& options) {
@@ -262,9 +272,10 @@ Expected<Run> measure(const RunOptions& options, const Invocation& invocation,
     TRY_ASSIGN(run.differences, check_comparable(*reference, header, options.gate.vary));
     return {};
   };
-  const auto ended = measure_all({options.measure, options.plan.selection.shard, invocation.words,
-                                  definition_paths(options.plan)},
-                                 variants, progress, recorder, stop, check_header);
+  const auto ended =
+      measure_all({options.measure, options.plan.selection.shard, invocation.words,
+                   definition_paths(options.plan), options.resumes ? options.output : std::nullopt},
+                  variants, progress, recorder, stop, check_header);
   progress.finish();
   run.measurements = recorder.in_order_of(variants);
   if (rows) run.shown = rows->shown();

@@ -23,6 +23,7 @@ struct RunOptions {
   std::optional<fs::path> flames = {};  // a folder
   bool is_dry_run = false;
   std::optional<fs::path> output = {};
+  bool resumes = false;                  // goes on with what `output` has
   std::optional<std::string> save = {};  // the baseline's name
   bool record = false;                   // adds the run to the history
   RecordingOptions recording = {};

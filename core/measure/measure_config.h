@@ -60,6 +60,7 @@ struct MeasureConfig {
   bool wants_warm_compile = true;  // the time of compiling with a filled cache
   bool keeps_counters = false;     // all counters of torch.compile()
 
+  bool keeps_inputs = false;  // what each result depends on, so that a later run can go on with it
   bool verify = false;  // the other backends' results are compared with eager's
   DumpParts dump = {};
   std::filesystem::path dump_folder = {};

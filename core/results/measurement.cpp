@@ -134,6 +134,10 @@ Measurement merged(Measurement first, Measurement second) {
     kept->files.insert(kept->files.end(), other->files.begin(), other->files.end());
   }
   if (!first.verification) first.verification = std::move(second.verification);
+  for (auto& dependency : second.depends_on.entries) {
+    auto& known = first.depends_on.entries;
+    if (std::ranges::find(known, dependency) == known.end()) known.push_back(std::move(dependency));
+  }
   first.seconds = seconds;
   return first;
 }

@@ -25,21 +25,6 @@ namespace {
 
 constexpr const char* kPartEnding = ".jsonl";
 
-// Describes a session for these variants.
-Expected<RunIdentity> make_identity(const MeasureConfig& config, Session& session,
-                                    const std::vector<Variant>& variants, std::stop_token stop) {
-  RunIdentity identity{.config = config,
-                       .libtorch = session.libtorch().version,
-                       .gpu_model = gpu_models(),
-                       .environment = own_environment()};
-  TRY_ASSIGN(identity.code, session.identify(variants, stop));
-  TRY_ASSIGN(identity.session, session.fingerprint(stop));
-  for (const auto& [name, value] : identity.session.machine) {
-    if (name == "cpu_model") identity.device_model = value;
-  }
-  return identity;
-}
-
 // Leaves out what is only known of this machine, for experiments that were measured elsewhere.
 RunIdentity without_session(RunIdentity identity) {
   identity.session = {};
@@ -90,33 +75,14 @@ Expected<Task> make_task(const ExperimentRun& run, const RunnableVariants& exper
               did_you_mean(*run.only, keys));
 }
 
-// Says which results are used, and why others are not.
-void report_resumed(const EarlierResults& earlier, const std::vector<Variant>& rest,
-                    std::size_t asked, Progress& progress) {
-  if (rest.size() != asked) {
-    progress.add_line(fmt::format("{} of {} are already there", asked - rest.size(), asked));
-  }
-  std::vector<std::string> changes;
-  for (const Variant& variant : rest) {
-    const auto change = earlier.changes.find(variant.key);
-    if (change != earlier.changes.end()) changes.push_back(change->second);
-  }
-  if (!changes.empty()) progress.add_line(describe_changes(changes, asked));
-  if (const std::size_t others = earlier.changes.size() - changes.size(); others != 0) {
-    progress.add_line(fmt::format("{} not shown: it has changed since, and cannot run here",
-                                  format_plural(others, "result")));
-  }
-}
-
 // Reads the results so far, and those of experiments that were run one by one.
 Expected<EarlierResults> find_earlier(const Task& task, const ExperimentRun& run,
-                                      const VariantsByKey& variants, const FindChange& find_change,
-                                      Progress& progress) {
-  TRY_ASSIGN(auto earlier, read_earlier(task.file, variants, find_change));
+                                      const Resumption& resumption, Progress& progress) {
+  TRY_ASSIGN(auto earlier, read_earlier(task.file, resumption));
   if (run.only) return earlier;
   std::size_t taken = 0;
   for (const fs::path& part : list_parts(parts_folder(run.results))) {
-    taken += take_in(earlier, part, variants, find_change);
+    taken += take_in(earlier, part, resumption);
   }
   if (taken != 0) {
     progress.add_line(fmt::format("{} taken from {}", format_plural(taken, "result"),
@@ -125,26 +91,16 @@ Expected<EarlierResults> find_earlier(const Task& task, const ExperimentRun& run
   return earlier;
 }
 
+// Compares, of variants that are left out, only what is known without this machine.
 FindChange make_find_change(const Task& task, const std::vector<Variant>& left_out,
                             const RunIdentity& identity) {
-  return [&identity, files = std::make_shared<InputHashes>(), here = variants_by_key(task.variants),
-          elsewhere = variants_by_key(left_out),
-          apart = without_session(identity)](const Measurement& measurement) {
-    const auto variant = here.find(measurement.variant.key);
-    return variant != here.end()
-               ? find_change(measurement, *variant->second, identity, *files)
-               : find_change(measurement, *elsewhere.at(measurement.variant.key), apart, *files);
+  const auto apart = std::make_shared<const RunIdentity>(without_session(identity));
+  return [here = instr::make_find_change(task.variants, identity), apart,
+          elsewhere = instr::make_find_change(left_out, *apart),
+          keys = variants_by_key(task.variants)](const Measurement& measurement) {
+    const bool is_here = keys.contains(measurement.variant.key);
+    return is_here ? here(measurement) : elsewhere(measurement);
   };
-}
-
-// Lists the variants that are not among the earlier results.
-std::vector<Variant> list_missing(const std::vector<Variant>& variants,
-                                  const EarlierResults& earlier) {
-  std::vector<Variant> missing;
-  std::ranges::copy_if(variants, std::back_inserter(missing), [&earlier](const Variant& variant) {
-    return !earlier.used.contains(variant.key);
-  });
-  return missing;
 }
 
 std::vector<Variant> joined(std::vector<Variant> first, const std::vector<Variant>& second) {
@@ -181,9 +137,9 @@ Expected<ExperimentRunResult> measure_experiments(const ExperimentRun& run,
              Session::open(run.run.measure, recording_events(progress, recorder, complete), stop));
   const std::vector<Variant> known = joined(task.variants, experiments.left_out);
   TRY_ASSIGN(identity, make_identity(run.run.measure, *session, known, stop));
-  TRY_ASSIGN(auto earlier,
-             find_earlier(task, run, variants_by_key(known),
-                          make_find_change(task, experiments.left_out, *identity), progress));
+  const Resumption resumption{run.run.measure, variants_by_key(known),
+                              make_find_change(task, experiments.left_out, *identity)};
+  TRY_ASSIGN(auto earlier, find_earlier(task, run, resumption, progress));
   const std::vector<Variant> rest = list_missing(task.variants, earlier);
   report_resumed(earlier, rest, task.variants.size(), progress);
   TRY_ASSIGN(const auto header,

@@ -5,6 +5,8 @@
 #include <thread>
 
 #include "core/base/checkout_guard.h"
+#include "core/base/environment.h"
+#include "core/base/format.h"
 #include "core/base/git.h"
 #include "core/base/output_file.h"
 #include "core/compile/installation.h"
@@ -129,6 +131,82 @@ ResultsHeader make_header(const RunConfig& config, const std::vector<Variant>& v
   return header;
 }
 
+Expected<RunIdentity> make_identity(const MeasureConfig& config, Session& session,
+                                    const std::vector<Variant>& variants, std::stop_token stop) {
+  RunIdentity identity{.config = config,
+                       .libtorch = session.libtorch().version,
+                       .gpu_model = gpu_models(),
+                       .environment = own_environment()};
+  TRY_ASSIGN(identity.code, session.identify(variants, stop));
+  TRY_ASSIGN(identity.session, session.fingerprint(stop));
+  for (const auto& [name, value] : identity.session.machine) {
+    if (name == "cpu_model") identity.device_model = value;
+  }
+  return identity;
+}
+
+FindChange make_find_change(const std::vector<Variant>& variants, const RunIdentity& identity) {
+  return [&identity, files = std::make_shared<InputHashes>(),
+          known = variants_by_key(variants)](const Measurement& measurement) {
+    return find_change(measurement, *known.at(measurement.variant.key), identity, *files);
+  };
+}
+
+void report_resumed(const EarlierResults& earlier, const std::vector<Variant>& rest,
+                    std::size_t asked, Progress& progress) {
+  if (rest.size() != asked) {
+    progress.add_line(fmt::format("{} of {} are already there", asked - rest.size(), asked));
+  }
+  std::vector<std::string> changes;
+  for (const Variant& variant : rest) {
+    const auto change = earlier.changes.find(variant.key);
+    if (change != earlier.changes.end()) changes.push_back(change->second);
+  }
+  if (!changes.empty()) progress.add_line(describe_changes(changes, asked));
+  if (const std::size_t others = earlier.changes.size() - changes.size(); others != 0) {
+    progress.add_line(fmt::format("{} not shown: it has changed since, and cannot run here",
+                                  format_plural(others, "result")));
+  }
+}
+
+namespace {
+
+// Does what count_all() does for the variants that a results file lacks.
+Expected<std::unique_ptr<Session>> go_on(const RunConfig& config,
+                                         const std::vector<Variant>& variants, Progress& progress,
+                                         Recorder& recorder, std::stop_token stop,
+                                         const HeaderCheck& check) {
+  struct Known {
+    RunIdentity identity;
+    Session* session = nullptr;
+  };
+  const auto known = std::make_shared<Known>();  // the events outlive this call
+  const auto complete = [known](Measurement& measurement) {
+    measurement.inputs = known->session->list_input_files(measurement);
+    measurement.depends_on =
+        with_files(list_dependencies(measurement.variant, known->identity), measurement);
+  };
+  TRY_ASSIGN(auto session,
+             Session::open(config.measure, recording_events(progress, recorder, complete), stop));
+  known->session = session.get();
+  TRY_ASSIGN(known->identity, make_identity(config.measure, *session, variants, stop));
+  TRY_ASSIGN(auto earlier,
+             read_earlier(*config.resumed, {config.measure, variants_by_key(variants),
+                                            make_find_change(variants, known->identity)}));
+  const std::vector<Variant> rest = list_missing(variants, earlier);
+  report_resumed(earlier, rest, variants.size(), progress);
+  progress.expect(plan_works(rest, config.measure).size());
+  TRY_ASSIGN(const auto header,
+             with_earlier(make_header(config, variants, known->identity.session), earlier));
+  if (check) TRY(check(header));
+  for (const auto& [key, measurement] : earlier.used) recorder.take(measurement);
+  recorder.open(header, earlier.others);
+  TRY(session->count(session->admit(rest), stop));
+  return session;
+}
+
+}  // namespace
+
 Expected<std::unique_ptr<Session>> count_all(const RunConfig& config,
                                              const std::vector<Variant>& variants,
                                              Progress& progress, Recorder& recorder,
@@ -136,6 +214,7 @@ Expected<std::unique_ptr<Session>> count_all(const RunConfig& config,
   TRY(make_folders(config.measure));
   std::stop_source abandon;
   std::stop_callback pass_on(stop, [&abandon] { abandon.request_stop(); });
+  if (config.resumed) return go_on(config, variants, progress, recorder, std::move(stop), check);
   TRY_ASSIGN(auto session, Session::open(config.measure, recording_events(progress, recorder),
                                          abandon.get_token()));
   const Costs& costs = session->costs();

@@ -11,6 +11,7 @@
 #include "core/run/config.h"
 #include "core/run/progress.h"
 #include "core/run/recorder.h"
+#include "core/run/resume.h"
 #include "core/run/session.h"
 
 namespace instr {
@@ -37,7 +38,21 @@ struct RunConfig {
   std::optional<Shard> shard = {};
   std::vector<std::string> command = {};                // the command line
   std::vector<std::filesystem::path> definitions = {};  // none: their commit is not recorded
+  // The results file to go on with: what it has is not measured again.
+  std::optional<std::filesystem::path> resumed = {};
 };
+
+// Describes a session for these variants.
+Expected<RunIdentity> make_identity(const MeasureConfig& config, Session& session,
+                                    const std::vector<Variant>& variants, std::stop_token stop);
+
+// Makes find_change() of these variants, which must outlive it, like `identity`.
+FindChange make_find_change(const std::vector<Variant>& variants, const RunIdentity& identity);
+
+// Says which earlier results are used, and why others are not. `rest`: the variants to measure, of
+// `asked`.
+void report_resumed(const EarlierResults& earlier, const std::vector<Variant>& rest,
+                    std::size_t asked, Progress& progress);
 
 // Makes the header of the results. It names a commit only if that contains every definition and
 // source of the results.

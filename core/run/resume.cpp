@@ -1,6 +1,7 @@
 #include "core/run/resume.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -12,6 +13,7 @@
 #include "core/base/format.h"
 #include "core/measure/timing_request.h"
 #include "core/results/fingerprint.h"
+#include "core/results/result_set.h"
 
 namespace instr {
 
@@ -20,6 +22,7 @@ namespace {
 constexpr const char* kRepetitions = "repetitions";
 constexpr const char* kIterations = "iterations";
 constexpr const char* kLibTorch = "libtorch_version";
+constexpr const char* kOptions = "options";
 constexpr const char* kDefinition = "definition";
 constexpr const char* kLibraryHash = "timed_libraries";
 constexpr const char* kMinTime = "min_time";
@@ -72,6 +75,7 @@ std::string describe(const std::string& field, const std::string& then, const st
   if (field == kRepetitions || field == kIterations) return "the number of runs or iterations";
   if (field == kLibTorch) return fmt::format("LibTorch (from {} to {})", then, now);
   if (field == kDeviceModel) return fmt::format("the machine (it was {})", then);
+  if (field == kOptions) return "what is measured";
   if (field == kDefinition) return "the definition";
   if (field == kLibraryHash) return "a library that is loaded";
   if (field == kMinTime) return "--min-time";
@@ -97,6 +101,30 @@ std::optional<std::string> find_model(const Variant& variant, const RunIdentity&
   return is_on_cuda(variant) && !run.gpu_model.empty() ? run.gpu_model : run.device_model;
 }
 
+// Names everything that is measured, and how.
+std::string describe_options(const MeasureConfig& config) {
+  return fmt::format("{:d}{:d}{:d}{:d}{:d}{:d}{:d}{:d}{:d}{:d}{:d}{:d}{:d}{:d}{:d} {}",
+                     config.wants_counts, config.wants_functions, config.follows_calls,
+                     config.call_paths, config.wants_lines, config.simulation.cache,
+                     config.simulation.branch, config.isolation == Isolation::kFork,
+                     config.wants_times, config.wants_start, config.wants_relative,
+                     config.wants_operators, config.wants_warm_compile, config.keeps_counters,
+                     config.verify, fmt::join(config.events, " "));
+}
+
+// Returns the fields of the session that counts, times or both depend on.
+Fingerprint::Entries select_fields_of(const Variant& variant, const RunIdentity& run) {
+  Fingerprint::Entries fields;
+  for (const bool is_timed : {false, true}) {
+    if (!(is_timed ? run.config.wants_times : run.config.wants_counts)) continue;
+    const MeasuredAs as{.is_timed = is_timed, .language = variant.language};
+    for (auto& field : select_fields(run.session, as, {}).value_or(Fingerprint::Entries{})) {
+      if (std::ranges::find(fields, field) == fields.end()) fields.push_back(std::move(field));
+    }
+  }
+  return fields;
+}
+
 // A longer timeout gives an experiment that was stopped another chance.
 bool is_change(const std::string& name, const std::string& then, const std::string& now) {
   if (name != kTimeout) return then != now;
@@ -116,10 +144,9 @@ Fingerprint list_dependencies(const Variant& variant, const RunIdentity& run) {
   if (code != run.code.end()) {
     entries.emplace_back(kDefinition, content_hash(code->second + format_options(variant)));
   }
+  entries.emplace_back(kOptions, describe_options(run.config));
   std::string libraries;
-  const MeasuredAs as{.is_timed = true, .language = variant.language};
-  for (const auto& [name, value] :
-       select_fields(run.session, as, {}).value_or(Fingerprint::Entries{})) {
+  for (const auto& [name, value] : select_fields_of(variant, run)) {
     if (is_library_field(name)) {
       libraries += name + " " + value + "\n";
     } else if (name != kLibTorch) {
@@ -193,17 +220,41 @@ std::string describe_changes(const std::vector<std::string>& changes, std::size_
 
 namespace {
 
-// Takes a result of one of these variants.
+// Returns the files that a result depends on.
+std::vector<fs::path> list_files(const Fingerprint& dependencies) {
+  std::vector<fs::path> files;
+  for (const auto& [name, value] : dependencies.entries) {
+    if (name.starts_with(kFile)) files.emplace_back(name.substr(kFile.size()));
+  }
+  return files;
+}
+
+// True if it has each part that the run measures, or none since it failed or was skipped.
+bool is_whole(const Measurement& measurement, const MeasureConfig& config) {
+  const auto* counted = std::get_if<Counted>(&measurement.outcome);
+  if (counted == nullptr) return true;
+  const bool is_counted =
+      !config.wants_counts || !is_countable(measurement.variant) || counted->has_count();
+  const bool is_verified =
+      !config.verify || !is_candidate(measurement.variant) || measurement.verification;
+  return is_counted && is_verified && (!config.wants_times || counted->timing);
+}
+
+// Takes a result of one of the variants.
 void take(EarlierResults& earlier, Measurement measurement, const Variant& variant,
-          const FindChange& find_change) {
+          const Resumption& resumption) {
   const std::string& key = variant.key;
-  if (earlier.used.contains(key) || !is_final(measurement)) return;
-  if (std::string change = find_change(measurement); !change.empty()) {
+  measurement.variant = variant;
+  const bool is_usable = is_final(measurement) && is_whole(measurement, resumption.config);
+  if (earlier.used.contains(key) || !is_usable) return;
+  if (std::string change = resumption.find_change(measurement); !change.empty()) {
     earlier.changes[key] = std::move(change);
     return;
   }
   earlier.changes.erase(key);
-  measurement.variant = variant;
+  if (auto* counted = std::get_if<Counted>(&measurement.outcome)) {
+    counted->files = list_files(measurement.depends_on);
+  }
   earlier.used.emplace(key, std::move(measurement));
 }
 
@@ -215,40 +266,48 @@ VariantsByKey variants_by_key(const std::vector<Variant>& variants) {
   return by_key;
 }
 
-Expected<EarlierResults> read_earlier(const fs::path& file, const VariantsByKey& variants,
-                                      const FindChange& find_change) {
+Expected<EarlierResults> read_earlier(const fs::path& file, const Resumption& resumption) {
   EarlierResults earlier;
   std::error_code ignored;
   if (!fs::exists(file, ignored) || fs::file_size(file, ignored) == 0) return earlier;
-  TRY_ASSIGN(auto results, read_results(file, Incomplete::kAllowed));
-  earlier.header = std::move(results.header);
+  TRY_ASSIGN(auto set, read_result_set(file, file.string(), Incomplete::kAllowed));
+  earlier.header = std::move(set.results.header);
   // Only the end of a file tells which of the measured files are not of the commit.
-  if (!results.is_complete) earlier.header.commit.clear();
-  for (Measurement& measurement : results.measurements) {
-    const auto variant = variants.find(measurement.variant.key);
-    if (variant == variants.end()) {
+  if (!set.results.is_complete) earlier.header.commit.clear();
+  for (Measurement& each : set.results.measurements) {
+    TRY_ASSIGN(auto measurement, add_profile(set, std::move(each)));
+    const auto variant = resumption.variants.find(measurement.variant.key);
+    if (variant == resumption.variants.end()) {
       earlier.others.push_back(std::move(measurement));
     } else {
-      take(earlier, std::move(measurement), *variant->second, find_change);
+      take(earlier, std::move(measurement), *variant->second, resumption);
     }
   }
   return earlier;
 }
 
-std::size_t take_in(EarlierResults& earlier, const fs::path& part, const VariantsByKey& variants,
-                    const FindChange& find_change) {
+std::size_t take_in(EarlierResults& earlier, const fs::path& part, const Resumption& resumption) {
   const std::size_t before = earlier.used.size();
   auto results = read_results(part, Incomplete::kAllowed);
   if (!results) return 0;  // a run has just begun it
   for (Measurement& measurement : results->measurements) {
-    const auto variant = variants.find(measurement.variant.key);
-    if (variant != variants.end()) {
-      take(earlier, std::move(measurement), *variant->second, find_change);
+    const auto variant = resumption.variants.find(measurement.variant.key);
+    if (variant != resumption.variants.end()) {
+      take(earlier, std::move(measurement), *variant->second, resumption);
     }
   }
   const std::size_t added = earlier.used.size() - before;
   if (added != 0) earlier.header.commit.clear();
   return added;
+}
+
+std::vector<Variant> list_missing(const std::vector<Variant>& variants,
+                                  const EarlierResults& earlier) {
+  std::vector<Variant> missing;
+  std::ranges::copy_if(variants, std::back_inserter(missing), [&earlier](const Variant& variant) {
+    return !earlier.used.contains(variant.key);
+  });
+  return missing;
 }
 
 Expected<ResultsHeader> with_earlier(ResultsHeader header, const EarlierResults& earlier) {

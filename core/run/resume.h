@@ -28,10 +28,10 @@ struct RunIdentity {
   std::vector<std::string> environment = {};     // "NAME=value"
 };
 
-// Lists what a result depends on: settings; fields of the session that times depend on, those of
-// the libraries as a single one; "definition"; a "variable NAME" for each variable of the
-// environment that reaches the worker, with a short hash that does not reveal its value. Without
-// variables that only name a terminal, a login or a job.
+// Lists what a result depends on: settings; fields of the session that its kind of values depends
+// on, those of the libraries as a single one; "definition"; a "variable NAME" for each variable of
+// the environment that reaches the worker, with a short hash that does not reveal its value.
+// Without variables that only name a terminal, a login or a job.
 Fingerprint list_dependencies(const Variant& variant, const RunIdentity& run);
 
 // Adds what is known after measuring: a "file NAME" for each file that was included or imported.
@@ -65,15 +65,25 @@ struct EarlierResults {
   ResultsHeader header = {};             // the file's header; names no commit unless it is whole
 };
 
-// Reads the results of these variants, and of others. Nothing if there is no file. Those that are
-// not final (is_final), or for which something has changed, are not used.
-Expected<EarlierResults> read_earlier(const fs::path& file, const VariantsByKey& variants,
-                                      const FindChange& find_change);
+// A run that goes on with earlier results.
+struct Resumption {
+  MeasureConfig config;
+  VariantsByKey variants;
+  FindChange find_change;
+};
+
+// Reads the results of its variants, and of others, with their profiles. Nothing if there is no
+// file. Those that lack a part, are not final (is_final), or for which something has changed, are
+// not used.
+Expected<EarlierResults> read_earlier(const fs::path& file, const Resumption& resumption);
 
 // Adds the results of these variants that another file has and this one lacks. Another run may be
 // writing to that file. Returns how many were added.
-std::size_t take_in(EarlierResults& earlier, const fs::path& part, const VariantsByKey& variants,
-                    const FindChange& find_change);
+std::size_t take_in(EarlierResults& earlier, const fs::path& part, const Resumption& resumption);
+
+// Lists the variants that are not among the earlier results.
+std::vector<Variant> list_missing(const std::vector<Variant>& variants,
+                                  const EarlierResults& earlier);
 
 // Makes the header of the file that has these results, too, from that of the new ones. A file has
 // one fingerprint: an error, without a place, if results of other variants have a different one. It

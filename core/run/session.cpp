@@ -228,6 +228,11 @@ void Session::take(UnitResult unit, const Selected& selected) {
   for (const Measurement& failed : unit.failed) reporter_.done(failed);
   if (selected) std::erase_if(unit.compiled, std::not_fn(selected));
   for (const CompiledVariant& compiled : unit.compiled) {
+    if (config_.keeps_inputs) {
+      const LanguageSupport& language = tools_->language(compiled.variant.language);
+      std::lock_guard lock(inputs_mutex_);
+      includes_[compiled.variant.key] = language.list_includes(compiled);
+    }
     if (config_.verify && is_candidate(compiled.variant)) {
       remaining_.to_verify.push_back(compiled.variant);
     }
@@ -293,6 +298,24 @@ Expected<bool> Session::experiment(const std::vector<Variant>& variants, std::st
   auto finished = native_->experiment(variants, stop);
   tidy();
   return finished;
+}
+
+std::optional<std::map<std::string, std::string>> Session::list_input_files(
+    const Measurement& measurement) {
+  const auto* counted = std::get_if<Counted>(&measurement.outcome);
+  if (counted == nullptr) return std::nullopt;
+  std::lock_guard lock(inputs_mutex_);
+  std::map<std::string, std::string> inputs;
+  const std::vector<fs::path> own = known_folders();  // part of the fingerprint
+  for (const fs::path& loaded : counted->files) {
+    const fs::path file = loaded.lexically_normal();
+    const bool is_own = std::ranges::any_of(
+        own, [&file](const fs::path& folder) { return place_below(file, folder).has_value(); });
+    if (!is_own) inputs[file.string()] = hashes_.of_unchanged(file, started_);
+  }
+  const auto includes = includes_.find(measurement.variant.key);
+  if (includes != includes_.end()) inputs.insert(includes->second.begin(), includes->second.end());
+  return inputs;
 }
 
 std::vector<std::filesystem::path> Session::known_folders() const {

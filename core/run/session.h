@@ -171,6 +171,11 @@ class Session {
   // Lists the files that compilers have read, without those of the system and of LibTorch.
   std::set<std::filesystem::path> files_read() const { return tools_->cache.files_read(); }
 
+  // Returns the files that a result's code includes, and those that were loaded, with their hashes;
+  // nothing if they are not known. To be called while measurements are reported.
+  std::optional<std::map<std::string, std::string>> list_input_files(
+      const Measurement& measurement);
+
   // Lists the folders of LibTorch, of the cache and of this installation.
   std::vector<std::filesystem::path> known_folders() const;
 
@@ -204,6 +209,10 @@ class Session {
     std::vector<Variant> to_verify;
   } remaining_;
   std::stop_source building_;
+  const fs::file_time_type started_ = fs::file_time_type::clock::now();
+  std::mutex inputs_mutex_;                                             // guards the next two
+  std::map<std::string, std::map<std::string, std::string>> includes_;  // key -> file -> hash
+  InputHashes hashes_;
   // Last: destroyed before the members they use.
   std::unique_ptr<NativePasses> native_;
   std::unique_ptr<Scheduler> scheduler_;  // null: nothing is to be counted

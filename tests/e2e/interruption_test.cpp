@@ -7,6 +7,7 @@
 
 #include <regex>
 
+#include "core/results/result_set.h"
 #include "tests/e2e/tested_program.h"
 #include "tests/labels.h"
 
@@ -84,6 +85,52 @@ class RowByRow : public Interruption {
     folder_.write("exists");
   }
 };
+
+// Nothing that was finished is measured again, unless it has changed.
+TEST_F(Interruption, ARunGoesOnWithItsResults) {
+  folder_.write("value.h", "constexpr int kValue = 1;\n");
+  const std::string file = folder_
+                               .write("d.toml", R"(schema = 1
+[build]
+include_dirs = ["."]
+[[benchmark]]
+label = "plain"
+stmt = "int x = 1; (void)x;"
+[[benchmark]]
+label = "including"
+global_setup = "#include \"value.h\""
+stmt = "volatile int x = kValue; (void)x;"
+)")
+                               .string();
+  const auto go_on = [&](std::vector<std::string> more = {}) {
+    more.insert(more.begin(),
+                {"--definitions=" + file, "--output=" + results_.string(), "--resume"});
+    return run(std::move(more));
+  };
+  const auto functions_of = [&] {
+    const ResultSet set = value_of(read_result_set(results_, "r"));
+    return value_of(set.functions("plain/eager/forward/t1/cpu"));
+  };
+  ASSERT_EQ(go_on().exit_code, 0);
+  const auto functions = functions_of();
+  EXPECT_FALSE(functions.empty());
+  EXPECT_HAS(go_on().errors, "2 of 2 are already there");
+  EXPECT_EQ(functions_of(), functions);
+  // As a killed run leaves it.
+  const auto lines = split_lines(text_of(results_));
+  write(results_, lines[0] + "\n" + lines[1] + "\n" + lines[2].substr(0, 20));
+  const auto rest = go_on();
+  EXPECT_EQ(rest.exit_code, 0) << rest.errors;
+  EXPECT_HAS(rest.errors, "1 of 2 are already there");
+  EXPECT_EQ(read_results(results_).size(), 2u);
+  folder_.write("value.h", "constexpr int kValue = 2;\n");
+  EXPECT_HAS(go_on().errors, "1 of 2 are measured again, since this has changed: the file");
+  EXPECT_HAS(go_on({"--lines"}).errors,
+             "2 of 2 are measured again, since this has changed: the definition (2)");
+  const auto piped = run({"--definitions=" + file, "--output=/dev/stdout", "--resume"});
+  EXPECT_EQ(piped.exit_code, 2);
+  EXPECT_HAS(piped.errors, "--resume cannot go on with a pipe");
+}
 
 TEST_F(RowByRow, ARowIsShownOnceItIsCounted) {
   write_rows({"exists", "later", "exists"});

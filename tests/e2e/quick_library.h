@@ -9,6 +9,7 @@
 namespace instr::e2e {
 
 inline constexpr const char* kHeader = R"(#pragma once
+#include <vector>
 namespace quick {
 std::vector<float> squares(const std::vector<float>& numbers);
 }  // namespace quick

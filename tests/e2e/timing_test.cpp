@@ -38,6 +38,7 @@ std::string touching(const std::string& label, const std::string& stmt) {
   return "[[benchmark]]\nlabel = \"" + label + "\"\nstmt = \"" + stmt + "\"\n" +
          R"(global_setup = """
 #include <sys/mman.h>
+#include <thread>
 inline void touch_64_pages() {
   auto* pages = static_cast<char*>(
       mmap(nullptr, 64 * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));

@@ -24,6 +24,8 @@ RunIdentity make_run() {
                          {"libtorch_build_id", "abc"},
                          {"timed_library libc.so.6", "123"},
                          {"timed_cores", "2"}};
+  run.config.wants_counts = false;
+  run.config.wants_times = true;
   run.code = {{kVariant.key, "code"}};
   return run;
 }
@@ -78,6 +80,7 @@ TEST_F(Dependencies, NamesWhatHasChanged) {
   EXPECT_EQ(after([](RunIdentity& now) { now.device_model = "other"; }),
             "the machine (it was a CPU)");
   EXPECT_EQ(after([](RunIdentity& now) { now.config.min_time = 1; }), "--min-time");
+  EXPECT_EQ(after([](RunIdentity& now) { now.config.wants_operators = true; }), "what is measured");
 }
 
 TEST_F(Dependencies, VariablesThatReachTheWorkerCount) {

@@ -40,7 +40,14 @@ class EarlierResultsTest : public ::testing::Test {
   }
 
   EarlierResults read(const FindChange& find_change = kNoChange) const {
-    return value_of(read_earlier(file_, variants_by_key(variants_), find_change));
+    return value_of(read_earlier(file_, resumption(find_change)));
+  }
+
+  Resumption resumption(const FindChange& find_change = kNoChange) const {
+    MeasureConfig config;
+    config.wants_counts = false;
+    config.wants_times = true;
+    return {config, variants_by_key(variants_), find_change};
   }
 
   TemporaryFolder scratch_;
@@ -103,20 +110,29 @@ TEST_F(EarlierResultsTest, TakeInWhatTheyLack) {
   const auto part = scratch_.path() / "part.jsonl";
   std::ofstream(part, std::ios::app) << "{\"mod";
   EarlierResults earlier = read();
-  const VariantsByKey variants = variants_by_key(variants_);
-  EXPECT_EQ(take_in(earlier, part, variants, [](const auto&) { return "the definition"; }), 0u);
+  const Resumption usual = resumption();
+  EXPECT_EQ(take_in(earlier, part, resumption([](const auto&) { return "the definition"; })), 0u);
   EXPECT_EQ(earlier.changes.size(), 1u);
-  EXPECT_EQ(take_in(earlier, part, variants, kNoChange), 1u);
+  EXPECT_EQ(take_in(earlier, part, usual), 1u);
   EXPECT_TRUE(earlier.changes.empty());
   EXPECT_EQ(timing_of(earlier.used.at(variants_[0].key)).of(kWall)[0], 1);
   EXPECT_TRUE(earlier.others.empty());
   EXPECT_EQ(earlier.header.commit, "");
-  EXPECT_EQ(take_in(earlier, part / "none", variants, kNoChange), 0u);
+  EXPECT_EQ(take_in(earlier, part / "none", usual), 0u);
+}
+
+// A run that was killed between counting and timing.
+TEST_F(EarlierResultsTest, WithoutAPartAreNotUsed) {
+  write({timed("a")});
+  Resumption counting = resumption();
+  counting.config.wants_counts = true;
+  EXPECT_TRUE(value_of(read_earlier(file_, counting)).used.empty());
+  EXPECT_EQ(read().used.size(), 1u);
 }
 
 TEST_F(EarlierResultsTest, OtherFilesAreRefused) {
   std::ofstream(file_) << "notes";
-  EXPECT_FALSE(read_earlier(file_, variants_by_key(variants_), kNoChange));
+  EXPECT_FALSE(read_earlier(file_, resumption()));
 }
 
 }  // namespace
