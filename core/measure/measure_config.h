@@ -61,7 +61,7 @@ struct MeasureConfig {
   bool keeps_counters = false;     // all counters of torch.compile()
 
   bool keeps_inputs = false;  // what each result depends on, so that a later run can go on with it
-  bool verify = false;  // the other backends' results are compared with eager's
+  bool verify = false;        // the other backends' results are compared with eager's
   DumpParts dump = {};
   std::filesystem::path dump_folder = {};
 };
