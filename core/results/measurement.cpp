@@ -142,8 +142,30 @@ Measurement merged(Measurement first, Measurement second) {
   return first;
 }
 
+namespace {
+
+// Returns false if both are known and differ, other than in the files and limits of a part.
+bool depend_on_the_same(const Fingerprint& left, const Fingerprint& right) {
+  if (left.entries.empty() || right.entries.empty()) return true;
+  const auto has = [](const Fingerprint& known, const auto& entry) {
+    const auto& [name, value] = entry;
+    const auto same =
+        std::ranges::find(known.entries, name, [](const auto& one) { return one.first; });
+    if (same != known.entries.end()) return same->second == value;
+    return name.starts_with("file ") || name == "timeout" || name == "unknown_inputs";
+  };
+  return std::ranges::all_of(left.entries, [&](const auto& one) { return has(right, one); }) &&
+         std::ranges::all_of(right.entries, [&](const auto& one) { return has(left, one); });
+}
+
+}  // namespace
+
 void MeasurementList::add(Measurement measurement) {
   const auto [place, is_new] = places_.try_emplace(measurement.variant.key, all_.size());
+  if (!is_new && !depend_on_the_same(all_[place->second].depends_on, measurement.depends_on)) {
+    all_[place->second] = std::move(measurement);  // it was measured again after a change
+    return;
+  }
   if (!is_new && kind_of(all_[place->second]) != kind_of(measurement)) {
     all_[place->second] = merged(std::move(all_[place->second]), std::move(measurement));
     return;

@@ -200,7 +200,8 @@ Expected<std::vector<Measurement>> select(std::vector<Measurement> measurements,
 Measurement merged(Measurement first, Measurement second);
 
 // Collects the measurements of a run. Merges counts, times and verification of the same variant;
-// two measurements of the same kind stay separate.
+// two measurements of the same kind stay separate, unless they depend on different things: then the
+// later one replaces the earlier.
 class MeasurementList {
  public:
   void reserve(std::size_t count) { all_.reserve(count); }

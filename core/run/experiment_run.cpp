@@ -154,7 +154,7 @@ Expected<ExperimentRunResult> measure_experiments(const ExperimentRun& run,
     result.were_there.insert(key);
   }
   TRY(run.on_start(header, recorder.in_order_of(known)));
-  recorder.open(header, earlier.others);
+  recorder.open(header, list_staying(earlier, rest));
   progress.expect(rest.size());
   progress.show(run.rows, [] {});
   const auto finished = session->experiment(session->admit(rest), stop);

@@ -200,7 +200,7 @@ Expected<std::unique_ptr<Session>> go_on(const RunConfig& config,
              with_earlier(make_header(config, variants, known->identity.session), earlier));
   if (check) TRY(check(header));
   for (const auto& [key, measurement] : earlier.used) recorder.take(measurement);
-  recorder.open(header, earlier.others);
+  recorder.open(header, list_staying(earlier, rest));
   TRY(session->count(session->admit(rest), stop));
   return session;
 }

@@ -237,7 +237,9 @@ bool is_whole(const Measurement& measurement, const MeasureConfig& config) {
       !config.wants_counts || !is_countable(measurement.variant) || counted->has_count();
   const bool is_verified =
       !config.verify || !is_candidate(measurement.variant) || measurement.verification;
-  return is_counted && is_verified && (!config.wants_times || counted->timing);
+  const bool is_profiled =
+      !config.wants_functions || !counted->has_count() || !counted->functions.empty();
+  return is_counted && is_profiled && is_verified && (!config.wants_times || counted->timing);
 }
 
 // Takes a result of one of the variants.
@@ -249,6 +251,7 @@ void take(EarlierResults& earlier, Measurement measurement, const Variant& varia
   if (earlier.used.contains(key) || !is_usable) return;
   if (std::string change = resumption.find_change(measurement); !change.empty()) {
     earlier.changes[key] = std::move(change);
+    earlier.outdated.insert_or_assign(key, std::move(measurement));
     return;
   }
   earlier.changes.erase(key);
@@ -299,6 +302,22 @@ std::size_t take_in(EarlierResults& earlier, const fs::path& part, const Resumpt
   const std::size_t added = earlier.used.size() - before;
   if (added != 0) earlier.header.commit.clear();
   return added;
+}
+
+std::vector<Measurement> list_staying(const EarlierResults& earlier,
+                                      const std::vector<Variant>& rest) {
+  std::vector<Measurement> staying = earlier.others;
+  for (const Variant& variant : rest) {
+    const auto outdated = earlier.outdated.find(variant.key);
+    if (outdated == earlier.outdated.end()) continue;
+    Measurement& measurement = staying.emplace_back(outdated->second);
+    auto* counted = std::get_if<Counted>(&measurement.outcome);
+    if (counted == nullptr) continue;
+    counted->functions.clear();  // the file of profiles has one of each key
+    counted->call_tree.reset();
+    counted->lines.reset();
+  }
+  return staying;
 }
 
 std::vector<Variant> list_missing(const std::vector<Variant>& variants,

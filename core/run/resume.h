@@ -61,6 +61,8 @@ using FindChange = std::function<std::string(const Measurement&)>;
 struct EarlierResults {
   std::map<std::string, Measurement> used = {};  // key -> measurement for which nothing has changed
   std::map<std::string, std::string> changes = {};  // key of another of the variants -> change
+  // key -> measurement that has changed; it stays in the file until the new one is there
+  std::map<std::string, Measurement> outdated = {};
   std::vector<Measurement> others = {};  // measurements of other variants; they stay in the file
   ResultsHeader header = {};             // the file's header; names no commit unless it is whole
 };
@@ -80,6 +82,11 @@ Expected<EarlierResults> read_earlier(const fs::path& file, const Resumption& re
 // Adds the results of these variants that another file has and this one lacks. Another run may be
 // writing to that file. Returns how many were added.
 std::size_t take_in(EarlierResults& earlier, const fs::path& part, const Resumption& resumption);
+
+// Lists the measurements that stay in the file before the new ones: those of other variants, and
+// the outdated ones of `rest`, which are measured again.
+std::vector<Measurement> list_staying(const EarlierResults& earlier,
+                                      const std::vector<Variant>& rest);
 
 // Lists the variants that are not among the earlier results.
 std::vector<Variant> list_missing(const std::vector<Variant>& variants,

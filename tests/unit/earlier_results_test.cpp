@@ -93,6 +93,26 @@ TEST_F(EarlierResultsTest, WhatHasChangedIsNotUsed) {
   EXPECT_EQ(keys_of(earlier), (std::vector<std::string>{variants_[1].key}));
   EXPECT_EQ(earlier.changes.at(variants_[0].key), "the definition");
   EXPECT_TRUE(earlier.others.empty());
+  EXPECT_EQ(list_staying(earlier, {variants_[0]}).size(), 1u);
+  EXPECT_TRUE(list_staying(earlier, {}).empty());
+}
+
+// Until then it stays in the file, so that a killed run loses nothing.
+TEST_F(EarlierResultsTest, AChangedOneIsReplacedByTheNewOne) {
+  Measurement before = timed("a", 1);
+  Measurement after = timed("a", 9);
+  before.depends_on.entries = {{"definition", "1"}, {"file a.h", "x"}};
+  after.depends_on.entries = {{"definition", "1"}, {"file a.h", "y"}};
+  write({before, after});
+  const EarlierResults earlier = read();
+  ASSERT_EQ(earlier.used.size(), 1u);
+  EXPECT_EQ(find_timing(earlier.used.at(variants_[0].key))->of(kWall)[0], 9);
+  // Parts of one result have files of their own.
+  after.depends_on.entries = {{"definition", "1"}, {"file b.h", "y"}};
+  after.outcome = Counted{};
+  after.verification = Verification{VerificationCode::kPass, ""};
+  write({before, after});
+  EXPECT_EQ(find_timing(read().used.at(variants_[0].key))->of(kWall)[0], 1);
 }
 
 TEST_F(EarlierResultsTest, LostWorkersAreNoResults) {
