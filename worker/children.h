@@ -26,11 +26,11 @@ struct Ended {
   pid_t pid = -1;  // -1: fork failed, with its errno
   int status = 0;  // waitpid()'s status
   CpuVerdict stopped = CpuVerdict::kGoesOn;
-  int64_t limit_ms = 0;             // the limit that was asked for
-  int64_t cpu_ms = 0;               // its CPU time, and that of processes that it waited for
-  Excess excess = Excess::kNone;    // includes all processes that it started
-  bool too_many = false;            // more than kMaxProcesses with all that it started
-  std::string valgrind_words = {};  // its last messages about a process that ended by itself
+  int64_t limit_ms = 0;           // the limit that was asked for
+  int64_t cpu_ms = 0;             // the CPU time, with that of processes that the child waited for
+  Excess excess = Excess::kNone;  // includes all processes that it started
+  bool too_many = false;          // more than kMaxProcesses with all that it started
+  std::string valgrind_words = {};  // Valgrind's last messages about a process that ended by itself
 
   bool was_stopped() const { return stopped != CpuVerdict::kGoesOn; }
 };

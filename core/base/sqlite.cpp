@@ -122,7 +122,7 @@ SqlStatement::SqlStatement(const SqlDatabase& database, std::string_view sql)
 }
 
 void SqlStatement::reset() {
-  sqlite3_reset(statement_.get());  // its error has been reported by step()
+  sqlite3_reset(statement_.get());  // step() has reported the error
   sqlite3_clear_bindings(statement_.get());
 }
 

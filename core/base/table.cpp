@@ -102,7 +102,7 @@ class Printer {
       if (table_.headings == Headings::kStyled) {
         std::string plain;
         heading_line(plain, i);
-        plain.pop_back();  // its newline
+        plain.pop_back();  // the newline
         out_ += styled(plain, Style::kHeading, color_) + "\n";
       } else {
         heading_line(out_, i);

@@ -107,7 +107,7 @@ struct Examination {
   std::vector<Finding> findings;
   bool has_cpp = false;                // can be counted
   std::vector<std::string> languages;  // "C++": all that can
-  std::string libtorch;                // its version
+  std::string libtorch;                // "2.13.0"
 
   bool is_good() const { return std::ranges::all_of(findings, &Finding::good); }
   bool add(Finding finding) {

@@ -14,7 +14,7 @@ namespace instr {
 // An axis (core/definitions/axes.h) as an option of the command line and as a key of the file.
 struct AxisOption {
   const char* axis;   // "batch_size"
-  const char* alias;  // its name in XLA's experiment runner; null: the same
+  const char* alias;  // the name in XLA's experiment runner; null: the same
   std::string help;
   std::vector<std::string> choices;
   int max_number = 0;  // the values are numbers up to this; 0: names

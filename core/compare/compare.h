@@ -22,11 +22,11 @@ namespace instr {
 struct LineSide {
   int line = 0;      // 0: the line has no costs on this side, or does not exist
   double self = 0;   // instructions per iteration
-  std::string text;  // its source; empty if it is not known
+  std::string text;  // the source; empty: unknown
 };
 
 struct LineChange {
-  std::string file;  // its name after, or before if the file is only there
+  std::string file;  // the name after; a file that is only before has its name before
   LineSide before;
   LineSide after;
 

@@ -161,7 +161,7 @@ tl::expected<ExpectedUpdate, Errors> update_expected_counts(
   ExpectedFile after = before;
   const bool is_pytorch = is_pytorch_form(source);
   CountsByKey measured = select_exact_counts(measurements);
-  if (is_pytorch) round_counts(measured);  // its values are whole numbers
+  if (is_pytorch) round_counts(measured);  // this form has whole numbers
   ExpectedUpdate update;
   update_known(after.lines, measured, is_selected, update);
   add_new(after.lines, measured, list_metrics(before.lines), update);

@@ -65,10 +65,10 @@ enum class WorkerKind { kCounting, kNative, kPython, kNativePython };
 
 enum class PlannedStep {
   kUnknown,  // it would be measured; whether its unit is cached is unknown
-  kCached,   // its unit is in the cache
-  kCompile,  // its unit has to be compiled
+  kCached,   // the unit is in the cache
+  kCompile,  // the unit has to be compiled
   kSkip,     // it cannot be measured here
-  kMeasured  // its result is there already
+  kMeasured  // the result is there already
 };
 
 struct PlannedVariant {

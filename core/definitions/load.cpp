@@ -38,7 +38,7 @@ struct File {
   std::map<std::string, std::string> limits;
   bool is_root = false;  // named by the caller, not only included
 
-  std::map<std::string, Setup*> visible_setups;  // its own and those of its includes
+  std::map<std::string, Setup*> visible_setups;  // those of this file and of its includes
   std::vector<const File*> global_setup_files;   // files whose setups this file's benchmarks get
   bool is_incomplete = false;  // the file or an include is partly unread: setups may be unknown
   enum class Visit { kNot, kActive, kDone } visit = Visit::kNot;

@@ -41,7 +41,7 @@ struct Candidate {
   double seconds = 1;  // expected
   bool zygote_ready = true;
   bool needs_another_host = false;  // all hosts that have loaded its unit are busy
-  std::uint64_t order = 0;          // its row's order
+  std::uint64_t order = 0;          // rows start in this order
 };
 
 // Returns the candidate that starts next; nothing if none can. `left`: the expected seconds of all

@@ -74,7 +74,7 @@ class Scheduler {
 
   struct Choice {
     UnitKey key;
-    std::size_t task;  // its index in the group
+    std::size_t task;  // the index in the group
   };
 
   Scheduler(ScheduleOptions options, PrivateFolder folder, MeasureEvents events);

@@ -589,8 +589,8 @@ class GroupExperiment {
   const std::function<void(const std::string& what)>& report_step_;
   std::vector<Experiment> experiments_;
   const CompiledVariant* eager_ = nullptr;  // null: it does not compile
-  bool is_cold_ = false;                    // its compilation is timed in the process of the times
-  std::optional<PrivateFolder> cache_;      // a cache for this experiment's compiler alone
+  bool is_cold_ = false;  // true: the timed process compiles, and the compilation is timed
+  std::optional<PrivateFolder> cache_;  // a cache for this experiment's compiler alone
 };
 
 // Puts together what is timed together: the variants of a benchmark, except that each on a compiler

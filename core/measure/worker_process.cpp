@@ -257,7 +257,7 @@ Link::Patience while_within(const CpuLimits& limits, pid_t pid, Use use) {
 }  // namespace
 
 struct WorkerProcess::Started {
-  std::optional<Process> process;  // its destructor kills the group; absent: another program's
+  std::optional<Process> process;  // the destructor kills the group; absent: another program's
   fs::path log;
   fs::path worker;
   bool is_native;

@@ -82,8 +82,8 @@ struct BackendSummary {
   std::size_t passed = 0;     // timed, and correct if verified
   std::size_t fastest = 0;    // benchmarks for which it is find_fastest()
   std::size_t disturbed = 0;  // speed-ups in the mean that cannot be trusted
-  // Of those that passed, but not of eager: geometric means of the ratios to eager, means of the
-  // others.
+  // The measures below cover the benchmarks that passed, and are absent for eager. Ratios to eager
+  // are geometric means, the others arithmetic ones.
   std::optional<double> speedup = {};
   std::optional<double> memory_ratio = {};
   std::optional<double> compile_time = {};             // seconds

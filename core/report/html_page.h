@@ -89,7 +89,7 @@ struct ReportSince {
 
 struct ReportExperiment {
   std::string key;
-  std::string model;               // its name in tables, without the backend
+  std::string model;               // the name in tables, without the backend
   std::string backend;             // the rest of that name: "Python Inductor fwd+bwd"
   std::optional<std::size_t> row;  // index into the summary's rows; nothing: it was skipped
   std::optional<Speedup> speedup;  // the speed-up over eager, if it passed

@@ -20,7 +20,7 @@ namespace instr {
 // The common properties of the results of a run.
 struct RunIdentity {
   MeasureConfig config = {};
-  std::string libtorch = {};                     // its version
+  std::string libtorch = {};                     // "2.13.0"
   Fingerprint session = {};                      // empty: no worker was started
   std::string device_model = {};                 // "Intel(R) Xeon(R) ..."
   std::string gpu_model = {};                    // "NVIDIA H200"; empty: unknown

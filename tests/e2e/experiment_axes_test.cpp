@@ -18,7 +18,7 @@ using ExperimentAxes = ExperimentFixture;
 
 // Snippets print whether they are under autocast: in each run but that of the reference, in
 // float64.
-// What aggregate.py and result_analyzer.py of PyTorch/XLA read of a line.
+// PyTorch/XLA's aggregate.py and result_analyzer.py read these fields of a line.
 void expect_line_of_runner(const std::string& line) {
   const auto json = nlohmann::json::parse(line);
   for (const char* name : {"suite_name", "model_name"}) {

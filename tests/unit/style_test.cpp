@@ -85,13 +85,13 @@ std::string_view trailing_comment(std::string_view line) {
 
 // PROSE: a trailing comment stands alone; it does not continue the name beside it.
 bool continues_the_name(std::string_view comment) {
-  constexpr std::array<std::string_view, 49> kWords{
-      "above",  "after",   "also",    "and",  "as",     "at",      "because", "before", "below",
-      "beside", "between", "beyond",  "by",   "during", "else",    "except",  "for",    "from",
-      "if",     "in",      "inside",  "like", "not",    "of",      "on",      "only",   "or",
-      "per",    "since",   "so",      "than", "that",   "then",    "though",  "to",     "under",
-      "unless", "until",   "via",     "when", "where",  "whether", "which",   "while",  "whose",
-      "with",   "within",  "without", "yet"};
+  constexpr std::array<std::string_view, 50> kWords{
+      "above",  "after",   "also",   "and",     "as",     "at",    "because", "before", "below",
+      "beside", "between", "beyond", "by",      "during", "else",  "except",  "for",    "from",
+      "if",     "in",      "inside", "its",     "like",   "not",   "of",      "on",     "only",
+      "or",     "per",     "since",  "so",      "than",   "that",  "then",    "though", "to",
+      "under",  "unless",  "until",  "via",     "when",   "where", "whether", "which",  "while",
+      "whose",  "with",    "within", "without", "yet"};
   const std::string_view word = comment.substr(0, comment.find_first_of(" ,.:;"));
   return std::ranges::find(kWords, word) != kWords.end();
 }

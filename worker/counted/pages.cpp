@@ -14,7 +14,7 @@
 namespace instr {
 namespace {
 
-constexpr uint64_t kValgrindBase = 0x10'0000'0000;  // its own mappings begin here
+constexpr uint64_t kValgrindBase = 0x10'0000'0000;  // Valgrind's own mappings begin here
 constexpr uint64_t kHugePage = 2 << 20;
 
 void gather(uint64_t begin, uint64_t end) {

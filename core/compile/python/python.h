@@ -22,7 +22,7 @@ struct Python {
   std::filesystem::path home;     // the prefix of its standard library: PYTHONHOME
   std::filesystem::path platform_home;      // the prefix of the part that depends on the platform
   std::vector<std::filesystem::path> path;  // folders of other modules, such as torch
-  std::filesystem::path torch;              // its folder
+  std::filesystem::path torch;              // the package's folder
   std::string torch_version;                // "2.13.0"
   std::map<std::string, std::string> packages;  // installed versions by name (PackageRequirement)
 };

@@ -55,7 +55,7 @@ uint32_t number_of_code(PyObject* code) {
   while (numbers[i] != 0 && functions[numbers[i]].code != code) i = (i + 1) % (2 * kMaxFunctions);
   if (numbers[i] != 0) return numbers[i];
   if (function_count == kMaxFunctions) return 0;
-  Py_IncRef(code);  // its name is read later
+  Py_IncRef(code);  // the name is read later
   functions[function_count].code = code;
   return numbers[i] = function_count++;
 }
