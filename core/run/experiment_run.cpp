@@ -160,12 +160,10 @@ Expected<ExperimentRunResult> measure_experiments(const ExperimentRun& run,
   const auto finished = session->experiment(session->admit(rest), stop);
   const bool is_whole = finished && *finished && !stop.stop_requested();
   result.measurements = recorder.in_order_of(known);
-  auto strangers = list_strangers(
-      result.measurements, {is_whole, 0, session->files_read(), session->known_folders()}, header,
-      /*is_recorded=*/false);
-  strangers.insert(strangers.end(), earlier.header.strangers.begin(),
-                   earlier.header.strangers.end());
-  recorder.finish(is_whole, std::move(strangers));
+  recorder.finish(is_whole,
+                  list_strangers(result.measurements,
+                                 {is_whole, 0, session->files_read(), session->known_folders()},
+                                 header, /*is_recorded=*/false));
   if (!finished && !stop.stop_requested()) return fail(finished.error());
   result.could_write = recorder.could_write();
   result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();

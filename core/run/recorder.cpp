@@ -1,6 +1,7 @@
 #include "core/run/recorder.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <string>
 #include <utility>
@@ -26,11 +27,15 @@ void Recorder::open(const ResultsHeader& header, std::vector<Measurement> earlie
   writer_ = std::move(*writer);
 }
 
-void Recorder::finish(bool is_complete, std::vector<std::string> strangers) {
+void Recorder::finish(bool is_complete, const std::vector<std::string>& strangers) {
   std::lock_guard lock(mutex_);
-  if (header_) header_->strangers = strangers;
+  if (!header_) return;
+  std::vector<std::string>& all = header_->strangers;
+  std::ranges::copy_if(strangers, std::back_inserter(all), [&all](const std::string& stranger) {
+    return std::ranges::find(all, stranger) == all.end();
+  });
   if (!writer_) return;
-  auto finished = writer_->finish(is_complete, strangers);
+  auto finished = writer_->finish(is_complete, all);
   could_write_ = true;  // a failed write may succeed now
   if (!finished) fail_to_write(finished.error());
 }

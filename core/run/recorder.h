@@ -25,8 +25,9 @@ class Recorder {
   // it arrives.
   void open(const ResultsHeader& header, std::vector<Measurement> earlier = {});
 
-  // Ends the file. `is_complete`: it has all measurements. `strangers`: as in ResultsHeader.
-  void finish(bool is_complete, std::vector<std::string> strangers = {});
+  // Ends the file. `is_complete`: it has all measurements. `strangers`: as in ResultsHeader,
+  // besides those of the header.
+  void finish(bool is_complete, const std::vector<std::string>& strangers = {});
 
   // Returns the measurements in the order of the variants.
   std::vector<Measurement> in_order_of(const std::vector<Variant>& variants) const;

@@ -331,6 +331,7 @@ std::vector<Variant> list_missing(const std::vector<Variant>& variants,
 
 Expected<ResultsHeader> with_earlier(ResultsHeader header, const EarlierResults& earlier) {
   if (earlier.used.empty() && earlier.others.empty()) return header;
+  header.strangers = earlier.header.strangers;
   if (earlier.header.commit != header.commit) header.commit.clear();
   for (const auto& [key, measurement] : earlier.used) {
     if (!is_on_cuda(measurement.variant)) continue;  // perhaps on another machine

@@ -94,7 +94,7 @@ std::vector<Variant> list_missing(const std::vector<Variant>& variants,
 
 // Makes the header of the file that has these results, too, from that of the new ones. A file has
 // one fingerprint: an error, without a place, if results of other variants have a different one. It
-// names a commit only if all are of it.
+// names a commit only if all are of it, and the earlier files that are not of that commit.
 Expected<ResultsHeader> with_earlier(ResultsHeader header, const EarlierResults& earlier);
 
 }  // namespace instr

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "core/run/recorder.h"
 #include "core/run/resume.h"
 #include "tests/testing.h"
 #include "tests/unit/experiment_testing.h"
@@ -29,14 +30,14 @@ class EarlierResultsTest : public ::testing::Test {
 
   // Writes a results file.
   void write(const std::vector<Measurement>& measurements, bool is_complete = true,
-             const std::string& name = "r.jsonl") {
+             const std::string& name = "r.jsonl", const std::vector<std::string>& strangers = {}) {
     ResultsHeader header = make_results_header({}, {});
     header.fingerprint.entries = {{"libtorch_version", "2.13.0"}};
     header.commit = "abc";
     auto writer = value_of(
         ResultsWriter::create(value_of(ResultsTarget::open(scratch_.path() / name)), header));
     for (const Measurement& measurement : measurements) EXPECT_TRUE(writer.append(measurement));
-    EXPECT_TRUE(writer.finish(is_complete));
+    EXPECT_TRUE(writer.finish(is_complete, strangers));
   }
 
   EarlierResults read(const FindChange& find_change = kNoChange) const {
@@ -84,6 +85,22 @@ TEST_F(EarlierResultsTest, OfOtherVariantsStayAsTheyAre) {
   EXPECT_HAS(refused.error().what,
              "1 result that were measured differently: libtorch_version: "
              "2.13.0, then 2.14.0");
+}
+
+// A commit is recorded only for results without such files (Recording).
+TEST_F(EarlierResultsTest, KeepTheirFilesThatAreNotOfTheCommit) {
+  const std::string kernel = "kernel.h differs from the commit";
+  write({timed("other")}, /*is_complete=*/true, "r.jsonl", {kernel});
+  ResultsHeader header = read().header;
+  header.strangers.clear();
+  header = value_of(with_earlier(header, read()));
+  EXPECT_EQ(header.strangers, (std::vector<std::string>{kernel}));
+
+  Recorder recorder(value_of(ResultsTarget::open(file_)), {});
+  recorder.open(header, read().others);
+  recorder.finish(/*is_complete=*/true, {kernel, "new.h is not in the commit"});
+  EXPECT_EQ(read().header.strangers,
+            (std::vector<std::string>{kernel, "new.h is not in the commit"}));
 }
 
 TEST_F(EarlierResultsTest, WhatHasChangedIsNotUsed) {
