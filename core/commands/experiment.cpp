@@ -101,12 +101,12 @@ tl::expected<ExperimentArguments, Errors> with_file(ExperimentArguments options)
 
 // "; 541 s, of which 216 s were timed"; empty if no experiment was left to run.
 std::string format_cost(const ExperimentRunResult& ran) {
-  std::vector<Measurement> added;
-  std::ranges::copy_if(ran.measurements, std::back_inserter(added), [&ran](const auto& each) {
-    return !ran.were_there.contains(each.variant.key);
-  });
-  if (added.empty()) return "";
-  return fmt::format("; {:.0f} s, of which {:.0f} s were timed", ran.seconds, timed_seconds(added));
+  if (ran.measurements.size() == ran.were_there.size()) return "";
+  double timed = 0;
+  for (const Measurement& each : ran.measurements) {
+    if (!ran.were_there.contains(each.variant.key)) timed += timed_seconds(each);
+  }
+  return fmt::format("; {:.0f} s, of which {:.0f} s were timed", ran.seconds, timed);
 }
 
 // Returns the status of a complete run.

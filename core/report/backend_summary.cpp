@@ -409,16 +409,12 @@ DocumentTable experiment_table(const std::vector<BackendSummary>& summaries) {
   return table;
 }
 
-double timed_seconds(std::span<const Measurement> records) {
+double timed_seconds(const Measurement& record) {
+  const Timing* timing = find_timing(record);
+  if (timing == nullptr) return 0;
   double sum = 0;
-  for (const Measurement& record : records) {
-    const Timing* timing = find_timing(record);
-    if (timing == nullptr) continue;
-    for (const double wall : timing->of(kWall)) {
-      sum += wall * static_cast<double>(timing->iterations) / kNanoseconds;
-    }
-  }
-  return sum;
+  for (const double wall : timing->of(kWall)) sum += wall;
+  return sum * static_cast<double>(timing->iterations) / kNanoseconds;
 }
 
 std::string experiment_line(const std::vector<Measurement>& records) {

@@ -114,8 +114,8 @@ DocumentTable experiment_table(const std::vector<BackendSummary>& summaries);
 // "12 experiments: 10 measured, 1 failed, 1 skipped"
 std::string experiment_line(const std::vector<Measurement>& records);
 
-// Returns the seconds in the timed runs.
-double timed_seconds(std::span<const Measurement> records);
+// Returns the seconds in the timed runs of a measurement.
+double timed_seconds(const Measurement& record);
 
 // Limits beyond which an experiment is a finding: one that a person should look at.
 inline constexpr double kMinSpeedup = 0.95;

@@ -144,31 +144,40 @@ Measurement merged(Measurement first, Measurement second) {
 
 namespace {
 
-// Returns false if both are known and differ, other than in the files and limits of a part.
+// Returns false if they differ, other than in the files and limits of a part.
 bool depend_on_the_same(const Fingerprint& left, const Fingerprint& right) {
-  if (left.entries.empty() || right.entries.empty()) return true;
   const auto has = [](const Fingerprint& known, const auto& entry) {
     const auto& [name, value] = entry;
     const auto same =
         std::ranges::find(known.entries, name, [](const auto& one) { return one.first; });
     if (same != known.entries.end()) return same->second == value;
-    return name.starts_with("file ") || name == "timeout" || name == "unknown_inputs";
+    return name.starts_with(kFilePrefix) || name == kTimeoutField || name == kUnknownInputs;
   };
   return std::ranges::all_of(left.entries, [&](const auto& one) { return has(right, one); }) &&
          std::ranges::all_of(right.entries, [&](const auto& one) { return has(left, one); });
+}
+
+// Returns true if `later` was measured since `earlier` had changed, or was not whole.
+bool replaces(const Measurement& later, const Measurement& earlier) {
+  if (later.depends_on.entries.empty() || earlier.depends_on.entries.empty()) return false;
+  return kind_of(later) == kind_of(earlier) ||
+         !depend_on_the_same(later.depends_on, earlier.depends_on);
 }
 
 }  // namespace
 
 void MeasurementList::add(Measurement measurement) {
   const auto [place, is_new] = places_.try_emplace(measurement.variant.key, all_.size());
-  if (!is_new && !depend_on_the_same(all_[place->second].depends_on, measurement.depends_on)) {
-    all_[place->second] = std::move(measurement);  // it was measured again after a change
-    return;
-  }
-  if (!is_new && kind_of(all_[place->second]) != kind_of(measurement)) {
-    all_[place->second] = merged(std::move(all_[place->second]), std::move(measurement));
-    return;
+  if (!is_new) {
+    Measurement& earlier = all_[place->second];
+    if (replaces(measurement, earlier)) {
+      earlier = std::move(measurement);
+      return;
+    }
+    if (kind_of(earlier) != kind_of(measurement)) {
+      earlier = merged(std::move(earlier), std::move(measurement));
+      return;
+    }
   }
   place->second = all_.size();
   all_.push_back(std::move(measurement));

@@ -148,8 +148,12 @@ struct Skipped {
   std::string reason;
 };
 
-// The field of Measurement::depends_on for the model of the processor or, on CUDA, of the GPU.
+// Fields of Measurement::depends_on: the model of the processor or, on CUDA, of the GPU; the limit
+// that a result stayed within; that the files are not known; and the prefix of a file's field.
 inline constexpr const char* kDeviceModel = "device_model";
+inline constexpr const char* kTimeoutField = "timeout";
+inline constexpr const char* kUnknownInputs = "unknown_inputs";
+inline constexpr std::string_view kFilePrefix = "file ";
 
 struct Measurement {
   Variant variant;
@@ -200,8 +204,8 @@ Expected<std::vector<Measurement>> select(std::vector<Measurement> measurements,
 Measurement merged(Measurement first, Measurement second);
 
 // Collects the measurements of a run. Merges counts, times and verification of the same variant;
-// two measurements of the same kind stay separate, unless they depend on different things: then the
-// later one replaces the earlier.
+// two measurements of the same kind stay separate, unless what they depend on is recorded: then a
+// run measured again what had changed or lacked a part, and the later one replaces the earlier.
 class MeasurementList {
  public:
   void reserve(std::size_t count) { all_.reserve(count); }

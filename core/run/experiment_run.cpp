@@ -94,12 +94,12 @@ Expected<EarlierResults> find_earlier(const Task& task, const ExperimentRun& run
 // Compares, of variants that are left out, only what is known without this machine.
 FindChange make_find_change(const Task& task, const std::vector<Variant>& left_out,
                             const RunIdentity& identity) {
-  const auto apart = std::make_shared<const RunIdentity>(without_session(identity));
-  return [here = instr::make_find_change(task.variants, identity), apart,
-          elsewhere = instr::make_find_change(left_out, *apart),
-          keys = variants_by_key(task.variants)](const Measurement& measurement) {
-    const bool is_here = keys.contains(measurement.variant.key);
-    return is_here ? here(measurement) : elsewhere(measurement);
+  return [&identity, apart = without_session(identity), files = std::make_shared<InputHashes>(),
+          here = variants_by_key(task.variants),
+          elsewhere = variants_by_key(left_out)](const Measurement& measurement) {
+    const auto variant = here.find(measurement.variant.key);
+    if (variant != here.end()) return find_change(measurement, *variant->second, identity, *files);
+    return find_change(measurement, *elsewhere.at(measurement.variant.key), apart, *files);
   };
 }
 
@@ -140,31 +140,23 @@ Expected<ExperimentRunResult> measure_experiments(const ExperimentRun& run,
   const Resumption resumption{run.run.measure, variants_by_key(known),
                               make_find_change(task, experiments.left_out, *identity)};
   TRY_ASSIGN(auto earlier, find_earlier(task, run, resumption, progress));
-  const std::vector<Variant> rest = list_missing(task.variants, earlier);
-  report_resumed(earlier, rest, task.variants.size(), progress);
-  TRY_ASSIGN(const auto header,
-             with_earlier(make_header(run.run, task.variants, identity->session), earlier)
-                 .map_error([&task](Error error) {
-                   error.where.file = task.file.string();
-                   return error;
-                 }));
-  ExperimentRunResult result{.header = header};
-  for (const auto& [key, measurement] : earlier.used) {
-    recorder.take(measurement);
-    result.were_there.insert(key);
-  }
-  TRY(run.on_start(header, recorder.in_order_of(known)));
-  recorder.open(header, list_staying(earlier, rest));
+  const auto start = [&](const ResultsHeader& header) {
+    return run.on_start(header, recorder.in_order_of(known));
+  };
+  TRY_ASSIGN(const auto rest, resume(task.file, earlier, task.variants,
+                                     make_header(run.run, task.variants, identity->session),
+                                     progress, recorder, start));
   progress.expect(rest.size());
   progress.show(run.rows, [] {});
   const auto finished = session->experiment(session->admit(rest), stop);
   const bool is_whole = finished && *finished && !stop.stop_requested();
-  result.measurements = recorder.in_order_of(known);
+  ExperimentRunResult result{.measurements = recorder.in_order_of(known)};
   recorder.finish(is_whole,
                   list_strangers(result.measurements,
                                  {is_whole, 0, session->files_read(), session->known_folders()},
-                                 header, /*is_recorded=*/false));
+                                 recorder.header(), /*is_recorded=*/false));
   if (!finished && !stop.stop_requested()) return fail(finished.error());
+  for (const auto& [key, measurement] : earlier.used) result.were_there.insert(key);
   result.could_write = recorder.could_write();
   result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   return result;
@@ -175,7 +167,6 @@ Expected<std::set<std::string>> find_measured(const fs::path& results, const Mea
                                               std::stop_token stop) {
   std::error_code ignored;
   if (!fs::exists(results, ignored)) return std::set<std::string>{};
-  TRY_ASSIGN(const auto there, read_results(results, Incomplete::kAllowed));
   TRY_ASSIGN(const auto tools, Tools::find(config, stop));
   RunIdentity identity{
       .config = config, .libtorch = tools->libtorch().version, .environment = own_environment()};
@@ -184,16 +175,10 @@ Expected<std::set<std::string>> find_measured(const fs::path& results, const Mea
     return variant.build && !variant.build->sources.empty();
   });
   TRY_ASSIGN(identity.code, tools->identify(identified, stop));
-  InputHashes files;
-  const VariantsByKey known = variants_by_key(variants);
+  TRY_ASSIGN(const auto earlier, read_earlier(results, {config, variants_by_key(variants),
+                                                        make_find_change(variants, identity)}));
   std::set<std::string> measured;
-  for (const Measurement& measurement : there.measurements) {
-    const auto variant = known.find(measurement.variant.key);
-    if (variant == known.end() || !is_final(measurement)) continue;
-    if (find_change(measurement, *variant->second, identity, files).empty()) {
-      measured.insert(measurement.variant.key);
-    }
-  }
+  for (const auto& [key, measurement] : earlier.used) measured.insert(key);
   return measured;
 }
 

@@ -152,6 +152,10 @@ FindChange make_find_change(const std::vector<Variant>& variants, const RunIdent
   };
 }
 
+namespace {
+
+// Says which earlier results are used, and why others are not. `rest`: the variants to measure, of
+// `asked`.
 void report_resumed(const EarlierResults& earlier, const std::vector<Variant>& rest,
                     std::size_t asked, Progress& progress) {
   if (rest.size() != asked) {
@@ -167,6 +171,24 @@ void report_resumed(const EarlierResults& earlier, const std::vector<Variant>& r
     progress.add_line(fmt::format("{} not shown: it has changed since, and cannot run here",
                                   format_plural(others, "result")));
   }
+}
+
+}  // namespace
+
+Expected<std::vector<Variant>> resume(const fs::path& file, const EarlierResults& earlier,
+                                      const std::vector<Variant>& variants, ResultsHeader header,
+                                      Progress& progress, Recorder& recorder,
+                                      const HeaderCheck& check) {
+  std::vector<Variant> rest = list_missing(variants, earlier);
+  report_resumed(earlier, rest, variants.size(), progress);
+  TRY_ASSIGN(header, with_earlier(std::move(header), earlier).map_error([&file](Error error) {
+    error.where.file = file.string();
+    return error;
+  }));
+  for (const auto& [key, measurement] : earlier.used) recorder.take(measurement);
+  if (check) TRY(check(header));
+  recorder.open(header, list_staying(earlier, rest));
+  return rest;
 }
 
 namespace {
@@ -193,14 +215,10 @@ Expected<std::unique_ptr<Session>> go_on(const RunConfig& config,
   TRY_ASSIGN(auto earlier,
              read_earlier(*config.resumed, {config.measure, variants_by_key(variants),
                                             make_find_change(variants, known->identity)}));
-  const std::vector<Variant> rest = list_missing(variants, earlier);
-  report_resumed(earlier, rest, variants.size(), progress);
+  TRY_ASSIGN(const auto rest, resume(*config.resumed, earlier, variants,
+                                     make_header(config, variants, known->identity.session),
+                                     progress, recorder, check));
   progress.expect(plan_works(rest, config.measure).size());
-  TRY_ASSIGN(const auto header,
-             with_earlier(make_header(config, variants, known->identity.session), earlier));
-  if (check) TRY(check(header));
-  for (const auto& [key, measurement] : earlier.used) recorder.take(measurement);
-  recorder.open(header, list_staying(earlier, rest));
   TRY(session->count(session->admit(rest), stop));
   return session;
 }

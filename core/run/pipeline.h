@@ -49,11 +49,6 @@ Expected<RunIdentity> make_identity(const MeasureConfig& config, Session& sessio
 // Makes find_change() of these variants, which must outlive it, like `identity`.
 FindChange make_find_change(const std::vector<Variant>& variants, const RunIdentity& identity);
 
-// Says which earlier results are used, and why others are not. `rest`: the variants to measure, of
-// `asked`.
-void report_resumed(const EarlierResults& earlier, const std::vector<Variant>& rest,
-                    std::size_t asked, Progress& progress);
-
 // Makes the header of the results. It names a commit only if that contains every definition and
 // source of the results.
 ResultsHeader make_header(const RunConfig& config, const std::vector<Variant>& variants,
@@ -61,6 +56,14 @@ ResultsHeader make_header(const RunConfig& config, const std::vector<Variant>& v
 
 // Checks the header as soon as it is known; an error ends the run.
 using HeaderCheck = std::function<Expected<void>(const ResultsHeader& header)>;
+
+// Goes on with the results of `file`: the recorder takes those that are used again and opens the
+// file with all that stay. Reports what is used, and why others are not. `header`: that of the new
+// results. Returns the variants to measure.
+Expected<std::vector<Variant>> resume(const fs::path& file, const EarlierResults& earlier,
+                                      const std::vector<Variant>& variants, ResultsHeader header,
+                                      Progress& progress, Recorder& recorder,
+                                      const HeaderCheck& check);
 
 // Opens a session, and compiles and counts the variants; Session::time and inspect are up to the
 // caller. The error is one of the setup, or of `check`. The counts are incomplete if `stop` was

@@ -24,12 +24,8 @@ constexpr const char* kIterations = "iterations";
 constexpr const char* kLibTorch = "libtorch_version";
 constexpr const char* kOptions = "options";
 constexpr const char* kDefinition = "definition";
-constexpr const char* kLibraryHash = "timed_libraries";
+constexpr const char* kLibrariesField = "timed_libraries";  // a hash of all that are loaded
 constexpr const char* kMinTime = "min_time";
-constexpr const char* kTimeout = "timeout";
-// Says that the other fields are not all that the result depends on.
-constexpr const char* kUnknownInputs = "unknown_inputs";
-constexpr std::string_view kFile = "file ";
 constexpr std::string_view kVariable = "variable ";
 constexpr std::size_t kShortHash = 4;  // digits
 constexpr std::size_t kMaxChangesListed = 5;
@@ -68,7 +64,7 @@ std::string format_options(const Variant& variant) {
 
 // Names a field whose value was `then` and is `now`.
 std::string describe(const std::string& field, const std::string& then, const std::string& now) {
-  if (field.starts_with(kFile)) return "the file " + field.substr(kFile.size());
+  if (field.starts_with(kFilePrefix)) return "the file " + field.substr(kFilePrefix.size());
   if (field.starts_with(kVariable)) {
     return "the environment variable " + field.substr(kVariable.size());
   }
@@ -77,16 +73,16 @@ std::string describe(const std::string& field, const std::string& then, const st
   if (field == kDeviceModel) return fmt::format("the machine (it was {})", then);
   if (field == kOptions) return "what is measured";
   if (field == kDefinition) return "the definition";
-  if (field == kLibraryHash) return "a library that is loaded";
+  if (field == kLibrariesField) return "a library that is loaded";
   if (field == kMinTime) return "--min-time";
-  if (field == kTimeout) return "the timeout";
+  if (field == kTimeoutField) return "the timeout";
   return "the " + field;
 }
 
 // Returns the value that a recorded field has now; nothing if that is not known.
 std::optional<std::string> find_now(const std::string& name, const Fingerprint& now,
                                     const RunIdentity& run, InputHashes& files) {
-  if (name.starts_with(kFile)) return files.of(name.substr(kFile.size()));
+  if (name.starts_with(kFilePrefix)) return files.of(name.substr(kFilePrefix.size()));
   for (const auto& [field, value] : now.entries) {
     if (field == name) return value;
   }
@@ -127,7 +123,7 @@ Fingerprint::Entries select_fields_of(const Variant& variant, const RunIdentity&
 
 // A longer timeout gives an experiment that was stopped another chance.
 bool is_change(const std::string& name, const std::string& then, const std::string& now) {
-  if (name != kTimeout) return then != now;
+  if (name != kTimeoutField) return then != now;
   return std::strtod(now.c_str(), nullptr) > std::strtod(then.c_str(), nullptr);
 }
 
@@ -153,9 +149,9 @@ Fingerprint list_dependencies(const Variant& variant, const RunIdentity& run) {
       entries.emplace_back(name, value);
     }
   }
-  if (!libraries.empty()) entries.emplace_back(kLibraryHash, content_hash(libraries));
+  if (!libraries.empty()) entries.emplace_back(kLibrariesField, content_hash(libraries));
   entries.emplace_back(kMinTime, fmt::format("{}", run.config.min_time));
-  entries.emplace_back(kTimeout, fmt::format("{}", time_limit(variant, run.config)));
+  entries.emplace_back(kTimeoutField, fmt::format("{}", time_limit(variant, run.config)));
   for (const std::string& variable : run.environment) {
     const std::string name = variable.substr(0, variable.find('='));
     if (is_of_session(name)) continue;
@@ -168,12 +164,13 @@ Fingerprint list_dependencies(const Variant& variant, const RunIdentity& run) {
 Fingerprint with_files(Fingerprint dependencies, const Measurement& measurement) {
   const auto* failure = std::get_if<Failure>(&measurement.outcome);
   if (failure == nullptr || failure->kind != FailureKind::kTimedOut) {
-    std::erase_if(dependencies.entries, [](const auto& entry) { return entry.first == kTimeout; });
+    std::erase_if(dependencies.entries,
+                  [](const auto& entry) { return entry.first == kTimeoutField; });
   }
   if (!measurement.inputs) dependencies.entries.emplace_back(kUnknownInputs, "true");
   for (const auto& [file, hash] :
        measurement.inputs.value_or(std::map<std::string, std::string>{})) {
-    dependencies.entries.emplace_back(std::string(kFile) + file, hash);
+    dependencies.entries.emplace_back(std::string(kFilePrefix) + file, hash);
   }
   return dependencies;
 }
@@ -190,7 +187,7 @@ std::string find_change(const Measurement& measurement, const Variant& variant,
   for (const auto& [name, value] : fingerprint.entries) {
     const bool is_known =
         std::ranges::any_of(then, [&name](const auto& entry) { return entry.first == name; });
-    if (!is_known && name != kTimeout) return describe(name, "", value);
+    if (!is_known && name != kTimeoutField) return describe(name, "", value);
   }
   return "";
 }
@@ -224,7 +221,7 @@ namespace {
 std::vector<fs::path> list_files(const Fingerprint& dependencies) {
   std::vector<fs::path> files;
   for (const auto& [name, value] : dependencies.entries) {
-    if (name.starts_with(kFile)) files.emplace_back(name.substr(kFile.size()));
+    if (name.starts_with(kFilePrefix)) files.emplace_back(name.substr(kFilePrefix.size()));
   }
   return files;
 }
@@ -247,10 +244,10 @@ void take(EarlierResults& earlier, Measurement measurement, const Variant& varia
           const Resumption& resumption) {
   const std::string& key = variant.key;
   measurement.variant = variant;
-  const bool is_usable = is_final(measurement) && is_whole(measurement, resumption.config);
-  if (earlier.used.contains(key) || !is_usable) return;
-  if (std::string change = resumption.find_change(measurement); !change.empty()) {
-    earlier.changes[key] = std::move(change);
+  if (earlier.used.contains(key) || !is_final(measurement)) return;
+  std::string change = resumption.find_change(measurement);
+  if (!change.empty() || !is_whole(measurement, resumption.config)) {
+    if (!change.empty()) earlier.changes[key] = std::move(change);
     earlier.outdated.insert_or_assign(key, std::move(measurement));
     return;
   }

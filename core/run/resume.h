@@ -61,7 +61,8 @@ using FindChange = std::function<std::string(const Measurement&)>;
 struct EarlierResults {
   std::map<std::string, Measurement> used = {};  // key -> measurement for which nothing has changed
   std::map<std::string, std::string> changes = {};  // key of another of the variants -> change
-  // key -> measurement that has changed; it stays in the file until the new one is there
+  // key -> measurement that has changed or lacks a part; it stays in the file until the new one is
+  // there
   std::map<std::string, Measurement> outdated = {};
   std::vector<Measurement> others = {};  // measurements of other variants; they stay in the file
   ResultsHeader header = {};             // the file's header; names no commit unless it is whole

@@ -123,6 +123,18 @@ TEST(MeasurementList, TwoCountsOfAVariantAreKept) {
   EXPECT_EQ(list.all().size(), 2u);
 }
 
+// A run that resumed after it was killed between counting and timing has counted again.
+TEST(MeasurementList, ACountReplacesOneThatDependsOnTheSame) {
+  MeasurementList list;
+  for (const double count : {100, 104}) {
+    Measurement measurement = counted("a", count);
+    measurement.depends_on.entries = {{"definition", "1"}};
+    list.add(measurement);
+  }
+  ASSERT_EQ(list.all().size(), 1u);
+  EXPECT_EQ(find_metric_of(list.all()[0], kInstructions), 104);
+}
+
 TEST(MeasurementList, AFailureReplacesTheCounts) {
   MeasurementList list;
   list.add(counted("a", 100));
