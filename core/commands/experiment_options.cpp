@@ -4,7 +4,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <ranges>
 
+#include "core/base/near_match.h"
 #include "core/base/text.h"
 #include "core/compile/installation.h"
 #include "core/definitions/definition_keys.h"
@@ -41,6 +43,29 @@ AxisOption make_axis(AxisOption option, std::vector<T>& (*values_in)(PlanConfig&
     return {};
   };
   return option;
+}
+
+// Words with their meanings.
+template <class T>
+using Words = std::vector<std::pair<std::string, T>>;
+
+template <class Range>
+Words<std::string> words_as_they_are(const Range& range) {
+  Words<std::string> words;
+  for (const auto& word : range) words.emplace_back(word, word);
+  return words;
+}
+
+// `what`: the name of a value in messages.
+template <class T>
+AxisOption make_word_axis(AxisOption option, const char* what, const Words<T>& words,
+                          std::vector<T>& (*values_in)(PlanConfig&)) {
+  for (const auto& [word, meaning] : words) option.choices.push_back(word);
+  return make_axis(std::move(option), values_in, [what, words](const std::string& word) {
+    return find_meaning(word, words).map_error([&](const std::string& advice) {
+      return Error{{}, fmt::format("`{}` is not a known {}", word, what), advice};
+    });
+  });
 }
 
 AxisOption make_number_axis(AxisOption option, std::vector<int>& (*values_in)(PlanConfig&)) {
@@ -133,12 +158,10 @@ void take_definitions(const TableReader& read, const SourceText& source,
 }  // namespace
 
 std::vector<AxisOption> axis_options() {
-  std::vector<std::string> backends;
-  for (const BackendFacts& known : kBackends) backends.emplace_back(known.name);
-  const std::vector<std::string> types{std::begin(kDataTypes), std::end(kDataTypes)};
-  const std::vector<std::string> shapes{std::begin(kShapes), std::end(kShapes)};
-  const std::string backends_help =
-      fmt::format("{} (default: all); eager is always included", fmt::join(backends, ", "));
+  Words<Backend> backends;
+  for (const BackendFacts& known : kBackends) backends.emplace_back(known.name, known.backend);
+  const std::string backends_help = fmt::format("{} (default: all); eager is always included",
+                                                fmt::join(backends | std::views::keys, ", "));
   const char* const types_help =
       "float32, float64, float16, bfloat16: for tensors without an explicit type; amp: float32 "
       "under autocast (float32)";
@@ -147,33 +170,30 @@ std::vector<AxisOption> axis_options() {
       "any (static)";
   const char* const threads_help =
       "measure with these numbers of threads, whatever the definitions say";
-  return {
-      make_axis<std::string>(
-          {"device", "accelerator", "cpu, cuda (default: as in the definitions)", known_devices()},
-          [](PlanConfig & plan) -> auto& { return plan.selection.devices; }, parse_device),
-      make_axis<Backend>(
-          {"backend", nullptr, backends_help, backends},
-          [](PlanConfig & plan) -> auto& { return plan.selection.backends; }, parse_backend),
-      make_axis<Autograd>(
-          {"test", nullptr, "eval (forward), train (with backward); default: both",
-           std::vector<std::string>{"eval", "train"}},
-          [](PlanConfig & plan) -> auto& { return plan.selection.autograds; }, parse_test),
-      make_axis<std::string>(
-          {"dtype", nullptr, types_help, types},
-          [](PlanConfig & plan) -> auto& { return plan.axes.data_types; }, parse_data_type),
-      make_axis<std::string>(
-          {"shapes", nullptr, shapes_help, shapes},
-          [](PlanConfig & plan) -> auto& { return plan.axes.shapes; }, parse_shapes),
-      make_number_axis(
-          {"threads", nullptr, threads_help, {}, kMaxThreads},
-          [](PlanConfig & plan) -> auto& { return plan.axes.threads; }),
-      make_number_axis(
-          {"batch_size",
-           nullptr,
-           "the same for definitions with a parameter batch_size",
-           {},
-           kMaxBatch},
-          [](PlanConfig & plan) -> auto& { return plan.axes.batch_sizes; })};
+  const char* const batch_help = "the same for definitions with a parameter batch_size";
+  return {make_word_axis<std::string>(
+              {"device", "accelerator", "cpu, cuda (default: as in the definitions)"}, "device",
+              words_as_they_are(known_devices()),
+              [](PlanConfig & plan) -> auto& { return plan.selection.devices; }),
+          make_word_axis<Backend>(
+              {"backend", nullptr, backends_help}, "backend", backends,
+              [](PlanConfig & plan) -> auto& { return plan.selection.backends; }),
+          make_word_axis<Autograd>(
+              {"test", nullptr, "eval (forward), train (with backward); default: both"}, "test",
+              {{"eval", Autograd::kForward}, {"train", Autograd::kForwardBackward}},
+              [](PlanConfig & plan) -> auto& { return plan.selection.autograds; }),
+          make_word_axis<std::string>(
+              {"dtype", nullptr, types_help}, "data type", words_as_they_are(kDataTypes),
+              [](PlanConfig & plan) -> auto& { return plan.axes.data_types; }),
+          make_word_axis<std::string>(
+              {"shapes", nullptr, shapes_help}, "kind of shapes", words_as_they_are(kShapes),
+              [](PlanConfig & plan) -> auto& { return plan.axes.shapes; }),
+          make_number_axis(
+              {.axis = "threads", .help = threads_help, .max_number = kMaxThreads},
+              [](PlanConfig & plan) -> auto& { return plan.axes.threads; }),
+          make_number_axis(
+              {.axis = "batch_size", .help = batch_help, .max_number = kMaxBatch},
+              [](PlanConfig & plan) -> auto& { return plan.axes.batch_sizes; })};
 }
 
 tl::expected<void, Errors> apply_experiment_file(const SourceText& source,

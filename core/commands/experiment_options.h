@@ -13,10 +13,10 @@ namespace instr {
 
 // An axis (core/definitions/axes.h) as an option of the command line and as a key of the file.
 struct AxisOption {
-  const char* axis;   // "batch_size"
-  const char* alias;  // the name in XLA's experiment runner; null: the same
+  const char* axis;             // "batch_size"
+  const char* alias = nullptr;  // the name in XLA's experiment runner; null: the same
   std::string help;
-  std::vector<std::string> choices;
+  std::vector<std::string> choices = {};
   int max_number = 0;  // the values are numbers up to this; 0: names
   std::function<bool(PlanConfig&)> has_values = {};
   // Adds a value to the axis; after a "-", leaves the value out. Errors have no place.

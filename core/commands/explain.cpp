@@ -1,7 +1,6 @@
 #include "core/report/explain.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 
@@ -122,12 +121,9 @@ Expected<void> write_flame_of(const ExplainArguments& options, const Measurement
 
 Expected<std::string> format_report(const ExplainArguments& options, const std::string& key,
                                     const Counted& counted) {
-  const Terminal terminal = inspect_terminal(STDOUT_FILENO, options.showing.color);
-  ExplainOptions shown;
-  shown.order = options.order;
-  shown.max_functions = static_cast<std::size_t>(options.max_functions);
-  shown.width = terminal.width;
-  shown.color = terminal.color;
+  const ExplainOptions shown{.order = options.order,
+                             .max_functions = static_cast<std::size_t>(options.max_functions),
+                             .render = render_options(options.showing)};
   if (!options.measure.wants_lines) {
     TRY_ASSIGN(const auto explanation, explain_count(options, key, counted));
     return explain_report(options.format, explanation, shown);

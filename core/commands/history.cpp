@@ -11,8 +11,6 @@
 #include "core/base/near_match.h"
 #include "core/base/output.h"
 #include "core/commands/commands.h"
-#include "core/definitions/select.h"
-#include "core/history/read.h"
 #include "core/history/record.h"
 #include "core/history/schema.h"
 #include "core/report/formats.h"
@@ -305,6 +303,23 @@ Expected<void> check_judged(const SqlDatabase& database, const HistoryOptions& o
                  "record another commit, or select others (--branch, --filter)");
 }
 
+Expected<SqlDatabase> open_other(const fs::path& file, const std::string& other) {
+  std::error_code error;
+  if (fs::equivalent(file, other, error)) {
+    return fail_at({other}, "this is the history that the others are merged into", "omit it");
+  }
+  return open_history(other, SqlAccess::kRead);
+}
+
+Expected<std::string> merge_into(const SqlDatabase& database, const SqlDatabase& other,
+                                 OnContradiction how) {
+  TRY_ASSIGN(auto runs, read_runs(other));
+  TRY_ASSIGN(const auto vary, resolve_vary(other, {}));
+  TRY_ASSIGN(const auto recorded, record(database, runs, how, vary));
+  return fmt::format("{}: {} of {}\n", database.file().string(), to_string(recorded),
+                     printable(other.file().string()));
+}
+
 }  // namespace
 
 SeriesChoice HistoryOptions::choice() const {
@@ -362,27 +377,6 @@ ExpectedStatus history_issue(const HistoryOptions& options) {
   print_output(text);
   return kRegression;
 }
-
-namespace {
-
-Expected<SqlDatabase> open_other(const fs::path& file, const std::string& other) {
-  std::error_code error;
-  if (fs::equivalent(file, other, error)) {
-    return fail_at({other}, "this is the history that the others are merged into", "omit it");
-  }
-  return open_history(other, SqlAccess::kRead);
-}
-
-Expected<std::string> merge_into(const SqlDatabase& database, const SqlDatabase& other,
-                                 OnContradiction how) {
-  TRY_ASSIGN(auto runs, read_runs(other));
-  TRY_ASSIGN(const auto vary, resolve_vary(other, {}));
-  TRY_ASSIGN(const auto recorded, record(database, runs, how, vary));
-  return fmt::format("{}: {} of {}\n", database.file().string(), to_string(recorded),
-                     printable(other.file().string()));
-}
-
-}  // namespace
 
 ExpectedStatus history_add(const HistoryOptions& options) {
   std::vector<ResultSet> all;

@@ -6,7 +6,6 @@
 #include "core/base/format.h"
 #include "core/base/output.h"
 #include "core/base/output_file.h"
-#include "core/base/read_file.h"
 #include "core/commands/commands.h"
 #include "core/definitions/select.h"
 #include "core/report/formats.h"

@@ -11,7 +11,6 @@
 #include "core/base/near_match.h"
 #include "core/base/output.h"
 #include "core/commands/cli/help.h"
-#include "core/commands/commands.h"
 #include "core/compare/expected_values.h"
 #include "core/report/flame.h"
 #include "core/report/run_report.h"
@@ -160,32 +159,6 @@ Expected<void> finish(RunOptions& options) {
   TRY(check_functions(options.measure));
   return gate.has_reference() ? prepare_comparison(options.format, gate.compare) : Expected<void>{};
 }
-
-}  // namespace
-
-void declare_run(CommandLine& line, RunOptions& options) {
-  line.usage("instr_bench [COMMAND] [options]");
-  line.describe(
-      "Exact instruction counts of small LibTorch snippets, in seconds. LIST is one or more values "
-      "separated by commas; options may be repeated. Results go to standard output, progress and "
-      "messages to standard error.");
-  line.section("Commands", list_of_commands() + "COMMAND --help says more about each.\n");
-  declare_plan(line, options.plan);
-  declare_shard(line, options.plan.selection);
-  // Before the checks of options that need counts or times.
-  line.check([&options]() -> Expected<void> {
-    set_needs(options.plan, options.measure, options.metrics, limited_metrics(options.gate));
-    return {};
-  });
-  declare_how(line, options);
-  declare_output(line, options);
-  declare_reference(line, options);
-  line.check([&options] { return finish(options); });
-  line.section("Examples", kExamples);
-  line.section("Exit status", kStatuses);
-}
-
-namespace {
 
 // The results of measuring.
 struct Run {
@@ -424,6 +397,28 @@ ExpectedStatus run(const RunOptions& options, const Invocation& invocation) {
 }
 
 }  // namespace
+
+void declare_run(CommandLine& line, RunOptions& options) {
+  line.usage("instr_bench [COMMAND] [options]");
+  line.describe(
+      "Exact instruction counts of small LibTorch snippets, in seconds. LIST is one or more values "
+      "separated by commas; options may be repeated. Results go to standard output, progress and "
+      "messages to standard error.");
+  line.section("Commands", list_of_commands() + "COMMAND --help says more about each.\n");
+  declare_plan(line, options.plan);
+  declare_shard(line, options.plan.selection);
+  // Before the checks of options that need counts or times.
+  line.check([&options]() -> Expected<void> {
+    set_needs(options.plan, options.measure, options.metrics, limited_metrics(options.gate));
+    return {};
+  });
+  declare_how(line, options);
+  declare_output(line, options);
+  declare_reference(line, options);
+  line.check([&options] { return finish(options); });
+  line.section("Examples", kExamples);
+  line.section("Exit status", kStatuses);
+}
 
 Action run_command(CommandLine& line) {
   auto options = std::make_shared<RunOptions>();

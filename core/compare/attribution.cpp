@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <optional>
-#include <unordered_map>
 #include <utility>
 
 #include "core/profile/function_names.h"
@@ -95,15 +93,6 @@ class CallSearch {
   double explained_ = 0;
 };
 
-}  // namespace
-
-std::vector<CallMove> find_call_moves(const CallingFunctions& before,
-                                      const CallingFunctions& after) {
-  return CallSearch(before, after).run();
-}
-
-namespace {
-
 // Rounds so that all sums of the values are exact in a double.
 class Rounding {
  public:
@@ -182,7 +171,32 @@ bool has_calls(const std::vector<FunctionCost>& functions) {
                              [](const FunctionCost& cost) { return !cost.callees.empty(); });
 }
 
+FunctionChange make_function_change(const CodeName& name, const CodeName& name_before,
+                                    const Cost& cost) {
+  FunctionChange change;
+  change.function = name.function;
+  change.object = name.object;
+  if (name_before.object != name.object) change.object_before = name_before.object;
+  if (!cost.before) change.state = FunctionState::kNew;
+  if (!cost.after) change.state = FunctionState::kGone;
+  change.has_symbol = name.has_symbol;
+  change.same_name = name_before.function == name.function;
+  const CountedSide before = cost.before.value_or(CountedSide{});
+  const CountedSide after = cost.after.value_or(CountedSide{});
+  change.before = before.cost;
+  change.after = after.cost;
+  change.change = after.cost - before.cost;
+  change.calls_before = before.calls;
+  change.calls_after = after.calls;
+  return change;
+}
+
 }  // namespace
+
+std::vector<CallMove> find_call_moves(const CallingFunctions& before,
+                                      const CallingFunctions& after) {
+  return CallSearch(before, after).run();
+}
 
 // Ids for names, so that each is analysed only once, however many profiles contain it.
 class Attributor::Names {
@@ -279,30 +293,6 @@ class Attributor::Names {
   std::map<CodeName, Id> by_code_;
   std::vector<Name> names_;
 };
-
-namespace {
-
-FunctionChange make_function_change(const CodeName& name, const CodeName& name_before,
-                                    const Cost& cost) {
-  FunctionChange change;
-  change.function = name.function;
-  change.object = name.object;
-  if (name_before.object != name.object) change.object_before = name_before.object;
-  if (!cost.before) change.state = FunctionState::kNew;
-  if (!cost.after) change.state = FunctionState::kGone;
-  change.has_symbol = name.has_symbol;
-  change.same_name = name_before.function == name.function;
-  const CountedSide before = cost.before.value_or(CountedSide{});
-  const CountedSide after = cost.after.value_or(CountedSide{});
-  change.before = before.cost;
-  change.after = after.cost;
-  change.change = after.cost - before.cost;
-  change.calls_before = before.calls;
-  change.calls_after = after.calls;
-  return change;
-}
-
-}  // namespace
 
 bool is_attributable(const std::string& metric, const std::vector<FunctionCost>& before,
                      const std::vector<FunctionCost>& after) {

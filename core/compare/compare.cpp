@@ -8,15 +8,12 @@
 #include <filesystem>
 #include <functional>
 #include <limits>
-#include <map>
 #include <set>
 #include <tuple>
 #include <utility>
 
-#include "core/base/format.h"
 #include "core/compare/judge.h"
 #include "core/definitions/metrics.h"
-#include "core/results/significance.h"
 
 namespace instr {
 
@@ -133,30 +130,6 @@ double total_change(const std::vector<LineChange>& lines) {
   for (const LineChange& line : lines) sum += std::fabs(line.change());
   return sum;
 }
-
-}  // namespace
-
-LineChanges compare_lines(const LineCosts& before, const LineCosts& after, double difference) {
-  std::vector<std::vector<LineChange>> files;
-  for (const File& file : pair_files(group_by_file(before), group_by_file(after))) {
-    std::vector<LineChange>& changes = files.emplace_back();
-    for (const auto& [was, is] : align_lines(file.before, file.after)) {
-      LineChange change{file.name, make_side(was, before), make_side(is, after)};
-      if (change.change() != 0) changes.push_back(std::move(change));
-    }
-  }
-  std::ranges::stable_sort(files, std::greater(), total_change);
-  LineChanges all{{}, difference};
-  for (const auto& changes : files) {
-    for (const LineChange& change : changes) all.elsewhere -= change.change();
-    all.lines.insert(all.lines.end(), changes.begin(), changes.end());
-  }
-  // Smaller rests are rounding errors.
-  if (std::fabs(all.elsewhere) < 1e-6) all.elsewhere = 0;
-  return all;
-}
-
-namespace {
 
 using Pairs = std::map<std::string, MeasurementPair>;
 
@@ -338,6 +311,26 @@ void add_problems(Comparison& comparison, const ResultSet& before, const ResultS
 }
 
 }  // namespace
+
+LineChanges compare_lines(const LineCosts& before, const LineCosts& after, double difference) {
+  std::vector<std::vector<LineChange>> files;
+  for (const File& file : pair_files(group_by_file(before), group_by_file(after))) {
+    std::vector<LineChange>& changes = files.emplace_back();
+    for (const auto& [was, is] : align_lines(file.before, file.after)) {
+      LineChange change{file.name, make_side(was, before), make_side(is, after)};
+      if (change.change() != 0) changes.push_back(std::move(change));
+    }
+  }
+  std::ranges::stable_sort(files, std::greater(), total_change);
+  LineChanges all{{}, difference};
+  for (const auto& changes : files) {
+    for (const LineChange& change : changes) all.elsewhere -= change.change();
+    all.lines.insert(all.lines.end(), changes.begin(), changes.end());
+  }
+  // Smaller rests are rounding errors.
+  if (std::fabs(all.elsewhere) < 1e-6) all.elsewhere = 0;
+  return all;
+}
 
 std::string to_string(const LimitChange& change) {
   std::string before = to_string(change.before.value_or(Limit{}));

@@ -11,6 +11,7 @@
 #include "core/base/near_match.h"
 #include "core/base/text.h"
 #include "core/definitions/limit.h"
+#include "core/definitions/metrics.h"
 
 namespace instr {
 

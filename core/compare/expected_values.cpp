@@ -4,8 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
-#include <set>
 #include <tuple>
 #include <utility>
 
@@ -20,6 +18,29 @@
 namespace instr {
 
 namespace {
+
+// The text of a file of expected counts, in one of two forms. This project's, with a header:
+//   key,metric,expected,margin
+//   matmul/mm/n=64/eager/forward/t1/cpu,instructions,12345,0.5%|+10
+// and PyTorch's (benchmarks/dynamo/pr_time_benchmarks), without one; its margin is relative:
+//   add_loop_eager,compile_time_instruction_count,3862000000,0.1
+
+struct ExpectedCount {
+  std::string comment;  // the comment above the line of the file
+  std::string key;
+  std::string metric = {};
+  double value = 0;  // finite, not negative
+  std::optional<Limit> margin = {};
+  // Bytes of the file: where the line begins, and the value. 0 for a new count.
+  std::size_t begin = 0;
+  std::size_t value_begin = 0;
+  std::size_t value_end = 0;
+};
+
+using ExpectedFile = CsvFile<ExpectedCount>;
+
+// Keys by the name that PyTorch's form has for them.
+using KeysByName = std::map<std::string, std::string>;
 
 ExpectedCounts make_baseline(const std::vector<ExpectedCount>& counts) {
   ExpectedCounts expected;
@@ -132,70 +153,6 @@ KeysByName keys_by_name(std::span<const Variant> variants) {
   return keys;
 }
 
-}  // namespace
-
-tl::expected<ExpectedCounts, Errors> parse_expected_counts(const SourceText& source,
-                                                           std::span<const Variant> variants) {
-  TRY_ASSIGN(const auto file, read_expected_file(source, keys_by_name(variants)));
-  if (!file.lines.empty()) return make_baseline(file.lines);
-  return fail(Errors{{source.at(0, 0), "there is no expected count in this file",
-                      "--update-expected writes those that are measured"}});
-}
-
-tl::expected<ExpectedCounts, Errors> read_expected_counts(const fs::path& file,
-                                                          std::span<const Variant> variants) {
-  TRY_ASSIGN(const auto source, SourceText::read(file));
-  return parse_expected_counts(source, variants);
-}
-
-tl::expected<void, Errors> check_expected_counts(const SourceText& source) {
-  return read_expected_file(source, {}).map([](const auto&) {});
-}
-
-tl::expected<ExpectedUpdate, Errors> update_expected_counts(
-    const SourceText& source, const std::vector<Measurement>& measurements,
-    const IsSelected& is_selected) {
-  std::vector<Variant> variants;
-  for (const Measurement& measurement : measurements) variants.push_back(measurement.variant);
-  TRY_ASSIGN(const auto before, read_expected_file(source, keys_by_name(variants)));
-  ExpectedFile after = before;
-  const bool is_pytorch = is_pytorch_form(source);
-  CountsByKey measured = select_exact_counts(measurements);
-  if (is_pytorch) round_counts(measured);  // this form has whole numbers
-  ExpectedUpdate update;
-  update_known(after.lines, measured, is_selected, update);
-  add_new(after.lines, measured, list_metrics(before.lines), update);
-  update.text =
-      is_pytorch ? write_pytorch_counts(source, before, after) : write_counts(std::move(after));
-  if (const auto readable = SourceText::checked(source.path(), update.text); !readable) {
-    return fail(Errors{{{source.path()},
-                        "a new key cannot be written: " + readable.error().what,
-                        "rename the benchmark"}});
-  }
-  return update;
-}
-
-tl::expected<ExpectedUpdate, Errors> update_in_place(const fs::path& file,
-                                                     const MakeUpdate& make_update) {
-  const fs::path target = follow_links(file);
-  TRY_ASSIGN(const auto source, SourceText::read_if_exists(file));
-  auto update = make_update(source);
-  if (!update || (update->changed == 0 && update->added == 0 && update->removed == 0))
-    return update;
-  TRY(replace_file(target, source.with_line_ends(update->text)));
-  return update;
-}
-
-tl::expected<ExpectedUpdate, Errors> update_expected_file(
-    const fs::path& file, const std::vector<Measurement>& measurements,
-    const IsSelected& is_selected) {
-  return update_in_place(file, [&](const SourceText& source) {
-    return update_expected_counts(source, measurements, is_selected);
-  });
-}
-
-namespace {
-
 constexpr std::size_t kMinCountColumns = 3;  // the margin may be omitted
 constexpr const char* kCountAdvice =
     "write for example `matmul/mm/n=64/eager/forward/t1/cpu,instructions,12345`";
@@ -307,8 +264,6 @@ std::string pytorch_line(const ExpectedCount& count) {
          "\n\n\n";
 }
 
-}  // namespace
-
 bool is_pytorch_form(const SourceText& source) {
   std::string_view text = source.text();
   while (!text.empty()) {
@@ -323,6 +278,7 @@ bool is_pytorch_form(const SourceText& source) {
   return false;
 }
 
+// Returns all errors of the file, in its order. A name that is not in `keys` is a key itself.
 tl::expected<ExpectedFile, Errors> read_expected_file(const SourceText& source,
                                                       const KeysByName& keys) {
   const bool is_pytorch = is_pytorch_form(source);
@@ -345,6 +301,7 @@ tl::expected<ExpectedFile, Errors> read_expected_file(const SourceText& source,
   return read_csv<ExpectedCount>(source, format, read_line);
 }
 
+// Returns this project's form, sorted by key and metric. Comments keep their places.
 std::string write_counts(ExpectedFile file) {
   std::ranges::sort(file.lines, {},
                     [](const ExpectedCount& count) { return std::tie(count.key, count.metric); });
@@ -358,6 +315,8 @@ std::string write_counts(ExpectedFile file) {
   return text + file.tail;
 }
 
+// Returns PyTorch's form: `source`, which was read as `before`, with the values of `after`, without
+// the lines that `after` lacks, and with new counts at the end. All other bytes stay.
 std::string write_pytorch_counts(const SourceText& source, const ExpectedFile& before,
                                  const ExpectedFile& after) {
   const std::string_view old = source.text();
@@ -382,8 +341,6 @@ std::string write_pytorch_counts(const SourceText& source, const ExpectedFile& b
   }
   return text;
 }
-
-namespace {
 
 constexpr const char* kCodeAdvice = "write for example `layers/GRUCell/frozen/forward/t1/cpu,PASS`";
 
@@ -470,7 +427,102 @@ std::string format_codes(CsvFile<ExpectedCode> csv) {
   return text + csv.tail;
 }
 
+std::string format_differences(const std::string& heading,
+                               const std::vector<CodeDifference>& differences) {
+  std::string text = differences.empty() ? "" : heading + "\n";
+  for (const CodeDifference& difference : differences) {
+    text += fmt::format("- {}: {}, expected {}", printable(difference.key),
+                        to_string(difference.code), to_string(difference.expected));
+    if (!difference.reason.empty() && difference.code != VerificationCode::kPass) {
+      text += fmt::format(" ({})", printable(difference.reason));
+    }
+    text += "\n";
+  }
+  return text;
+}
+
+std::string format_comparison(const CodeComparison& compared, const std::string& file) {
+  std::string text = fmt::format("{}: {} as expected", file, compared.same);
+  for (const auto& [count, what] : {std::pair{compared.worse.size(), "worse"},
+                                    {compared.better.size(), "better"},
+                                    {compared.missing.size(), "missing"},
+                                    {compared.fresh, "not in the file"}}) {
+    if (count != 0) text += fmt::format(", {} {}", count, what);
+  }
+  text += "\n" + format_differences("worse than expected:", compared.worse);
+  text += format_differences("better than expected (--update-expected-codes writes it):",
+                             compared.better);
+  if (compared.missing.empty()) return text;
+  text += "in the file, but none of these experiments (--update-expected-codes removes them):\n";
+  for (const std::string& key : compared.missing) text += fmt::format("- {}\n", printable(key));
+  return text;
+}
+
+// Replaces the file with its update in one step, or creates it. A file that needs no change is not
+// written.
+using MakeUpdate = std::function<tl::expected<ExpectedUpdate, Errors>(const SourceText& source)>;
+
+tl::expected<ExpectedUpdate, Errors> update_in_place(const fs::path& file,
+                                                     const MakeUpdate& make_update) {
+  const fs::path target = follow_links(file);
+  TRY_ASSIGN(const auto source, SourceText::read_if_exists(file));
+  auto update = make_update(source);
+  if (!update || (update->changed == 0 && update->added == 0 && update->removed == 0))
+    return update;
+  TRY(replace_file(target, source.with_line_ends(update->text)));
+  return update;
+}
+
 }  // namespace
+
+tl::expected<ExpectedCounts, Errors> parse_expected_counts(const SourceText& source,
+                                                           std::span<const Variant> variants) {
+  TRY_ASSIGN(const auto file, read_expected_file(source, keys_by_name(variants)));
+  if (!file.lines.empty()) return make_baseline(file.lines);
+  return fail(Errors{{source.at(0, 0), "there is no expected count in this file",
+                      "--update-expected writes those that are measured"}});
+}
+
+tl::expected<ExpectedCounts, Errors> read_expected_counts(const fs::path& file,
+                                                          std::span<const Variant> variants) {
+  TRY_ASSIGN(const auto source, SourceText::read(file));
+  return parse_expected_counts(source, variants);
+}
+
+tl::expected<void, Errors> check_expected_counts(const SourceText& source) {
+  return read_expected_file(source, {}).map([](const auto&) {});
+}
+
+tl::expected<ExpectedUpdate, Errors> update_expected_counts(
+    const SourceText& source, const std::vector<Measurement>& measurements,
+    const IsSelected& is_selected) {
+  std::vector<Variant> variants;
+  for (const Measurement& measurement : measurements) variants.push_back(measurement.variant);
+  TRY_ASSIGN(const auto before, read_expected_file(source, keys_by_name(variants)));
+  ExpectedFile after = before;
+  const bool is_pytorch = is_pytorch_form(source);
+  CountsByKey measured = select_exact_counts(measurements);
+  if (is_pytorch) round_counts(measured);  // this form has whole numbers
+  ExpectedUpdate update;
+  update_known(after.lines, measured, is_selected, update);
+  add_new(after.lines, measured, list_metrics(before.lines), update);
+  update.text =
+      is_pytorch ? write_pytorch_counts(source, before, after) : write_counts(std::move(after));
+  if (const auto readable = SourceText::checked(source.path(), update.text); !readable) {
+    return fail(Errors{{{source.path()},
+                        "a new key cannot be written: " + readable.error().what,
+                        "rename the benchmark"}});
+  }
+  return update;
+}
+
+tl::expected<ExpectedUpdate, Errors> update_expected_file(
+    const fs::path& file, const std::vector<Measurement>& measurements,
+    const IsSelected& is_selected) {
+  return update_in_place(file, [&](const SourceText& source) {
+    return update_expected_counts(source, measurements, is_selected);
+  });
+}
 
 tl::expected<std::vector<ExpectedCode>, Errors> parse_expected_codes(const SourceText& source) {
   TRY_ASSIGN(auto csv, read_codes(source));
@@ -531,41 +583,6 @@ tl::expected<ExpectedUpdate, Errors> update_expected_codes(const SourceText& sou
   update.text = format_codes(std::move(csv));
   return update;
 }
-
-namespace {
-
-std::string format_differences(const std::string& heading,
-                               const std::vector<CodeDifference>& differences) {
-  std::string text = differences.empty() ? "" : heading + "\n";
-  for (const CodeDifference& difference : differences) {
-    text += fmt::format("- {}: {}, expected {}", printable(difference.key),
-                        to_string(difference.code), to_string(difference.expected));
-    if (!difference.reason.empty() && difference.code != VerificationCode::kPass) {
-      text += fmt::format(" ({})", printable(difference.reason));
-    }
-    text += "\n";
-  }
-  return text;
-}
-
-std::string format_comparison(const CodeComparison& compared, const std::string& file) {
-  std::string text = fmt::format("{}: {} as expected", file, compared.same);
-  for (const auto& [count, what] : {std::pair{compared.worse.size(), "worse"},
-                                    {compared.better.size(), "better"},
-                                    {compared.missing.size(), "missing"},
-                                    {compared.fresh, "not in the file"}}) {
-    if (count != 0) text += fmt::format(", {} {}", count, what);
-  }
-  text += "\n" + format_differences("worse than expected:", compared.worse);
-  text += format_differences("better than expected (--update-expected-codes writes it):",
-                             compared.better);
-  if (compared.missing.empty()) return text;
-  text += "in the file, but none of these experiments (--update-expected-codes removes them):\n";
-  for (const std::string& key : compared.missing) text += fmt::format("- {}\n", printable(key));
-  return text;
-}
-
-}  // namespace
 
 tl::expected<std::vector<ExpectedCode>, Errors> read_codes_to_expect(const CodesOptions& options) {
   if (!options.file) return {};

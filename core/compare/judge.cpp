@@ -75,79 +75,6 @@ bool is_change(const Sequence& sequence, const MetricChange& change) {
   return change.verdict != Verdict::kPasses || change.accepted;
 }
 
-}  // namespace
-
-const std::vector<LimitSource> kLimitSources{
-    {"the margin in the file of `--expect`", false, add_margins},
-    {"a pattern in the file of `--limits`", true, add_patterns},
-    {"the definition's own `limit = { instructions = \"1%\" }`", true, add_carried},
-    {"`--limit` and `--soft-limit`", false, add_given}};
-
-Expected<Limits> find_limits(const LimitQuery& query) {
-  Limits limits;
-  for (const LimitSource& source : kLimitSources) TRY(source.add(limits, query));
-  return limits;
-}
-
-std::optional<Limit> find_limit(const std::map<std::string, Limit>& limits,
-                                const std::string& metric) {
-  const auto limit = limits.find(metric);
-  if (limit == limits.end() || limit->second.is_none()) return std::nullopt;
-  return limit->second;
-}
-
-MetricChange make_change(const std::string& metric, const std::optional<double>& before,
-                         const std::optional<double>& after, const Limits& limits) {
-  MetricChange change{metric, before, after, find_limit(limits.hard, metric),
-                      find_limit(limits.soft, metric)};
-  // A metric that is measured on request has its default limit only if both sides have it.
-  const Metric* known = find_metric(metric, kTimeMetrics);
-  const bool has_default = known != nullptr && !known->hard_limit.is_none();
-  if (has_default && before && after && !limits.hard.contains(metric)) {
-    change.hard = known->hard_limit;
-  }
-  return change;
-}
-
-void judge_change(MetricChange& change, const std::string& key, const Acceptances& accepted,
-                  bool has_ratchet) {
-  change.verdict = find_verdict(change, has_ratchet);
-  if (change.verdict < Verdict::kWarns) return;
-  const Acceptance* acceptance =
-      find_accepted(accepted, key, change.metric, *change.before, *change.after);
-  if (acceptance == nullptr) return;
-  change.accepted = *acceptance;
-  change.verdict = Verdict::kPasses;
-}
-
-std::vector<SequenceChange> compare_sequence(const Sequence& sequence,
-                                             const std::vector<SequenceValue>& values,
-                                             const Acceptances& accepted) {
-  const bool is_any_judged = is_judged(sequence);
-  // Judges the change from a value to a later one.
-  const auto compare_values = [&](const SequenceValue& before, const SequenceValue& after,
-                                  const Limits& limits) {
-    MetricChange change = make_change(sequence.metric, before.value, after.value, limits);
-    if (!sequence.is_exact) change.speedup = speedup(before.repetitions, after.repetitions);
-    if (is_any_judged) judge_change(change, sequence.key, accepted);
-    return change;
-  };
-  std::vector<SequenceChange> changes;
-  for (std::size_t i = 1; i < values.size(); ++i) {
-    const Limits& limits = *values[i].limits;
-    MetricChange change = compare_values(values[i - 1], values[i], limits);
-    if (!is_change(sequence, change)) continue;
-    // A change that was undone later costs nothing.
-    const bool is_regression =
-        change.verdict == Verdict::kFails &&
-        compare_values(values[i - 1], values.back(), limits).verdict == Verdict::kFails;
-    changes.push_back({i, std::move(change), is_regression});
-  }
-  return changes;
-}
-
-namespace {
-
 enum class Side { kAbsent, kCounted, kSkipped, kFailed };
 
 Side classify(const Measurement* measurement) {
@@ -194,6 +121,14 @@ std::optional<double> find_value(const Counted* counted, const std::string& metr
   return value->second;
 }
 
+// Returns the limit of the metric; nothing for "none".
+std::optional<Limit> find_limit(const std::map<std::string, Limit>& limits,
+                                const std::string& metric) {
+  const auto limit = limits.find(metric);
+  if (limit == limits.end() || limit->second.is_none()) return std::nullopt;
+  return limit->second;
+}
+
 void add_limit_changes(std::vector<LimitChange>& changes, bool is_soft,
                        const std::map<std::string, Limit>& before,
                        const std::map<std::string, Limit>& after) {
@@ -227,6 +162,20 @@ std::optional<Speedup> find_speedup(const std::string& metric, const Counted* be
                                     const Counted* after) {
   if (!before || !after || !before->timing || !after->timing) return std::nullopt;
   return speedup(before->timing->of(metric), after->timing->of(metric));
+}
+
+// Makes the change of a metric, with its limits and not judged yet.
+MetricChange make_change(const std::string& metric, const std::optional<double>& before,
+                         const std::optional<double>& after, const Limits& limits) {
+  MetricChange change{metric, before, after, find_limit(limits.hard, metric),
+                      find_limit(limits.soft, metric)};
+  // A metric that is measured on request has its default limit only if both sides have it.
+  const Metric* known = find_metric(metric, kTimeMetrics);
+  const bool has_default = known != nullptr && !known->hard_limit.is_none();
+  if (has_default && before && after && !limits.hard.contains(metric)) {
+    change.hard = known->hard_limit;
+  }
+  return change;
 }
 
 std::vector<MetricChange> compare_metrics(const Counted* before, const Counted* after,
@@ -323,6 +272,18 @@ void compare_codes(ComparedRow& row, const MeasurementPair& pair, const CompareO
   raise(row, options.allow_failed ? Verdict::kWarns : Verdict::kFails);
 }
 
+// Gives the change its verdict.
+void judge_change(MetricChange& change, const std::string& key, const Acceptances& accepted,
+                  bool has_ratchet = false) {
+  change.verdict = find_verdict(change, has_ratchet);
+  if (change.verdict < Verdict::kWarns) return;
+  const Acceptance* acceptance =
+      find_accepted(accepted, key, change.metric, *change.before, *change.after);
+  if (acceptance == nullptr) return;
+  change.accepted = *acceptance;
+  change.verdict = Verdict::kPasses;
+}
+
 void compare_counts(ComparedRow& row, const Counted& before, const Counted& after,
                     const std::set<std::string>& known_before, const CompareOptions& options) {
   if (!before.gated && !after.gated) {
@@ -410,6 +371,44 @@ Expected<void> check_repetitions(const ComparedRow& row, const Counted& before,
 }
 
 }  // namespace
+
+const std::vector<LimitSource> kLimitSources{
+    {"the margin in the file of `--expect`", false, add_margins},
+    {"a pattern in the file of `--limits`", true, add_patterns},
+    {"the definition's own `limit = { instructions = \"1%\" }`", true, add_carried},
+    {"`--limit` and `--soft-limit`", false, add_given}};
+
+Expected<Limits> find_limits(const LimitQuery& query) {
+  Limits limits;
+  for (const LimitSource& source : kLimitSources) TRY(source.add(limits, query));
+  return limits;
+}
+
+std::vector<SequenceChange> compare_sequence(const Sequence& sequence,
+                                             const std::vector<SequenceValue>& values,
+                                             const Acceptances& accepted) {
+  const bool is_any_judged = is_judged(sequence);
+  // Judges the change from a value to a later one.
+  const auto compare_values = [&](const SequenceValue& before, const SequenceValue& after,
+                                  const Limits& limits) {
+    MetricChange change = make_change(sequence.metric, before.value, after.value, limits);
+    if (!sequence.is_exact) change.speedup = speedup(before.repetitions, after.repetitions);
+    if (is_any_judged) judge_change(change, sequence.key, accepted);
+    return change;
+  };
+  std::vector<SequenceChange> changes;
+  for (std::size_t i = 1; i < values.size(); ++i) {
+    const Limits& limits = *values[i].limits;
+    MetricChange change = compare_values(values[i - 1], values[i], limits);
+    if (!is_change(sequence, change)) continue;
+    // A change that was undone later costs nothing.
+    const bool is_regression =
+        change.verdict == Verdict::kFails &&
+        compare_values(values[i - 1], values.back(), limits).verdict == Verdict::kFails;
+    changes.push_back({i, std::move(change), is_regression});
+  }
+  return changes;
+}
 
 void add_metrics(std::set<std::string>& names, const Counted& counted) {
   for (const auto& [name, value] : counted.metrics) names.insert(name);

@@ -36,18 +36,6 @@ extern const std::vector<LimitSource> kLimitSources;
 // Returns the limit of each metric. An error if a limit that the results carry is invalid.
 Expected<Limits> find_limits(const LimitQuery& query);
 
-// Returns the limit of the metric; nothing for "none".
-std::optional<Limit> find_limit(const std::map<std::string, Limit>& limits,
-                                const std::string& metric);
-
-// Makes the change of a metric, with its limits and not judged yet.
-MetricChange make_change(const std::string& metric, const std::optional<double>& before,
-                         const std::optional<double>& after, const Limits& limits);
-
-// Gives the change its verdict.
-void judge_change(MetricChange& change, const std::string& key, const Acceptances& accepted,
-                  bool has_ratchet = false);
-
 struct MeasurementPair {
   const Measurement* before = nullptr;  // null if that side lacks the key
   const Measurement* after = nullptr;

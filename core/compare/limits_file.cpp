@@ -3,8 +3,6 @@
 #include <fmt/format.h>
 #include <re2/re2.h>
 
-#include <map>
-#include <string>
 #include <string_view>
 
 #include "core/definitions/limit.h"

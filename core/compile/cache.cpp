@@ -12,9 +12,7 @@
 #include <cstring>
 #include <map>
 #include <mutex>
-#include <set>
 #include <sstream>
-#include <vector>
 
 #include "core/base/content_hash.h"
 #include "core/base/environment.h"
@@ -24,6 +22,23 @@
 #include "core/base/read_file.h"
 
 namespace instr {
+
+std::optional<std::string> read_text(const fs::path& file) {
+  auto text = read_file(file, kMaxResultsBytes);
+  return text ? std::optional(*std::move(text)) : std::nullopt;
+}
+
+Expected<void> write_text(const fs::path& file, std::string_view text) {
+  Fd fd(::open(file.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
+  if (!fd) return fail("cannot write '" + file.string() + "': " + std::strerror(errno));
+  while (!text.empty()) {
+    ssize_t put = ::write(fd.get(), text.data(), text.size());
+    if (put < 0 && errno == EINTR) continue;
+    if (put < 0) return fail("cannot write '" + file.string() + "': " + std::strerror(errno));
+    text.remove_prefix(static_cast<std::size_t>(put));
+  }
+  return {};
+}
 
 namespace {
 
@@ -52,22 +67,46 @@ std::string format_sums(const std::map<std::string, std::string>& sums) {
   return text;
 }
 
-// Compares sizes only, so that truncated files need not be read.
-bool sizes_match(const fs::path& folder, const std::string& seal) {
-  std::istringstream lines(seal);
-  std::string line;
-  bool any = false;
-  while (std::getline(lines, line)) {
-    std::istringstream fields(line);
-    std::uintmax_t size = 0;
-    std::string hash;
-    std::string name;
-    if (!(fields >> size >> hash) || !fields.ignore(1) || !std::getline(fields, name)) return false;
-    std::error_code error;
-    if (fs::file_size(folder / name, error) != size || error) return false;
-    any = true;
+// Writes `.sum` into the folder: size and hash of each file in it, except in kUnsealedName.
+Expected<void> seal_folder(const fs::path& folder) {
+  auto sums = hash_files(folder);
+  if (!sums) return fail("nothing to keep in '" + folder.string() + "'");
+  return write_text(folder / kSumName, format_sums(*sums));
+}
+
+// Returns true if these files are unchanged since they were sealed.
+bool is_whole(const fs::path& folder) {
+  auto seal = read_text(folder / kSumName);
+  if (!seal) return false;
+  auto sums = hash_files(folder);
+  return sums && format_sums(*sums) == *seal;
+}
+
+// Records in `.sum`'s modification time that the folder was used now.
+void touch_folder(const fs::path& folder) {
+  ::utimensat(AT_FDCWD, (folder / kSumName).c_str(), nullptr, 0);
+}
+
+struct FolderUse {
+  fs::path folder;
+  fs::file_time_type last_use;
+  std::uint64_t bytes = 0;
+};
+
+FolderUse read_folder_use(const fs::path& folder) {
+  FolderUse use;
+  use.folder = folder;
+  std::error_code error;
+  use.last_use = fs::last_write_time(folder / kSumName, error);
+  if (error) use.last_use = fs::file_time_type::min();
+  for (fs::recursive_directory_iterator it(folder, error), end; !error && it != end;
+       it.increment(error)) {
+    std::error_code ignored;
+    if (!it->is_regular_file(ignored)) continue;
+    std::uintmax_t size = it->file_size(ignored);
+    if (!ignored) use.bytes += size;
   }
-  return any;
+  return use;
 }
 
 const char* const kCure = "set INSTR_BENCH_CACHE to a folder of your own, or use --no-cache";
@@ -131,58 +170,8 @@ bool make_folders(const fs::path& folder) {
          (::mkdir(folder.c_str(), 0700) == 0 || errno == EEXIST);
 }
 
-}  // namespace
-
-std::optional<std::string> read_text(const fs::path& file) {
-  auto text = read_file(file, kMaxResultsBytes);
-  return text ? std::optional(*std::move(text)) : std::nullopt;
-}
-
-Expected<void> write_text(const fs::path& file, std::string_view text) {
-  Fd fd(::open(file.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
-  if (!fd) return fail("cannot write '" + file.string() + "': " + std::strerror(errno));
-  while (!text.empty()) {
-    ssize_t put = ::write(fd.get(), text.data(), text.size());
-    if (put < 0 && errno == EINTR) continue;
-    if (put < 0) return fail("cannot write '" + file.string() + "': " + std::strerror(errno));
-    text.remove_prefix(static_cast<std::size_t>(put));
-  }
-  return {};
-}
-
-Expected<void> seal_folder(const fs::path& folder) {
-  auto sums = hash_files(folder);
-  if (!sums) return fail("nothing to keep in '" + folder.string() + "'");
-  return write_text(folder / kSumName, format_sums(*sums));
-}
-
-bool is_whole(const fs::path& folder) {
-  auto seal = read_text(folder / kSumName);
-  if (!seal || !sizes_match(folder, *seal)) return false;
-  auto sums = hash_files(folder);
-  return sums && format_sums(*sums) == *seal;
-}
-
-void touch_folder(const fs::path& folder) {
-  ::utimensat(AT_FDCWD, (folder / kSumName).c_str(), nullptr, 0);
-}
-
-FolderUse read_folder_use(const fs::path& folder) {
-  FolderUse use;
-  use.folder = folder;
-  std::error_code error;
-  use.last_use = fs::last_write_time(folder / kSumName, error);
-  if (error) use.last_use = fs::file_time_type::min();
-  for (fs::recursive_directory_iterator it(folder, error), end; !error && it != end;
-       it.increment(error)) {
-    std::error_code ignored;
-    if (!it->is_regular_file(ignored)) continue;
-    std::uintmax_t size = it->file_size(ignored);
-    if (!ignored) use.bytes += size;
-  }
-  return use;
-}
-
+// Returns $INSTR_BENCH_CACHE, else $XDG_CACHE_HOME/instr_bench, else ~/.cache/instr_bench; nothing
+// if none of these variables is set.
 std::optional<fs::path> configured_cache_folder() {
   if (const auto folder = variable_value("INSTR_BENCH_CACHE")) return fs::absolute(*folder);
   if (const char* xdg = std::getenv("XDG_CACHE_HOME"); xdg != nullptr && *xdg == '/') {
@@ -194,12 +183,16 @@ std::optional<fs::path> configured_cache_folder() {
   return std::nullopt;
 }
 
+// Fails if others could change or replace the folder, and thereby choose the code that we run, or
+// if it contains something and is no cache.
 Expected<void> check_cache_folder(const fs::path& folder) {
   TRY(check_owner(folder));
   TRY(check_parents(folder));
   return check_content(folder);
 }
 
+// Makes the folder, if it is missing, with missing parent folders, and the cache's layout in it.
+// All that it makes is private to this user; what exists keeps its mode.
 Expected<void> prepare_cache_folder(const fs::path& folder) {
   if (!make_folders(folder)) return fail(std::strerror(errno));
   for (const char* part : kParts) {
@@ -209,8 +202,6 @@ Expected<void> prepare_cache_folder(const fs::path& folder) {
   }
   return FileLock::attempt(folder / "lock", LockKind::kShared).map([](const auto&) {});
 }
-
-namespace {
 
 constexpr std::uint64_t kFullDiskBytes = 64ull << 20;  // a disk with less free space counts as full
 

@@ -7,7 +7,6 @@
 
 #include <cstring>
 #include <set>
-#include <vector>
 
 #include "core/base/process.h"
 #include "core/compile/cache.h"

@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <cstdlib>
-#include <optional>
 #include <string_view>
 
 #include "core/base/checkout_guard.h"
@@ -161,6 +160,22 @@ std::vector<std::string> linker_flags(const LibTorch& torch) {
   return flags;
 }
 
+constexpr const char* kVariable = "INSTR_BENCH_VALGRIND";
+constexpr const char* kAdvice =
+    "install it: apt-get install valgrind; without root: conda install -c conda-forge valgrind, or "
+    "unpack the package and name it by INSTR_BENCH_VALGRIND (INSTALLING.md)";
+
+// Returns the first of these folders below the program's prefix that contains `file`; empty: none.
+fs::path find_below_prefix(const fs::path& program, std::initializer_list<const char*> folders,
+                           const char* file) {
+  std::error_code ignored;
+  const fs::path prefix = fs::absolute(program).parent_path().parent_path();
+  for (const char* folder : folders) {
+    if (fs::exists(prefix / folder / file, ignored)) return prefix / folder;
+  }
+  return {};
+}
+
 }  // namespace
 
 Expected<bool> has_compiler() {
@@ -194,26 +209,6 @@ Expected<Toolchain> find_toolchain(const std::optional<std::string>& requested,
   toolchain.link_flags = linker_flags(libtorch);
   return toolchain;
 }
-
-namespace {
-
-constexpr const char* kVariable = "INSTR_BENCH_VALGRIND";
-constexpr const char* kAdvice =
-    "install it: apt-get install valgrind; without root: conda install -c conda-forge valgrind, or "
-    "unpack the package and name it by INSTR_BENCH_VALGRIND (INSTALLING.md)";
-
-// Returns the first of these folders below the program's prefix that contains `file`; empty: none.
-fs::path find_below_prefix(const fs::path& program, std::initializer_list<const char*> folders,
-                           const char* file) {
-  std::error_code ignored;
-  const fs::path prefix = fs::absolute(program).parent_path().parent_path();
-  for (const char* folder : folders) {
-    if (fs::exists(prefix / folder / file, ignored)) return prefix / folder;
-  }
-  return {};
-}
-
-}  // namespace
 
 Expected<Valgrind> find_valgrind(const std::optional<std::string>& requested) {
   Valgrind valgrind;

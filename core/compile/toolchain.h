@@ -13,13 +13,13 @@
 namespace instr {
 
 struct Toolchain {
-  std::filesystem::path compiler;  // empty: there is none (check_compiler)
+  std::filesystem::path compiler = {};  // empty: there is none (check_compiler)
   bool is_clang = false;
-  std::string version;             // first line of --version
-  std::vector<std::string> flags;  // all flags for units, including LibTorch's
+  std::string version = {};             // first line of --version
+  std::vector<std::string> flags = {};  // all flags for units, including LibTorch's
   // Flags for the user's own sources: as in their build, and so that they can be loaded.
-  std::vector<std::string> user_flags;
-  std::vector<std::string> link_flags;
+  std::vector<std::string> user_flags = {};
+  std::vector<std::string> link_flags = {};
 };
 
 // The name by which a worker finds LibTorch's libraries: each folder that it runs in has a link of

@@ -14,22 +14,6 @@ namespace instr {
 
 namespace {
 
-template <class T>
-Expected<T> parse_word(const char* axis, const std::string& word,
-                       const std::vector<std::pair<std::string, T>>& known) {
-  return find_meaning(word, known).map_error([&](const std::string& advice) {
-    return Error{{}, fmt::format("`{}` is not a known {}", word, axis), advice};
-  });
-}
-
-// Parses a word that means itself.
-template <class Words>
-Expected<std::string> parse_known(const char* axis, const std::string& word, const Words& words) {
-  std::vector<std::pair<std::string, std::string>> known;
-  for (const auto& each : words) known.emplace_back(each, each);
-  return parse_word(axis, word, known);
-}
-
 // Returns a parameter's value; empty if the variant has no such parameter.
 std::string find_param(const Variant& variant, std::string_view name) {
   for (const auto& [known, value] : variant.params) {
@@ -100,29 +84,6 @@ Expected<void> check_parameters(const std::vector<GroupedBenchmark>& definitions
                 did_you_mean(name, {known.begin(), known.end()}));
   }
   return {};
-}
-
-Expected<std::string> parse_device(const std::string& name) {
-  return parse_known("device", name, known_devices());
-}
-
-Expected<Backend> parse_backend(const std::string& name) {
-  std::vector<std::pair<std::string, Backend>> known;
-  for (const BackendFacts& facts : kBackends) known.emplace_back(facts.name, facts.backend);
-  return parse_word("backend", name, known);
-}
-
-Expected<Autograd> parse_test(const std::string& name) {
-  return parse_word<Autograd>(
-      "test", name, {{"eval", Autograd::kForward}, {"train", Autograd::kForwardBackward}});
-}
-
-Expected<std::string> parse_data_type(const std::string& name) {
-  return parse_known("data type", name, kDataTypes);
-}
-
-Expected<std::string> parse_shapes(const std::string& name) {
-  return parse_known("kind of shapes", name, kShapes);
 }
 
 Expected<void> check_left_out(const AxisValue& left_out) {

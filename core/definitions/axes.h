@@ -68,13 +68,6 @@ bool is_autocast(const Variant& variant);
 // Returns true if the compiler has to generate code for any sizes.
 bool has_dynamic_shapes(const Variant& variant);
 
-// Parse the name of a value on each axis. Errors have no place.
-Expected<std::string> parse_device(const std::string& name);
-Expected<Backend> parse_backend(const std::string& name);
-Expected<Autograd> parse_test(const std::string& name);  // "eval": forward, "train": with backward
-Expected<std::string> parse_data_type(const std::string& name);
-Expected<std::string> parse_shapes(const std::string& name);
-
 // Refuses to leave out eager, which the other backends are compared with.
 Expected<void> check_left_out(const AxisValue& left_out);
 

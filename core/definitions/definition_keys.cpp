@@ -4,7 +4,6 @@
 
 #include <deque>
 #include <nlohmann/json.hpp>
-#include <string_view>
 #include <utility>
 
 #include "core/definitions/metrics.h"

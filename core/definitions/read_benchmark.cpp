@@ -5,11 +5,9 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <map>
 #include <set>
 #include <system_error>
 #include <unordered_set>
-#include <utility>
 
 #include "core/base/checkout_guard.h"
 #include "core/base/format.h"
@@ -22,6 +20,408 @@
 namespace instr {
 
 namespace {
+
+std::vector<fs::path> read_paths(const TableReader& read, std::string_view key,
+                                 const SourceText& source) {
+  std::vector<fs::path> result;
+  for (const Text& path : read.texts(key)) {
+    if (path.empty()) {
+      read.add_error(path.where, fmt::format("`{}` has an empty path", key),
+                     "name a file or folder");
+    }
+    result.push_back(in_measured_tree(source.beside(path.code)));
+  }
+  return result;
+}
+
+// Reads the paths of source files, in their order, each once; those that a path with wildcards
+// matches are sorted.
+std::vector<fs::path> read_sources(const TableReader& read, const SourceText& source) {
+  constexpr const char* kRelative = "paths in [build] are relative to the folder of this file";
+  std::vector<fs::path> files;
+  const auto add = [&files](const fs::path& file) {
+    const fs::path measured = in_measured_tree(file);
+    if (std::ranges::find(files, measured) == files.end()) files.push_back(measured);
+  };
+  const std::vector<Text> written = read.texts("sources");
+  const std::vector<fs::path> paths = read_paths(read, "sources", source);
+  for (std::size_t i = 0; i < paths.size(); ++i) {
+    std::error_code error;
+    const bool is_there = fs::is_regular_file(paths[i], error);
+    const auto matches =
+        is_there || !has_wildcard(paths[i]) ? std::vector<fs::path>{} : find_matches(paths[i]);
+    if (is_there) add(paths[i]);
+    for (const fs::path& match : matches) add(match);
+    if (is_there || !matches.empty()) continue;
+    read.add_error(written[i].where,
+                   has_wildcard(paths[i])
+                       ? fmt::format("no file matches `{}`", paths[i].string())
+                       : fmt::format("there is no source file `{}`", paths[i].string()),
+                   kRelative);
+  }
+  return files;
+}
+
+// Returns the top folder of the repository that contains this folder, else the folder itself.
+fs::path find_root(const fs::path& folder) {
+  std::error_code error;
+  for (fs::path top = folder; top.has_relative_path(); top = top.parent_path()) {
+    if (fs::exists(top / ".git", error)) return top;
+  }
+  return folder.has_relative_path() ? folder : fs::path();
+}
+
+std::vector<std::string> read_strings(const TableReader& read, std::string_view key) {
+  for (const Text& text : read.texts(key)) {
+    if (text.empty()) {
+      read.add_error(text.where, fmt::format("`{}` has an empty string", key), "leave it out");
+    }
+  }
+  return read.strings(key);
+}
+
+std::vector<std::pair<std::string, std::string>> read_defines(const TableReader& read,
+                                                              const SourceText& source) {
+  std::vector<std::pair<std::string, std::string>> result;
+  const toml::table* table = read.table("defines");
+  if (!table) return result;
+  for (const TomlEntry& entry : list_entries(*table, source)) {
+    if (!is_identifier(entry.name)) {
+      read.add_error(entry.where, fmt::format("`{}` is not a valid macro name", entry.name),
+                     "use letters, digits and _, and do not begin with a digit");
+    }
+    const auto* integer = entry.value->as_integer();
+    result.emplace_back(entry.name,
+                        integer ? std::to_string(integer->get()) : entry.value->as_string()->get());
+  }
+  return result;
+}
+
+std::string format_float(double value) {
+  std::string text = fmt::format("{}", value);
+  if (text.find_first_of(".en") == std::string::npos) text += ".0";
+  return text;
+}
+
+std::string format_value(const toml::node& value) {
+  if (const auto* integer = value.as_integer()) return std::to_string(integer->get());
+  if (const auto* number = value.as_floating_point()) return format_float(number->get());
+  if (const auto* boolean = value.as_boolean()) return boolean->get() ? "true" : "false";
+  return value.as_string()->get();
+}
+
+std::size_t size_of(const toml::node& values) {
+  return values.is_array() ? values.as_array()->size() : 1;
+}
+
+// Returns false, after adding an error, if the value cannot be used.
+bool check_value(const TableReader& benchmark, const toml::node& value, const std::string& text,
+                 const SourceLocation& where) {
+  const auto* number = value.as_floating_point();
+  if (number && !std::isfinite(number->get())) {
+    benchmark.add_error(where, fmt::format("{} has no literal in C++", text),
+                        "write it as code, in quotes");
+    return false;
+  }
+  if (!is_plain_line(text)) {
+    benchmark.add_error(where, "this value has an invisible character",
+                        "values are a part of the key: one line of plain text");
+    return false;
+  }
+  return true;
+}
+
+std::vector<std::string> read_values(const TableReader& benchmark, const TomlEntry& entry,
+                                     const SourceText& source) {
+  std::vector<std::string> result;
+  std::unordered_set<std::string> seen;
+  const auto add = [&](const toml::node& value) {
+    std::string text = format_value(value);
+    const SourceLocation where = toml_location(value, source);
+    if (!check_value(benchmark, value, text, where)) return;
+    if (!seen.insert(text).second) {
+      benchmark.add_error(where, fmt::format("`matrix.{}` has {} twice", entry.name, text),
+                          "name each value once");
+      return;
+    }
+    result.push_back(std::move(text));
+  };
+  if (const toml::array* list = entry.value->as_array()) {
+    for (const toml::node& value : *list) add(value);
+  } else {
+    add(*entry.value);
+  }
+  return result;
+}
+
+std::string format_variant_count(std::uint64_t count) {
+  return count == std::numeric_limits<std::uint64_t>::max() ? "more than 10^19"
+                                                            : std::to_string(count);
+}
+
+template <class T>
+void refuse_repeated(const TableReader& read, std::string_view key, const std::vector<T>& values) {
+  std::set<T> seen;
+  for (const T& value : values) {
+    if (!seen.insert(value).second) {
+      read.refuse(key, fmt::format("`{}` has {} twice", key, value), "name each value once");
+    }
+  }
+}
+
+void refuse_empty_list(const TableReader& read, std::string_view key) {
+  const toml::node* value = read.get(key);
+  if (value && value->is_array() && value->as_array()->empty()) {
+    read.refuse(key, fmt::format("`{}` is an empty list", key),
+                "add a value, or leave the key out");
+  }
+}
+
+void read_threads_and_devices(const TableReader& read, GroupedBenchmark& benchmark) {
+  for (const char* key : {"threads", "device"}) refuse_empty_list(read, key);
+  if (auto threads = read.integers("threads"); !threads.empty()) {
+    refuse_repeated(read, "threads", threads);
+    benchmark.threads = std::move(threads);
+  }
+  if (auto devices = read.strings("device"); !devices.empty()) {
+    refuse_repeated(read, "device", devices);
+    benchmark.devices = std::move(devices);
+    benchmark.names_devices = true;
+  }
+}
+
+void read_tags(const TableReader& read, Snippet& snippet) {
+  snippet.tags = read.strings("tags");
+  for (const Text& tag : read.texts("tags")) {
+    if (is_blank(tag.code) || !is_plain_line(tag.code)) {
+      read.add_error(tag.where, "this tag is empty or has an invisible character",
+                     "write for example `tags = [\"slow\"]`");
+    }
+  }
+}
+
+void read_timeout(const TableReader& read, Snippet& snippet) {
+  snippet.timeout = read.number("timeout");
+  if (snippet.timeout && !is_time(*snippet.timeout)) {
+    read.refuse("timeout", "`timeout` must be a number of seconds above 0, 1e6 at most",
+                "write for example `timeout = 60`");
+  }
+}
+
+void read_requirements(const TableReader& read, Snippet& snippet) {
+  if (const std::optional<Text> requirement = read.text("libtorch")) {
+    snippet.libtorch = requirement->code;
+    if (auto checked = satisfies("0", requirement->code); !checked) {
+      read.add_error(requirement->where, std::move(checked.error()));
+    }
+  }
+  refuse_empty_list(read, "python");
+  for (Text& text : read.texts("python")) {
+    if (auto parsed = parse_package(text.code); !parsed) {
+      read.add_error(text.where, std::move(parsed.error()));
+    }
+    snippet.packages.push_back(std::move(text.code));
+  }
+}
+
+void read_tolerance(const TableReader& benchmark, const SourceText& source, Errors& errors,
+                    Tolerance& tolerance) {
+  if (const toml::table* table = benchmark.table("tolerance")) {
+    const TableReader read(*table, "`tolerance`", tolerance_keys(), source, errors);
+    tolerance.relative = read.number("rtol");
+    tolerance.absolute = read.number("atol");
+    for (const auto& [name, value] :
+         {std::pair{"rtol", tolerance.relative}, {"atol", tolerance.absolute}}) {
+      if (!value || (*value >= 0 && std::isfinite(*value))) continue;
+      read.refuse(name, fmt::format("`{}` must be a finite number of at least 0", name),
+                  fmt::format("write for example `tolerance = {{ {} = 1e-5 }}`", name));
+    }
+  }
+  tolerance.cosine = benchmark.number("cosine");
+  if (tolerance.cosine && !(*tolerance.cosine > 0 && *tolerance.cosine <= 1)) {
+    benchmark.refuse("cosine", "`cosine` must be above 0 and at most 1",
+                     "write for example `cosine = 0.99`");
+  }
+  tolerance.rmse = benchmark.number("rmse");
+  if (tolerance.rmse && !(*tolerance.rmse > 0 && std::isfinite(*tolerance.rmse))) {
+    benchmark.refuse("rmse", "`rmse` must be a finite number above 0",
+                     "write for example `rmse = 1e-3`");
+  }
+  for (const auto& [first, second] :
+       {std::pair{"cosine", "tolerance"}, {"cosine", "rmse"}, {"rmse", "tolerance"}}) {
+    if (!benchmark.has(first) || !benchmark.has(second)) continue;
+    benchmark.refuse(first, fmt::format("this benchmark has both `{}` and `{}`", first, second),
+                     "leave one of them out");
+  }
+}
+
+class StatementsReader {
+ public:
+  StatementsReader(const TableReader& read, const SourceText& source, Language language,
+                   std::vector<Statement>& statements)
+      : read_(read), source_(source), language_(language), statements_(statements) {}
+
+  void read() {
+    const std::string single = format_key(language_, "stmt");
+    const std::string many = format_key(language_, "stmts");
+    refuse_both(single, many);
+    if (read_.has(format_key(language_, "modules"))) return read_modules();
+    if (const toml::table* table = read_.table(many)) return read_named(*table);
+    if (read_.has(many)) return;
+    if (!read_.has(single)) return add("", std::nullopt, std::nullopt);  // the module's own
+    if (auto text = read_.code(single)) add("", std::move(text), std::nullopt);
+  }
+
+ private:
+  // Makes a statement for each module: `stmt` if it exists, else a call of the module.
+  void read_modules() {
+    const std::string many = format_key(language_, "modules");
+    refuse_both(format_key(language_, "module"), many);
+    refuse_both(format_key(language_, "stmts"), many);
+    const std::optional<Text> statement = read_.code(format_key(language_, "stmt"));
+    const toml::table* table = read_.table(many);
+    if (!table) return;
+    check_names(many, *table, facts_of(language_).example_module);
+    for (const TomlEntry& entry : list_entries(*table, source_)) {
+      Text module = to_text(*entry.value, source_);
+      if (check_not_empty(module, "module")) add("/" + entry.name, statement, std::move(module));
+    }
+  }
+
+  void read_named(const toml::table& table) {
+    const std::string key = format_key(language_, "stmts");
+    check_names(key, table, facts_of(language_).example_stmt);
+    for (const TomlEntry& entry : list_entries(table, source_)) {
+      if (!entry.value->is_array()) {
+        add_statement("/" + entry.name, to_text(*entry.value, source_));
+        continue;
+      }
+      const toml::array& list = *entry.value->as_array();
+      if (list.empty()) {
+        read_.add_error(entry.where, fmt::format("`{}.{}` is an empty list", key, entry.name),
+                        "add a statement, or leave it out");
+      }
+      for (std::size_t i = 0; i < list.size(); ++i) {
+        add_statement(fmt::format("/{}/{}", entry.name, i), to_text(list[i], source_));
+      }
+    }
+  }
+
+  void refuse_both(const std::string& single, const std::string& many) {
+    if (!read_.has(single) || !read_.has(many)) return;
+    read_.refuse(many, fmt::format("this benchmark has both `{}` and `{}`", single, many),
+                 fmt::format("leave out `{}`, or make two benchmarks", single));
+  }
+
+  // Checks the names in a table with a benchmark for each.
+  void check_names(const std::string& key, const toml::table& table, const char* example) {
+    if (table.empty()) {
+      read_.refuse(key, fmt::format("`{}` is empty", key),
+                   fmt::format("add for example `name = \"{}\"`", example));
+    }
+    for (const TomlEntry& entry : list_entries(table, source_)) {
+      if (is_blank(entry.name) || !is_plain_line(entry.name)) {
+        read_.add_error(entry.where, "this name is empty or has an invisible character",
+                        "the name becomes a part of the label");
+      }
+    }
+  }
+
+  bool check_not_empty(const Text& text, const char* what) {
+    if (!is_blank(text.code)) return true;
+    read_.add_error(text.where, fmt::format("this {} is empty", what),
+                    "write the code, or leave it out");
+    return false;
+  }
+
+  void add_statement(std::string suffix, Text text) {
+    if (check_not_empty(text, "statement")) add(std::move(suffix), std::move(text), std::nullopt);
+  }
+
+  void add(std::string suffix, std::optional<Text> text, std::optional<Text> module) {
+    statements_.push_back({language_, std::move(suffix), std::move(text), std::move(module)});
+  }
+
+  const TableReader& read_;
+  const SourceText& source_;
+  const Language language_;
+  std::vector<Statement>& statements_;
+};
+
+// Reads the options that are the same for all statements and languages: threads, devices, tags and
+// so on; limits of the benchmark replace those that `benchmark` has.
+void read_options(const TableReader& read, const SourceText& source, Errors& errors,
+                  GroupedBenchmark& benchmark) {
+  read_threads_and_devices(read, benchmark);
+  read_tags(read, benchmark);
+  benchmark.is_only_timed = read.boolean("timed");
+  benchmark.compiles = read.boolean("compiles");
+  benchmark.warmup = read.integer("warmup");
+  benchmark.iterations = read.integer("iterations");
+  if (benchmark.iterations.value_or(1) != 1 && is_counted_once(benchmark)) {
+    const char* key = benchmark.compiles ? "compiles" : "warmup";
+    read.refuse("iterations", fmt::format("with this `{}` a single iteration is counted", key),
+                fmt::format("leave out `iterations` or `{}`", key));
+  }
+  read_timeout(read, benchmark);
+  read_requirements(read, benchmark);
+  for (auto& [metric, limit] : read_limits(read, source, errors)) {
+    benchmark.limits[metric] = std::move(limit);
+  }
+  read_tolerance(read, source, errors, benchmark.tolerance);
+}
+
+// Reads a benchmark's `matrix`: its parameters, in the order written; values as C++ spells them (a
+// float always has a point or an exponent). `variants_of_point`: the number of variants per
+// combination. Adds errors to the reader: bad names, empty lists, values that repeat or that cannot
+// be part of a key, and more variants than kMaxVariantsPerBenchmark, which is checked before any
+// value is read.
+std::vector<std::pair<std::string, std::vector<std::string>>> read_matrix(
+    const TableReader& benchmark, const SourceText& source, std::uint64_t variants_of_point) {
+  const toml::table* table = benchmark.table("matrix");
+  if (!table) return {};
+  const std::vector<TomlEntry> entries = list_entries(*table, source);
+  std::uint64_t count = std::max<std::uint64_t>(variants_of_point, 1);
+  for (const TomlEntry& entry : entries) {
+    if (!is_identifier(entry.name)) {
+      benchmark.add_error(entry.where,
+                          fmt::format("`{}` is not a valid parameter name", entry.name),
+                          "use letters, digits and _, and do not begin with a digit");
+    }
+    if (size_of(*entry.value) == 0) {
+      benchmark.add_error(entry.where, fmt::format("`matrix.{}` is an empty list", entry.name),
+                          "add a value, or leave the parameter out");
+    }
+    count = saturating_product(count, std::max<std::size_t>(size_of(*entry.value), 1));
+  }
+  if (count > kMaxVariantsPerBenchmark) {
+    benchmark.refuse(
+        "matrix",
+        fmt::format("the matrix makes {} variants, more than the {} allowed for one benchmark",
+                    format_variant_count(count), kMaxVariantsPerBenchmark),
+        "give it fewer values, or split it into several benchmarks");
+    return {};
+  }
+  std::vector<std::pair<std::string, std::vector<std::string>>> matrix;
+  for (const TomlEntry& entry : entries)
+    matrix.emplace_back(entry.name, read_values(benchmark, entry, source));
+  return matrix;
+}
+
+// Adds the statements of a [[benchmark]] table in this language, in the order written: a statement,
+// many statements, or many modules.
+void read_statements(const TableReader& read, const SourceText& source, Language language,
+                     std::vector<Statement>& statements) {
+  StatementsReader(read, source, language, statements).read();
+}
+
+// Sorts statements so that those with the same name follow each other, in the order of languages.
+void sort_statements(std::vector<Statement>& statements) {
+  std::map<std::string, std::size_t> order;
+  for (const Statement& statement : statements) order.emplace(statement.suffix, order.size());
+  std::ranges::stable_sort(
+      statements, {}, [&order](const Statement& statement) { return order.at(statement.suffix); });
+}
 
 class BenchmarkReader {
  public:
@@ -284,86 +684,6 @@ GroupedBenchmark read_benchmark(const toml::table& table, const BenchmarkContext
   return BenchmarkReader(table, context, errors).read();
 }
 
-namespace {
-
-std::vector<fs::path> read_paths(const TableReader& read, std::string_view key,
-                                 const SourceText& source) {
-  std::vector<fs::path> result;
-  for (const Text& path : read.texts(key)) {
-    if (path.empty()) {
-      read.add_error(path.where, fmt::format("`{}` has an empty path", key),
-                     "name a file or folder");
-    }
-    result.push_back(in_measured_tree(source.beside(path.code)));
-  }
-  return result;
-}
-
-// Reads the paths of source files, in their order, each once; those that a path with wildcards
-// matches are sorted.
-std::vector<fs::path> read_sources(const TableReader& read, const SourceText& source) {
-  constexpr const char* kRelative = "paths in [build] are relative to the folder of this file";
-  std::vector<fs::path> files;
-  const auto add = [&files](const fs::path& file) {
-    const fs::path measured = in_measured_tree(file);
-    if (std::ranges::find(files, measured) == files.end()) files.push_back(measured);
-  };
-  const std::vector<Text> written = read.texts("sources");
-  const std::vector<fs::path> paths = read_paths(read, "sources", source);
-  for (std::size_t i = 0; i < paths.size(); ++i) {
-    std::error_code error;
-    const bool is_there = fs::is_regular_file(paths[i], error);
-    const auto matches =
-        is_there || !has_wildcard(paths[i]) ? std::vector<fs::path>{} : find_matches(paths[i]);
-    if (is_there) add(paths[i]);
-    for (const fs::path& match : matches) add(match);
-    if (is_there || !matches.empty()) continue;
-    read.add_error(written[i].where,
-                   has_wildcard(paths[i])
-                       ? fmt::format("no file matches `{}`", paths[i].string())
-                       : fmt::format("there is no source file `{}`", paths[i].string()),
-                   kRelative);
-  }
-  return files;
-}
-
-// Returns the top folder of the repository that contains this folder, else the folder itself.
-fs::path find_root(const fs::path& folder) {
-  std::error_code error;
-  for (fs::path top = folder; top.has_relative_path(); top = top.parent_path()) {
-    if (fs::exists(top / ".git", error)) return top;
-  }
-  return folder.has_relative_path() ? folder : fs::path();
-}
-
-std::vector<std::string> read_strings(const TableReader& read, std::string_view key) {
-  for (const Text& text : read.texts(key)) {
-    if (text.empty()) {
-      read.add_error(text.where, fmt::format("`{}` has an empty string", key), "leave it out");
-    }
-  }
-  return read.strings(key);
-}
-
-std::vector<std::pair<std::string, std::string>> read_defines(const TableReader& read,
-                                                              const SourceText& source) {
-  std::vector<std::pair<std::string, std::string>> result;
-  const toml::table* table = read.table("defines");
-  if (!table) return result;
-  for (const TomlEntry& entry : list_entries(*table, source)) {
-    if (!is_identifier(entry.name)) {
-      read.add_error(entry.where, fmt::format("`{}` is not a valid macro name", entry.name),
-                     "use letters, digits and _, and do not begin with a digit");
-    }
-    const auto* integer = entry.value->as_integer();
-    result.emplace_back(entry.name,
-                        integer ? std::to_string(integer->get()) : entry.value->as_string()->get());
-  }
-  return result;
-}
-
-}  // namespace
-
 std::shared_ptr<const BuildOptions> read_build(const toml::table& table, const SourceText& source,
                                                Errors& errors) {
   const TableReader read(table, "[build]", build_keys(), source, errors);
@@ -379,339 +699,11 @@ std::shared_ptr<const BuildOptions> read_build(const toml::table& table, const S
   return build;
 }
 
-namespace {
-
-std::string format_float(double value) {
-  std::string text = fmt::format("{}", value);
-  if (text.find_first_of(".en") == std::string::npos) text += ".0";
-  return text;
-}
-
-std::string format_value(const toml::node& value) {
-  if (const auto* integer = value.as_integer()) return std::to_string(integer->get());
-  if (const auto* number = value.as_floating_point()) return format_float(number->get());
-  if (const auto* boolean = value.as_boolean()) return boolean->get() ? "true" : "false";
-  return value.as_string()->get();
-}
-
-std::size_t size_of(const toml::node& values) {
-  return values.is_array() ? values.as_array()->size() : 1;
-}
-
-// Returns false, after adding an error, if the value cannot be used.
-bool check_value(const TableReader& benchmark, const toml::node& value, const std::string& text,
-                 const SourceLocation& where) {
-  const auto* number = value.as_floating_point();
-  if (number && !std::isfinite(number->get())) {
-    benchmark.add_error(where, fmt::format("{} has no literal in C++", text),
-                        "write it as code, in quotes");
-    return false;
-  }
-  if (!is_plain_line(text)) {
-    benchmark.add_error(where, "this value has an invisible character",
-                        "values are a part of the key: one line of plain text");
-    return false;
-  }
-  return true;
-}
-
-std::vector<std::string> read_values(const TableReader& benchmark, const TomlEntry& entry,
-                                     const SourceText& source) {
-  std::vector<std::string> result;
-  std::unordered_set<std::string> seen;
-  const auto add = [&](const toml::node& value) {
-    std::string text = format_value(value);
-    const SourceLocation where = toml_location(value, source);
-    if (!check_value(benchmark, value, text, where)) return;
-    if (!seen.insert(text).second) {
-      benchmark.add_error(where, fmt::format("`matrix.{}` has {} twice", entry.name, text),
-                          "name each value once");
-      return;
-    }
-    result.push_back(std::move(text));
-  };
-  if (const toml::array* list = entry.value->as_array()) {
-    for (const toml::node& value : *list) add(value);
-  } else {
-    add(*entry.value);
-  }
-  return result;
-}
-
-std::string format_variant_count(std::uint64_t count) {
-  return count == std::numeric_limits<std::uint64_t>::max() ? "more than 10^19"
-                                                            : std::to_string(count);
-}
-
-}  // namespace
-
-std::vector<std::pair<std::string, std::vector<std::string>>> read_matrix(
-    const TableReader& benchmark, const SourceText& source, std::uint64_t variants_of_point) {
-  const toml::table* table = benchmark.table("matrix");
-  if (!table) return {};
-  const std::vector<TomlEntry> entries = list_entries(*table, source);
-  std::uint64_t count = std::max<std::uint64_t>(variants_of_point, 1);
-  for (const TomlEntry& entry : entries) {
-    if (!is_identifier(entry.name)) {
-      benchmark.add_error(entry.where,
-                          fmt::format("`{}` is not a valid parameter name", entry.name),
-                          "use letters, digits and _, and do not begin with a digit");
-    }
-    if (size_of(*entry.value) == 0) {
-      benchmark.add_error(entry.where, fmt::format("`matrix.{}` is an empty list", entry.name),
-                          "add a value, or leave the parameter out");
-    }
-    count = saturating_product(count, std::max<std::size_t>(size_of(*entry.value), 1));
-  }
-  if (count > kMaxVariantsPerBenchmark) {
-    benchmark.refuse(
-        "matrix",
-        fmt::format("the matrix makes {} variants, more than the {} allowed for one benchmark",
-                    format_variant_count(count), kMaxVariantsPerBenchmark),
-        "give it fewer values, or split it into several benchmarks");
-    return {};
-  }
-  std::vector<std::pair<std::string, std::vector<std::string>>> matrix;
-  for (const TomlEntry& entry : entries)
-    matrix.emplace_back(entry.name, read_values(benchmark, entry, source));
-  return matrix;
-}
-
-namespace {
-
-template <class T>
-void refuse_repeated(const TableReader& read, std::string_view key, const std::vector<T>& values) {
-  std::set<T> seen;
-  for (const T& value : values) {
-    if (!seen.insert(value).second) {
-      read.refuse(key, fmt::format("`{}` has {} twice", key, value), "name each value once");
-    }
-  }
-}
-
-void refuse_empty_list(const TableReader& read, std::string_view key) {
-  const toml::node* value = read.get(key);
-  if (value && value->is_array() && value->as_array()->empty()) {
-    read.refuse(key, fmt::format("`{}` is an empty list", key),
-                "add a value, or leave the key out");
-  }
-}
-
-void read_threads_and_devices(const TableReader& read, GroupedBenchmark& benchmark) {
-  for (const char* key : {"threads", "device"}) refuse_empty_list(read, key);
-  if (auto threads = read.integers("threads"); !threads.empty()) {
-    refuse_repeated(read, "threads", threads);
-    benchmark.threads = std::move(threads);
-  }
-  if (auto devices = read.strings("device"); !devices.empty()) {
-    refuse_repeated(read, "device", devices);
-    benchmark.devices = std::move(devices);
-    benchmark.names_devices = true;
-  }
-}
-
-void read_tags(const TableReader& read, Snippet& snippet) {
-  snippet.tags = read.strings("tags");
-  for (const Text& tag : read.texts("tags")) {
-    if (is_blank(tag.code) || !is_plain_line(tag.code)) {
-      read.add_error(tag.where, "this tag is empty or has an invisible character",
-                     "write for example `tags = [\"slow\"]`");
-    }
-  }
-}
-
-void read_timeout(const TableReader& read, Snippet& snippet) {
-  snippet.timeout = read.number("timeout");
-  if (snippet.timeout && !is_time(*snippet.timeout)) {
-    read.refuse("timeout", "`timeout` must be a number of seconds above 0, 1e6 at most",
-                "write for example `timeout = 60`");
-  }
-}
-
-void read_requirements(const TableReader& read, Snippet& snippet) {
-  if (const std::optional<Text> requirement = read.text("libtorch")) {
-    snippet.libtorch = requirement->code;
-    if (auto checked = satisfies("0", requirement->code); !checked) {
-      read.add_error(requirement->where, std::move(checked.error()));
-    }
-  }
-  refuse_empty_list(read, "python");
-  for (Text& text : read.texts("python")) {
-    if (auto parsed = parse_package(text.code); !parsed) {
-      read.add_error(text.where, std::move(parsed.error()));
-    }
-    snippet.packages.push_back(std::move(text.code));
-  }
-}
-
-void read_tolerance(const TableReader& benchmark, const SourceText& source, Errors& errors,
-                    Tolerance& tolerance) {
-  if (const toml::table* table = benchmark.table("tolerance")) {
-    const TableReader read(*table, "`tolerance`", tolerance_keys(), source, errors);
-    tolerance.relative = read.number("rtol");
-    tolerance.absolute = read.number("atol");
-    for (const auto& [name, value] :
-         {std::pair{"rtol", tolerance.relative}, {"atol", tolerance.absolute}}) {
-      if (!value || (*value >= 0 && std::isfinite(*value))) continue;
-      read.refuse(name, fmt::format("`{}` must be a finite number of at least 0", name),
-                  fmt::format("write for example `tolerance = {{ {} = 1e-5 }}`", name));
-    }
-  }
-  tolerance.cosine = benchmark.number("cosine");
-  if (tolerance.cosine && !(*tolerance.cosine > 0 && *tolerance.cosine <= 1)) {
-    benchmark.refuse("cosine", "`cosine` must be above 0 and at most 1",
-                     "write for example `cosine = 0.99`");
-  }
-  tolerance.rmse = benchmark.number("rmse");
-  if (tolerance.rmse && !(*tolerance.rmse > 0 && std::isfinite(*tolerance.rmse))) {
-    benchmark.refuse("rmse", "`rmse` must be a finite number above 0",
-                     "write for example `rmse = 1e-3`");
-  }
-  for (const auto& [first, second] :
-       {std::pair{"cosine", "tolerance"}, {"cosine", "rmse"}, {"rmse", "tolerance"}}) {
-    if (!benchmark.has(first) || !benchmark.has(second)) continue;
-    benchmark.refuse(first, fmt::format("this benchmark has both `{}` and `{}`", first, second),
-                     "leave one of them out");
-  }
-}
-
-}  // namespace
-
 std::map<std::string, std::string> read_limits(const TableReader& read, const SourceText& source,
                                                Errors& errors) {
   const toml::table* limits = read.table("limit");
   if (limits == nullptr) return {};
   return read_limit_texts(TableReader(*limits, "`limit`", limit_keys(), source, errors));
-}
-
-void read_options(const TableReader& read, const SourceText& source, Errors& errors,
-                  GroupedBenchmark& benchmark) {
-  read_threads_and_devices(read, benchmark);
-  read_tags(read, benchmark);
-  benchmark.is_only_timed = read.boolean("timed");
-  benchmark.compiles = read.boolean("compiles");
-  benchmark.warmup = read.integer("warmup");
-  benchmark.iterations = read.integer("iterations");
-  if (benchmark.iterations.value_or(1) != 1 && is_counted_once(benchmark)) {
-    const char* key = benchmark.compiles ? "compiles" : "warmup";
-    read.refuse("iterations", fmt::format("with this `{}` a single iteration is counted", key),
-                fmt::format("leave out `iterations` or `{}`", key));
-  }
-  read_timeout(read, benchmark);
-  read_requirements(read, benchmark);
-  for (auto& [metric, limit] : read_limits(read, source, errors)) {
-    benchmark.limits[metric] = std::move(limit);
-  }
-  read_tolerance(read, source, errors, benchmark.tolerance);
-}
-
-namespace {
-
-class StatementsReader {
- public:
-  StatementsReader(const TableReader& read, const SourceText& source, Language language,
-                   std::vector<Statement>& statements)
-      : read_(read), source_(source), language_(language), statements_(statements) {}
-
-  void read() {
-    const std::string single = format_key(language_, "stmt");
-    const std::string many = format_key(language_, "stmts");
-    refuse_both(single, many);
-    if (read_.has(format_key(language_, "modules"))) return read_modules();
-    if (const toml::table* table = read_.table(many)) return read_named(*table);
-    if (read_.has(many)) return;
-    if (!read_.has(single)) return add("", std::nullopt, std::nullopt);  // the module's own
-    if (auto text = read_.code(single)) add("", std::move(text), std::nullopt);
-  }
-
- private:
-  // Makes a statement for each module: `stmt` if it exists, else a call of the module.
-  void read_modules() {
-    const std::string many = format_key(language_, "modules");
-    refuse_both(format_key(language_, "module"), many);
-    refuse_both(format_key(language_, "stmts"), many);
-    const std::optional<Text> statement = read_.code(format_key(language_, "stmt"));
-    const toml::table* table = read_.table(many);
-    if (!table) return;
-    check_names(many, *table, facts_of(language_).example_module);
-    for (const TomlEntry& entry : list_entries(*table, source_)) {
-      Text module = to_text(*entry.value, source_);
-      if (check_not_empty(module, "module")) add("/" + entry.name, statement, std::move(module));
-    }
-  }
-
-  void read_named(const toml::table& table) {
-    const std::string key = format_key(language_, "stmts");
-    check_names(key, table, facts_of(language_).example_stmt);
-    for (const TomlEntry& entry : list_entries(table, source_)) {
-      if (!entry.value->is_array()) {
-        add_statement("/" + entry.name, to_text(*entry.value, source_));
-        continue;
-      }
-      const toml::array& list = *entry.value->as_array();
-      if (list.empty()) {
-        read_.add_error(entry.where, fmt::format("`{}.{}` is an empty list", key, entry.name),
-                        "add a statement, or leave it out");
-      }
-      for (std::size_t i = 0; i < list.size(); ++i) {
-        add_statement(fmt::format("/{}/{}", entry.name, i), to_text(list[i], source_));
-      }
-    }
-  }
-
-  void refuse_both(const std::string& single, const std::string& many) {
-    if (!read_.has(single) || !read_.has(many)) return;
-    read_.refuse(many, fmt::format("this benchmark has both `{}` and `{}`", single, many),
-                 fmt::format("leave out `{}`, or make two benchmarks", single));
-  }
-
-  // Checks the names in a table with a benchmark for each.
-  void check_names(const std::string& key, const toml::table& table, const char* example) {
-    if (table.empty()) {
-      read_.refuse(key, fmt::format("`{}` is empty", key),
-                   fmt::format("add for example `name = \"{}\"`", example));
-    }
-    for (const TomlEntry& entry : list_entries(table, source_)) {
-      if (is_blank(entry.name) || !is_plain_line(entry.name)) {
-        read_.add_error(entry.where, "this name is empty or has an invisible character",
-                        "the name becomes a part of the label");
-      }
-    }
-  }
-
-  bool check_not_empty(const Text& text, const char* what) {
-    if (!is_blank(text.code)) return true;
-    read_.add_error(text.where, fmt::format("this {} is empty", what),
-                    "write the code, or leave it out");
-    return false;
-  }
-
-  void add_statement(std::string suffix, Text text) {
-    if (check_not_empty(text, "statement")) add(std::move(suffix), std::move(text), std::nullopt);
-  }
-
-  void add(std::string suffix, std::optional<Text> text, std::optional<Text> module) {
-    statements_.push_back({language_, std::move(suffix), std::move(text), std::move(module)});
-  }
-
-  const TableReader& read_;
-  const SourceText& source_;
-  const Language language_;
-  std::vector<Statement>& statements_;
-};
-
-}  // namespace
-
-void read_statements(const TableReader& read, const SourceText& source, Language language,
-                     std::vector<Statement>& statements) {
-  StatementsReader(read, source, language, statements).read();
-}
-
-void sort_statements(std::vector<Statement>& statements) {
-  std::map<std::string, std::size_t> order;
-  for (const Statement& statement : statements) order.emplace(statement.suffix, order.size());
-  std::ranges::stable_sort(
-      statements, {}, [&order](const Statement& statement) { return order.at(statement.suffix); });
 }
 
 }  // namespace instr

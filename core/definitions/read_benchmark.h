@@ -6,7 +6,6 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -40,26 +39,5 @@ std::shared_ptr<const BuildOptions> read_build(const toml::table& table, const S
 // Reads the `limit` of a file or of a benchmark: metric -> "0.5%".
 std::map<std::string, std::string> read_limits(const TableReader& read, const SourceText& source,
                                                Errors& errors);
-
-// Reads the options that are the same for all statements and languages: threads, devices, tags and
-// so on; limits of the benchmark replace those that `benchmark` has.
-void read_options(const TableReader& read, const SourceText& source, Errors& errors,
-                  GroupedBenchmark& benchmark);
-
-// Reads a benchmark's `matrix`: its parameters, in the order written; values as C++ spells them (a
-// float always has a point or an exponent). `variants_of_point`: the number of variants per
-// combination. Adds errors to the reader: bad names, empty lists, values that repeat or that cannot
-// be part of a key, and more variants than kMaxVariantsPerBenchmark, which is checked before any
-// value is read.
-std::vector<std::pair<std::string, std::vector<std::string>>> read_matrix(
-    const TableReader& benchmark, const SourceText& source, std::uint64_t variants_of_point);
-
-// Adds the statements of a [[benchmark]] table in this language, in the order written: a statement,
-// many statements, or many modules.
-void read_statements(const TableReader& read, const SourceText& source, Language language,
-                     std::vector<Statement>& statements);
-
-// Sorts statements so that those with the same name follow each other, in the order of languages.
-void sort_statements(std::vector<Statement>& statements);
 
 }  // namespace instr

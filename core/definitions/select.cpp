@@ -13,7 +13,6 @@
 #include "core/base/format.h"
 #include "core/base/near_match.h"
 #include "core/base/shell.h"
-#include "core/definitions/variant.h"
 
 namespace instr {
 namespace {

@@ -12,6 +12,7 @@
 #include "core/definitions/metrics.h"
 
 namespace instr {
+
 namespace {
 
 // The parser's message for a string without its closing quote does not suggest the cause.
@@ -98,36 +99,6 @@ Expected<void> check_names(const SourceText& source) {
   return {};
 }
 
-}  // namespace
-
-Expected<toml::table> parse_toml(const SourceText& source) {
-  TRY(check_names(source));
-  try {
-    return toml::parse(source.text());
-  } catch (const toml::parse_error& error) {
-    return tl::unexpected<Error>(Error{place_at(error.source(), source),
-                                       std::string(error.description()),
-                                       toml_advice(error.description())});
-  }
-}
-
-std::vector<TomlEntry> list_entries(const toml::table& table, const SourceText& source) {
-  std::vector<TomlEntry> entries;
-  for (const auto& [key, value] : table) {
-    entries.push_back({std::string(key.str()), place_at(key.source(), source), &value});
-  }
-  std::ranges::stable_sort(entries, {}, [](const TomlEntry& entry) {
-    return std::pair(entry.where.line, entry.where.column);
-  });
-  return entries;
-}
-
-SourceLocation toml_location(const toml::node& node, const SourceText& source) {
-  return place_at(node.source(), source);
-}
-
-namespace {
-
 // Returns the brace in the same line that closes the brace at `open`.
 std::size_t find_closing_brace(std::string_view code, std::size_t open) {
   int depth = 0;
@@ -159,6 +130,32 @@ std::string replace_paths(const std::string& code, const SourceText& source) {
 }
 
 }  // namespace
+
+Expected<toml::table> parse_toml(const SourceText& source) {
+  TRY(check_names(source));
+  try {
+    return toml::parse(source.text());
+  } catch (const toml::parse_error& error) {
+    return tl::unexpected<Error>(Error{place_at(error.source(), source),
+                                       std::string(error.description()),
+                                       toml_advice(error.description())});
+  }
+}
+
+std::vector<TomlEntry> list_entries(const toml::table& table, const SourceText& source) {
+  std::vector<TomlEntry> entries;
+  for (const auto& [key, value] : table) {
+    entries.push_back({std::string(key.str()), place_at(key.source(), source), &value});
+  }
+  std::ranges::stable_sort(entries, {}, [](const TomlEntry& entry) {
+    return std::pair(entry.where.line, entry.where.column);
+  });
+  return entries;
+}
+
+SourceLocation toml_location(const toml::node& node, const SourceText& source) {
+  return place_at(node.source(), source);
+}
 
 Text to_text(const toml::node& string, const SourceText& source) {
   const auto begin = string.source().begin;

@@ -1,7 +1,6 @@
 #include "core/history/profiles.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <unordered_set>
 
 #include "core/base/gzip.h"
@@ -14,6 +13,7 @@ namespace instr {
 
 namespace {
 
+constexpr const char* kMalformed = "the stored functions of a step are malformed";
 constexpr std::size_t kMaxBytes = std::size_t{128} << 20;
 
 std::string pack(const nlohmann::ordered_json& json) {
@@ -57,20 +57,7 @@ void Profiles::copy(std::int64_t series, std::int64_t from_commit, std::int64_t 
 }
 
 std::vector<Profiles::Cost> Profiles::unpack_costs(const std::string& bytes) const {
-  const auto json = parse_json(unpack(bytes));
-  if (!json || !json->is_array()) fail();
-  std::vector<Cost> costs;
-  for (const auto& cost : *json) {
-    const bool is_cost = cost.is_array() && cost.size() >= 3 && cost[0].is_number_integer() &&
-                         cost[1].is_number() && cost[2].is_number();
-    if (!is_cost) fail();
-    costs.push_back({cost[0], cost[1], cost[2]});
-  }
-  return costs;
-}
-
-void Profiles::fail() const {
-  database_.fail_as_damaged("the stored functions of a step are malformed");
+  return parse_stored<std::vector<Cost>>(database_, unpack(bytes), kMalformed);
 }
 
 std::shared_ptr<const CallTree> Profiles::read_call_tree(std::int64_t series, std::int64_t commit) {
@@ -82,16 +69,16 @@ std::shared_ptr<const CallTree> Profiles::read_call_tree(std::int64_t series, st
   JsonReader reader;
   const auto json = reader.read(unpack(read_tree_.text(0)));
   auto tree = json ? parse_call_tree(*json, find_name) : nullptr;
-  if (!tree) fail();
+  if (!tree) database_.fail_as_damaged(kMalformed);
   return tree;
 }
 
 std::vector<FunctionCost> Profiles::read(std::int64_t series, std::int64_t commit) {
   if (!read_.start(series, commit).step()) return {};
   std::vector<FunctionCost> functions;
-  for (const Cost& cost : unpack_costs(read_.text(0))) {
-    if (!find_name_.start(cost.name).step()) fail();
-    functions.push_back({find_name_.text(0), find_name_.text(1), cost.ir, cost.calls});
+  for (const auto& [name, ir, calls] : unpack_costs(read_.text(0))) {
+    if (!find_name_.start(name).step()) database_.fail_as_damaged(kMalformed);
+    functions.push_back({find_name_.text(0), find_name_.text(1), ir, calls});
   }
   return functions;
 }
@@ -99,10 +86,12 @@ std::vector<FunctionCost> Profiles::read(std::int64_t series, std::int64_t commi
 void Profiles::remove_unused_names() {
   std::unordered_set<std::int64_t> used;
   for (const auto& profile : database_.rows("SELECT functions, call_tree FROM profiles")) {
-    for (const Cost& cost : unpack_costs(profile.text(0))) used.insert(cost.name);
+    for (const auto& [name, ir, calls] : unpack_costs(profile.text(0))) used.insert(name);
     if (profile.is_null(1)) continue;
     const auto tree = parse_json(unpack(profile.text(1)));
-    if (!tree || !tree->is_object() || !tree->contains("function")) fail();
+    if (!tree || !tree->is_object() || !tree->contains("function")) {
+      database_.fail_as_damaged(kMalformed);
+    }
     for (const auto& name : (*tree)["function"]) {
       if (name.is_number_integer()) used.insert(name.get<std::int64_t>());
     }

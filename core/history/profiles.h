@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -66,13 +67,10 @@ class Profiles {
   void remove_unused_names();
 
  private:
-  struct Cost {
-    std::int64_t name = 0;  // the number of a function
-    double ir = 0;
-    double calls = 0;
-  };
+  // The number of a function, its instructions and calls.
+  using Cost = std::tuple<std::int64_t, double, double>;
+
   std::vector<Cost> unpack_costs(const std::string& bytes) const;
-  [[noreturn]] void fail() const;
 
   const SqlDatabase& database_;
   Dictionary names_{database_, "SELECT id FROM functions WHERE name = ? AND library = ?",

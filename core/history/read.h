@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
-#include <memory>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -17,8 +17,6 @@
 
 namespace instr {
 
-// Reads the content of a history.
-
 struct HistorySeries {
   std::int64_t id = 0;
   std::string key;
@@ -27,9 +25,6 @@ struct HistorySeries {
   std::int64_t class_id = 0;  // the fingerprint's class
   bool is_exact = true;
 };
-
-// Reads a row that begins with the columns of the view all_series.
-HistorySeries read_series_row(const SqlStatement& row);
 
 // Orders series by key, metric (as in kMetrics), branch and class.
 bool is_before(const HistorySeries& left, const HistorySeries& right);
@@ -99,9 +94,6 @@ struct Sample {
   double value = 0;
   std::string repetitions;  // JSON of the repetitions behind the value; empty: none recorded
 };
-
-// Parses the repetitions of a sample. Throws an SqlError if they are malformed.
-std::vector<double> parse_repetitions(const SqlDatabase& database, const std::string& text);
 
 // A series with all its samples, in the order of their commits.
 struct SampledSeries {
@@ -173,5 +165,15 @@ struct HistoryPoint {
 // then by commit. Stops when `take` returns false.
 Expected<void> for_each_point(const SqlDatabase& database, const SeriesChoice& choice,
                               const std::function<bool(const HistoryPoint&)>& take);
+
+// Returns the value of a JSON text; throws an SqlError if it has another form.
+template <class Value>
+Value parse_stored(const SqlDatabase& database, const std::string& text, const char* complaint) {
+  try {
+    return nlohmann::json::parse(text).get<Value>();
+  } catch (const nlohmann::json::exception&) {
+    database.fail_as_damaged(complaint);
+  }
+}
 
 }  // namespace instr

@@ -2,11 +2,8 @@
 
 #include <fmt/format.h>
 
-#include <map>
 #include <memory>
-#include <set>
 #include <utility>
-#include <vector>
 
 #include "core/base/format.h"
 #include "core/base/shell.h"
@@ -14,7 +11,6 @@
 #include "core/history/read.h"
 #include "core/history/schema.h"
 #include "core/history/timeline.h"
-#include "core/results/result_set.h"
 
 namespace instr {
 

@@ -8,7 +8,6 @@
 #include <cstring>
 #include <optional>
 #include <string>
-#include <string_view>
 
 #include "core/base/content_hash.h"
 #include "core/results/baselines.h"
@@ -98,33 +97,6 @@ void set_digest(const SqlDatabase& database, const std::optional<std::string>& d
   database.prepare("UPDATE seal SET digest = ?").run(digest);
 }
 
-}  // namespace
-
-bool check_seal(const SqlDatabase& database, bool has_table) {
-  if (!has_table && find_own_page(database) == 0) return false;
-  auto seal = database.rows("SELECT digest FROM seal");
-  if (!seal.step()) database.fail_as_damaged("its checksum is missing");
-  if (seal.is_null(0)) return false;
-  if (seal.text(0) == hash_pages(database)) return true;
-  database.fail_as_damaged(
-      "its content does not match its checksum",
-      "restore a copy or, if you or another program changed it and it is right as it is: sqlite3 "
-      "FILE 'UPDATE seal SET digest = NULL'");
-}
-
-void unseal(const SqlDatabase& database) {
-  SqlTransaction transaction(database);
-  set_digest(database, std::nullopt);
-  transaction.commit();
-}
-
-void HistoryTransaction::commit() {
-  set_digest(database_, hash_pages(database_));
-  transaction_.commit();
-}
-
-namespace {
-
 // A rollback journal, SQLite's default, not a write-ahead log: the history is one file that may be
 // copied, committed or kept in a CI cache at any time, and works on network volumes too. Writers
 // are few and short, so readers seldom wait.
@@ -208,6 +180,11 @@ CREATE VIEW all_samples AS
 constexpr const char* kLimitSets =
     "CREATE TABLE limit_sets (id INTEGER PRIMARY KEY, limits TEXT NOT NULL UNIQUE) STRICT";
 
+// A table with one row. `digest`: null if the content is not sealed, as during VACUUM, which is no
+// transaction.
+constexpr const char* kSealTable =
+    "CREATE TABLE seal (digest TEXT) STRICT; INSERT INTO seal VALUES (NULL);";
+
 // Creates the tables, unless another process has done so since this one opened the file.
 void create_tables(const SqlDatabase& database) {
   HistoryTransaction transaction(database);
@@ -235,6 +212,20 @@ void check_all_pages(const SqlDatabase& database) {
     const std::string text = row.text(0);
     if (text != "ok") database.fail_as_damaged(text.substr(text.find('\n') + 1));  // no headline
   }
+}
+
+// Compares the content with its checksum, in a transaction of the caller. Returns false if there is
+// none to compare with; throws an SqlError if they differ. `has_table`: the schema has kSealTable.
+bool check_seal(const SqlDatabase& database, bool has_table) {
+  if (!has_table && find_own_page(database) == 0) return false;
+  auto seal = database.rows("SELECT digest FROM seal");
+  if (!seal.step()) database.fail_as_damaged("its checksum is missing");
+  if (seal.is_null(0)) return false;
+  if (seal.text(0) == hash_pages(database)) return true;
+  database.fail_as_damaged(
+      "its content does not match its checksum",
+      "restore a copy or, if you or another program changed it and it is right as it is: sqlite3 "
+      "FILE 'UPDATE seal SET digest = NULL'");
 }
 
 // Checks the content of a history in a transaction. `is_writer`: a writer reads few pages, so it
@@ -295,6 +286,17 @@ Expected<void> find_or_make_folder(const fs::path& file, SqlAccess access) {
 }
 
 }  // namespace
+
+void unseal(const SqlDatabase& database) {
+  SqlTransaction transaction(database);
+  set_digest(database, std::nullopt);
+  transaction.commit();
+}
+
+void HistoryTransaction::commit() {
+  set_digest(database_, hash_pages(database_));
+  transaction_.commit();
+}
 
 std::int64_t read_schema(const SqlDatabase& database) {
   return database.integer("PRAGMA user_version");

@@ -8,15 +8,6 @@
 
 namespace instr {
 
-// A table with one row. `digest`: null if the content is not sealed, as during VACUUM, which is no
-// transaction.
-inline constexpr const char* kSealTable =
-    "CREATE TABLE seal (digest TEXT) STRICT; INSERT INTO seal VALUES (NULL);";
-
-// Compares the content with its checksum, in a transaction of the caller. Returns false if there is
-// none to compare with; throws an SqlError if they differ. `has_table`: the schema has kSealTable.
-bool check_seal(const SqlDatabase& database, bool has_table);
-
 // Removes the checksum, in a transaction of its own.
 void unseal(const SqlDatabase& database);
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <iterator>
-#include <nlohmann/json.hpp>
 #include <ranges>
 #include <unordered_map>
 
@@ -111,16 +110,6 @@ std::optional<Place> Timeline::first_from(const Place& place, std::int64_t serie
 }
 
 namespace {
-
-// Returns the value of a JSON text; throws an SqlError if it has another form.
-template <class Value>
-Value parse_stored(const SqlDatabase& database, const std::string& text, const char* complaint) {
-  try {
-    return nlohmann::json::parse(text).get<Value>();
-  } catch (const nlohmann::json::exception&) {
-    database.fail_as_damaged(complaint);
-  }
-}
 
 std::map<std::int64_t, std::shared_ptr<const LimitsOfKeys>> read_limit_sets(
     const SqlDatabase& database) {

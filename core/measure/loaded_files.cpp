@@ -4,7 +4,6 @@
 #include <array>
 #include <sstream>
 #include <tuple>
-#include <vector>
 
 #include "core/base/content_hash.h"
 #include "core/base/read_file.h"
@@ -66,6 +65,36 @@ std::string identify(const MappedFile& library) {
   return file_hash(library.path).value_or("inode " + library.inode);
 }
 
+constexpr long kTick = 10'000'000;  // ns; the clock that stamps files may be so far behind
+
+std::optional<struct stat> read_stamp(const fs::path& file) {
+  struct stat stamp {};
+  if (::stat(file.c_str(), &stamp) != 0) return std::nullopt;
+  return stamp;
+}
+
+auto nanoseconds(const timespec& time) { return time.tv_sec * 1'000'000'000L + time.tv_nsec; }
+
+auto identity(const struct stat& stamp) {
+  return std::tuple(stamp.st_dev, stamp.st_ino, stamp.st_size, nanoseconds(stamp.st_mtim),
+                    nanoseconds(stamp.st_ctim));
+}
+
+// Lists the code below a folder, sorted; the file itself if it is none.
+std::vector<fs::path> list_code(const fs::path& place) {
+  std::error_code problem;
+  if (!fs::is_directory(place, problem)) return {place};
+  std::vector<fs::path> files;
+  const auto options = fs::directory_options::skip_permission_denied;
+  for (fs::recursive_directory_iterator it(place, options, problem), end; !problem && it != end;
+       it.increment(problem)) {
+    const fs::path& file = it->path();
+    if (file.extension() == ".py" || file.extension() == ".so") files.push_back(file);
+  }
+  std::ranges::sort(files);
+  return files;
+}
+
 }  // namespace
 
 std::vector<MappedFile> mapped_libraries(std::string_view maps) {
@@ -115,25 +144,6 @@ std::vector<fs::path> loaded_files_in(const std::string& list) {
   return files;
 }
 
-namespace {
-
-constexpr long kTick = 10'000'000;  // ns; the clock that stamps files may be so far behind
-
-std::optional<struct stat> read_stamp(const fs::path& file) {
-  struct stat stamp {};
-  if (::stat(file.c_str(), &stamp) != 0) return std::nullopt;
-  return stamp;
-}
-
-auto nanoseconds(const timespec& time) { return time.tv_sec * 1'000'000'000L + time.tv_nsec; }
-
-auto identity(const struct stat& stamp) {
-  return std::tuple(stamp.st_dev, stamp.st_ino, stamp.st_size, nanoseconds(stamp.st_mtim),
-                    nanoseconds(stamp.st_ctim));
-}
-
-}  // namespace
-
 UsedFiles UsedFiles::of(pid_t process, const fs::path& worker, timespec started) {
   UsedFiles used;
   const auto add = [&used, started](const fs::path& file) {
@@ -153,27 +163,6 @@ std::optional<fs::path> UsedFiles::changed() const {
   }
   return std::nullopt;
 }
-
-namespace {
-
-namespace fs = std::filesystem;
-
-// Lists the code below a folder, sorted; the file itself if it is none.
-std::vector<fs::path> list_code(const fs::path& place) {
-  std::error_code problem;
-  if (!fs::is_directory(place, problem)) return {place};
-  std::vector<fs::path> files;
-  const auto options = fs::directory_options::skip_permission_denied;
-  for (fs::recursive_directory_iterator it(place, options, problem), end; !problem && it != end;
-       it.increment(problem)) {
-    const fs::path& file = it->path();
-    if (file.extension() == ".py" || file.extension() == ".so") files.push_back(file);
-  }
-  std::ranges::sort(files);
-  return files;
-}
-
-}  // namespace
 
 const InputHashes::Input& InputHashes::read(const fs::path& file) {
   const auto [entry, is_new] = inputs_.try_emplace(file);

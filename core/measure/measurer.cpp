@@ -9,12 +9,11 @@
 #include <memory>
 #include <tuple>
 #include <utility>
-#include <vector>
 
 #include "core/base/environment.h"
 #include "core/base/output_file.h"
 #include "core/base/paths.h"
-#include "core/base/phase.h"
+#include "core/base/read_file.h"
 #include "core/base/source_text.h"
 #include "core/base/text.h"
 #include "core/compile/cache.h"

@@ -9,7 +9,6 @@
 #include <cmath>
 #include <cstdlib>
 #include <iterator>
-#include <map>
 #include <sstream>
 #include <tuple>
 #include <utility>
@@ -76,22 +75,6 @@ std::vector<CompilerNote> parse_notes(JsonValue json, const char* name, const Va
   return notes;
 }
 
-}  // namespace
-
-CompilerReport parse_compiler_report(std::string_view json, const Variant& variant) {
-  JsonReader reader;
-  const auto parsed = reader.read(json);
-  if (!parsed) return {};
-  CompilerReport report{.graph_breaks = parse_notes(*parsed, "breaks", variant),
-                        .recompilations = parse_notes(*parsed, "recompiles", variant),
-                        .counters = counters_from(*parsed)};
-  for (const auto& [name, count] : unlowered_from(*parsed))
-    report.unlowered[printable(name)] = count;
-  return report;
-}
-
-namespace {
-
 using FunctionName = std::pair<std::string, std::string>;  // function and object
 
 FunctionName make_name(const ProfileFunction& function) {
@@ -120,68 +103,6 @@ void add_callees(std::vector<FunctionCost>& functions, const Profile& profile,
                                              per_iteration(sum.second, 0, iterations)});
   }
 }
-
-}  // namespace
-
-double per_iteration(std::uint64_t total, std::uint64_t around, std::uint64_t iterations) {
-  auto net = static_cast<std::int64_t>(total) - static_cast<std::int64_t>(around);
-  return static_cast<double>(net) / static_cast<double>(iterations);
-}
-
-std::uint64_t sum_self_costs(const Profile& profile, std::string_view event) {
-  const auto index = profile.find_event(event);
-  std::uint64_t sum = 0;
-  if (!index) return sum;
-  for (const auto& function : profile.functions) sum += function.self[*index];
-  return sum;
-}
-
-std::vector<FunctionCost> function_costs(const Profile& profile, std::uint64_t iterations) {
-  const auto ir = profile.find_event("Ir");
-  if (!ir || iterations == 0) return {};
-  struct Totals {
-    std::vector<std::uint64_t> self;
-    std::uint64_t calls = 0;
-  };
-  std::map<FunctionName, Totals> totals;
-  std::vector<FunctionName> names;
-  for (const auto& function : profile.functions) {
-    Totals& sum = totals[names.emplace_back(make_name(function))];
-    sum.self.resize(profile.events.size());
-    for (std::size_t i = 0; i < sum.self.size(); ++i) sum.self[i] += function.self[i];
-    sum.calls += function.calls;
-  }
-  std::vector<FunctionCost> costs;
-  for (const auto& [name, sum] : totals) {
-    if (sum.self[*ir] == 0) continue;
-    FunctionCost& cost = costs.emplace_back(
-        FunctionCost{name.first, name.second, per_iteration(sum.self[*ir], 0, iterations),
-                     per_iteration(sum.calls, 0, iterations)});
-    for (std::size_t i = 0; i < sum.self.size(); ++i) {
-      if (i == *ir || sum.self[i] == 0) continue;
-      cost.events[profile.events[i]] = per_iteration(sum.self[i], 0, iterations);
-    }
-  }
-  std::stable_sort(costs.begin(), costs.end(),
-                   [](const auto& left, const auto& right) { return left.ir > right.ir; });
-  add_callees(costs, profile, names, *ir, iterations);
-  return costs;
-}
-
-void subtract_loop(std::vector<FunctionCost>& functions, double loop,
-                   const std::map<std::string, double>& events) {
-  for (auto& function : functions) {
-    if (!runs_loop(function.function)) continue;
-    function.ir -= loop;
-    for (auto& [name, count] : function.events) {
-      if (auto event = events.find(name); event != events.end()) count -= event->second;
-    }
-    if (is_snippet_symbol(function.function)) function.calls = 0;
-    return;
-  }
-}
-
-namespace {
 
 constexpr int kMaxEntryCost = 64;  // instructions, more or less than the empty loop's
 
@@ -242,6 +163,15 @@ std::map<std::string, double> net_events(const wire::Message& reply, std::uint64
   return events;
 }
 
+// Returns the sum over all functions of a profile; 0 if it has no such event.
+std::uint64_t sum_self_costs(const Profile& profile, std::string_view event) {
+  const auto index = profile.find_event(event);
+  std::uint64_t sum = 0;
+  if (!index) return sum;
+  for (const auto& function : profile.functions) sum += function.self[*index];
+  return sum;
+}
+
 // Checks that the profile holds what was counted: Callgrind reports the total of a block, and the
 // cost of each function. With simulation, one of them includes the few instructions that start the
 // collection, and masked loads and stores (vmaskmov) are charged to their function as instructions;
@@ -262,6 +192,21 @@ std::optional<Failure> check_profile(const Profile& profile, std::uint64_t ir,
   return Failure{FailureKind::kNoProfile,
                  fmt::format("the profile holds {:.0f} instructions{}, but {:.0f} were counted",
                              held, is_simulated ? " and accesses" : "", counted)};
+}
+
+// Removes the empty loop from the function that runs it. `loop`: the instructions, `events`: the
+// other costs of the empty loop, per iteration.
+void subtract_loop(std::vector<FunctionCost>& functions, double loop,
+                   const std::map<std::string, double>& events) {
+  for (auto& function : functions) {
+    if (!runs_loop(function.function)) continue;
+    function.ir -= loop;
+    for (auto& [name, count] : function.events) {
+      if (auto event = events.find(name); event != events.end()) count -= event->second;
+    }
+    if (is_snippet_symbol(function.function)) function.calls = 0;
+    return;
+  }
 }
 
 // Returns self costs per iteration, which add up to `net`, in a block of `total` instructions.
@@ -435,6 +380,55 @@ Outcome parse_counts(const wire::Message& reply, const Variant& variant, const P
 }
 
 }  // namespace
+
+CompilerReport parse_compiler_report(std::string_view json, const Variant& variant) {
+  JsonReader reader;
+  const auto parsed = reader.read(json);
+  if (!parsed) return {};
+  CompilerReport report{.graph_breaks = parse_notes(*parsed, "breaks", variant),
+                        .recompilations = parse_notes(*parsed, "recompiles", variant),
+                        .counters = counters_from(*parsed)};
+  for (const auto& [name, count] : unlowered_from(*parsed))
+    report.unlowered[printable(name)] = count;
+  return report;
+}
+
+double per_iteration(std::uint64_t total, std::uint64_t around, std::uint64_t iterations) {
+  auto net = static_cast<std::int64_t>(total) - static_cast<std::int64_t>(around);
+  return static_cast<double>(net) / static_cast<double>(iterations);
+}
+
+std::vector<FunctionCost> function_costs(const Profile& profile, std::uint64_t iterations) {
+  const auto ir = profile.find_event("Ir");
+  if (!ir || iterations == 0) return {};
+  struct Totals {
+    std::vector<std::uint64_t> self;
+    std::uint64_t calls = 0;
+  };
+  std::map<FunctionName, Totals> totals;
+  std::vector<FunctionName> names;
+  for (const auto& function : profile.functions) {
+    Totals& sum = totals[names.emplace_back(make_name(function))];
+    sum.self.resize(profile.events.size());
+    for (std::size_t i = 0; i < sum.self.size(); ++i) sum.self[i] += function.self[i];
+    sum.calls += function.calls;
+  }
+  std::vector<FunctionCost> costs;
+  for (const auto& [name, sum] : totals) {
+    if (sum.self[*ir] == 0) continue;
+    FunctionCost& cost = costs.emplace_back(
+        FunctionCost{name.first, name.second, per_iteration(sum.self[*ir], 0, iterations),
+                     per_iteration(sum.calls, 0, iterations)});
+    for (std::size_t i = 0; i < sum.self.size(); ++i) {
+      if (i == *ir || sum.self[i] == 0) continue;
+      cost.events[profile.events[i]] = per_iteration(sum.self[i], 0, iterations);
+    }
+  }
+  std::stable_sort(costs.begin(), costs.end(),
+                   [](const auto& left, const auto& right) { return left.ir > right.ir; });
+  add_callees(costs, profile, names, *ir, iterations);
+  return costs;
+}
 
 Outcome parse_reply(const wire::Message& reply, const Variant& variant, const Profile* profile,
                     ProfilePaths paths) {

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "core/base/output_file.h"
-#include "core/measure/measurer.h"
 #include "core/measure/warm.h"
 #include "core/measure/worker_process.h"
 
@@ -38,6 +37,33 @@ class ReportingSource : public ZygoteSource {
   const std::shared_ptr<ZygoteSource> source_;
   const BeginPhase on_phase_;
 };
+
+constexpr int kLoadCrashes = 2;  // crashes after which the unit is to blame
+
+// Adds advice, if there is any, to the output of a worker that ended while loading a unit.
+std::string with_advice(std::string log) {
+  if (log.find("debuginfo reader") == std::string::npos) return log;
+  return log +
+         "\nValgrind cannot read the debug information of a library that the unit loads: build it "
+         "with -gdwarf-4, or remove the information with strip --strip-debug";
+}
+
+// Returns a failure if loading a unit took longer than `patience`.
+std::optional<Failure> slow_load(const Reply& reply, std::chrono::milliseconds patience) {
+  const std::string late = reply ? "" : late_text(reply.error(), patience);
+  if (late.empty()) return std::nullopt;
+  return Failure{FailureKind::kTimedOut,
+                 "loading the unit was " + late +
+                     ": does a constructor of a global setup, or of a library, hang? a longer "
+                     "timeout (--timeout=SECONDS, or the benchmark's own) gives it more time"};
+}
+
+// Returns an attempt that ended before the variant ran.
+Attempt lost_before(const std::string& message) {
+  Attempt attempt = lost(message);
+  attempt.again = true;
+  return attempt;
+}
 
 }  // namespace
 
@@ -277,37 +303,6 @@ void Scheduler::prepare(const std::vector<Variant>& variants) {
 Expected<wire::Message> Scheduler::hello(Language language, std::stop_token stop) {
   return zygotes_.hello(language, std::move(stop));
 }
-
-namespace {
-
-constexpr int kLoadCrashes = 2;  // crashes after which the unit is to blame
-
-// Adds advice, if there is any, to the output of a worker that ended while loading a unit.
-std::string with_advice(std::string log) {
-  if (log.find("debuginfo reader") == std::string::npos) return log;
-  return log +
-         "\nValgrind cannot read the debug information of a library that the unit loads: build it "
-         "with -gdwarf-4, or remove the information with strip --strip-debug";
-}
-
-// Returns a failure if loading a unit took longer than `patience`.
-std::optional<Failure> slow_load(const Reply& reply, std::chrono::milliseconds patience) {
-  const std::string late = reply ? "" : late_text(reply.error(), patience);
-  if (late.empty()) return std::nullopt;
-  return Failure{FailureKind::kTimedOut,
-                 "loading the unit was " + late +
-                     ": does a constructor of a global setup, or of a library, hang? a longer "
-                     "timeout (--timeout=SECONDS, or the benchmark's own) gives it more time"};
-}
-
-// Returns an attempt that ended before the variant ran.
-Attempt lost_before(const std::string& message) {
-  Attempt attempt = lost(message);
-  attempt.again = true;
-  return attempt;
-}
-
-}  // namespace
 
 Attempt Scheduler::attempt(const Task& task, const UnitKey& key,
                            std::unique_ptr<WorkerProcess>& host) {

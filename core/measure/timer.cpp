@@ -1,7 +1,5 @@
 #include "core/measure/timer.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cstdlib>
 #include <map>
@@ -261,39 +259,6 @@ void alternate(std::vector<GroupTimer>& timers, int rounds, const std::stop_toke
     std::reverse(timers.begin(), timers.end());
   }
 }
-
-}  // namespace
-
-Expected<void> check_events(const std::vector<std::string>& metrics) {
-  for (const std::string& metric : metrics) {
-    const auto problem = EventCounter(*find_event(metric)).problem();
-    if (problem) return fail(metric + " is unsupported here: " + problem->what, problem->advice);
-  }
-  return {};
-}
-
-bool time_all(std::vector<TimedSide> sides, std::stop_token stop) {
-  std::stop_callback end(stop, [&sides] {
-    for (const TimedSide& side : sides) side.worker.kill();
-  });
-  for (auto& timers : make_timers(sides)) {
-    if (stop.stop_requested()) return false;
-    const MeasureConfig& config = sides.front().options.config;
-    bool has_turns = timers.size() > 1;
-    const int rounds = count_rounds(timers, config.repetitions);
-    for (const GroupTimer& timer : timers) timer.begin();
-    alternate(timers, rounds, stop, [&](GroupTimer& timer, int round) {
-      timer.repeat(share_of(round, rounds, config.repetitions), has_turns);
-    });
-    alternate(timers, config.wants_start ? std::min(kMaxTimedStarts, config.repetitions) : 0, stop,
-              [](GroupTimer& timer, int) { timer.start(); });
-    if (stop.stop_requested()) return false;
-    for (GroupTimer& timer : timers) timer.report();
-  }
-  return !stop.stop_requested();
-}
-
-namespace {
 
 // An experiment, and the worker's replies about it so far.
 struct Experiment {
@@ -610,18 +575,6 @@ std::vector<std::vector<Variant>> make_groups(const std::vector<Variant>& varian
   return groups;
 }
 
-// Adds eager of each variant, which need not be among them.
-std::vector<Variant> with_eager(const std::vector<Variant>& variants) {
-  std::vector<Variant> all;
-  std::set<std::string> keys;
-  for (const Variant& variant : variants) {
-    for (const Variant& each : {make_eager(variant), variant}) {
-      if (keys.insert(each.key).second) all.push_back(each);
-    }
-  }
-  return all;
-}
-
 // Adds what the compiler read, and the hashes of what was imported.
 void complete_files(Measurement& measurement, const CompiledVariants& compiled,
                     const NativeLanguage& language, InputHashes& hashes) {
@@ -642,15 +595,44 @@ void complete_files(Measurement& measurement, const CompiledVariants& compiled,
 
 }  // namespace
 
+Expected<void> check_events(const std::vector<std::string>& metrics) {
+  for (const std::string& metric : metrics) {
+    const auto problem = EventCounter(*find_event(metric)).problem();
+    if (problem) return fail(metric + " is unsupported here: " + problem->what, problem->advice);
+  }
+  return {};
+}
+
+bool time_all(std::vector<TimedSide> sides, std::stop_token stop) {
+  std::stop_callback end(stop, [&sides] {
+    for (const TimedSide& side : sides) side.worker.kill();
+  });
+  for (auto& timers : make_timers(sides)) {
+    if (stop.stop_requested()) return false;
+    const MeasureConfig& config = sides.front().options.config;
+    bool has_turns = timers.size() > 1;
+    const int rounds = count_rounds(timers, config.repetitions);
+    for (const GroupTimer& timer : timers) timer.begin();
+    alternate(timers, rounds, stop, [&](GroupTimer& timer, int round) {
+      timer.repeat(share_of(round, rounds, config.repetitions), has_turns);
+    });
+    alternate(timers, config.wants_start ? std::min(kMaxTimedStarts, config.repetitions) : 0, stop,
+              [](GroupTimer& timer, int) { timer.start(); });
+    if (stop.stop_requested()) return false;
+    for (GroupTimer& timer : timers) timer.report();
+  }
+  return !stop.stop_requested();
+}
+
 Expected<bool> time_beside_eager(const std::vector<Variant>& variants,
                                  const NativeLanguage& language, const TimerOptions& options,
                                  const MeasureEvents& events, std::stop_token stop) {
   std::vector<Variant> candidates;
   std::copy_if(variants.begin(), variants.end(), std::back_inserter(candidates), is_candidate);
-  auto to_verify = compile_for_verification(candidates, language, stop);
+  auto to_verify = compile_with_eager(candidates, Purpose::kVerify, language, stop);
   if (stop.stop_requested()) return false;
   TRY(to_verify);
-  auto to_time = language.support.compile_all(with_eager(variants), Purpose::kMeasure, stop);
+  auto to_time = compile_with_eager(variants, Purpose::kMeasure, language, stop);
   if (stop.stop_requested()) return false;
   TRY(to_time);
   InputHashes hashes;

@@ -21,6 +21,15 @@ std::string cores_for(int threads) {
   return fmt::format("{}", fmt::join(cores.end() - count, cores.end(), " "));
 }
 
+std::string list_timeouts(const TimedGroup& group, const TimerOptions& options) {
+  std::string list;
+  for (const auto& compiled : group) {
+    const auto limit = timeout_of(time_limit(compiled.variant, options.config));
+    list += fmt::format("{}{}", list.empty() ? "" : " ", limit.count());
+  }
+  return list;
+}
+
 }  // namespace
 
 void add_to(wire::Message& request, const CompilerOptions& options, const Variant& compiled) {
@@ -40,19 +49,6 @@ std::chrono::milliseconds sum_timeouts(const TimedGroup& group, const TimerOptio
   for (const auto& compiled : group) sum += time_limit(compiled.variant, options.config);
   return timeout_of(sum);
 }
-
-namespace {
-
-std::string list_timeouts(const TimedGroup& group, const TimerOptions& options) {
-  std::string list;
-  for (const auto& compiled : group) {
-    const auto limit = timeout_of(time_limit(compiled.variant, options.config));
-    list += fmt::format("{}{}", list.empty() ? "" : " ", limit.count());
-  }
-  return list;
-}
-
-}  // namespace
 
 std::set<std::filesystem::path> units_of(const TimedGroup& group) {
   std::set<std::filesystem::path> units;

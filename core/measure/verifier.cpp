@@ -13,7 +13,6 @@
 #include "core/base/text.h"
 #include "core/definitions/axes.h"
 #include "core/measure/failure_text.h"
-#include "worker/wire.h"
 
 namespace instr {
 
@@ -199,6 +198,20 @@ Verification judge_failure(const wire::Message& reply) {
   return {VerificationCode::kVerifierDidntRun, part + reply.get("message")};
 }
 
+using Code = VerificationCode;
+
+wire::Message make_request(const Variant& candidate, const TimerOptions& options,
+                           std::chrono::milliseconds limit) {
+  wire::Message request{"verify",
+                        {{"device", candidate.device},
+                         {"threads", std::to_string(candidate.threads)},
+                         {"dtype", find_default_type(candidate)},
+                         {"memory_limit", std::to_string(options.memory_limit)},
+                         {"timeout_ms", std::to_string(limit.count())}}};
+  if (is_compiled(candidate.backend)) add_to(request, options.compiler, candidate);
+  return request;
+}
+
 }  // namespace
 
 std::string allowed_differences(const Variant& variant) {
@@ -235,35 +248,17 @@ Verification judge(const wire::Message& reply, const Tolerance& tolerance) {
   return {Code::kVerifierDidntRun, "the worker's reply is malformed: " + wire::encode(reply)};
 }
 
-namespace {
-
-using Code = VerificationCode;
-
-wire::Message make_request(const Variant& candidate, const TimerOptions& options,
-                           std::chrono::milliseconds limit) {
-  wire::Message request{"verify",
-                        {{"device", candidate.device},
-                         {"threads", std::to_string(candidate.threads)},
-                         {"dtype", find_default_type(candidate)},
-                         {"memory_limit", std::to_string(options.memory_limit)},
-                         {"timeout_ms", std::to_string(limit.count())}}};
-  if (is_compiled(candidate.backend)) add_to(request, options.compiler, candidate);
-  return request;
-}
-
-}  // namespace
-
-Expected<CompiledVariants> compile_for_verification(const std::vector<Variant>& candidates,
-                                                    const NativeLanguage& language,
-                                                    std::stop_token stop) {
+Expected<CompiledVariants> compile_with_eager(const std::vector<Variant>& variants, Purpose purpose,
+                                              const NativeLanguage& language,
+                                              std::stop_token stop) {
   std::vector<Variant> all;
   std::set<std::string> keys;
-  for (const Variant& candidate : candidates) {
-    for (const Variant& variant : {make_eager(candidate), candidate}) {
-      if (keys.insert(variant.key).second) all.push_back(variant);
+  for (const Variant& variant : variants) {
+    for (const Variant& each : {make_eager(variant), variant}) {
+      if (keys.insert(each.key).second) all.push_back(each);
     }
   }
-  return language.support.compile_all(all, Purpose::kVerify, stop);
+  return language.support.compile_all(all, purpose, stop);
 }
 
 void add_verification(wire::Message& request, std::set<std::filesystem::path>& units,
@@ -312,7 +307,7 @@ tl::expected<Verification, std::string> verify(const Variant& candidate,
 Expected<bool> verify_all(const std::vector<Variant>& candidates, const NativeLanguage& language,
                           const TimerOptions& options, const MeasureEvents& events,
                           std::stop_token stop) {
-  const auto compiled = compile_for_verification(candidates, language, stop);
+  const auto compiled = compile_with_eager(candidates, Purpose::kVerify, language, stop);
   if (stop.stop_requested()) return false;
   TRY(compiled);
   return language.measure_each(candidates, events, stop, [&](const Variant& candidate) {

@@ -28,10 +28,9 @@ Verification judge(const wire::Message& reply, const Tolerance& tolerance);
 
 // Verification: the native worker runs variants and their eager ones, and compares the results.
 
-// Compiles the candidates and their eager variants.
-Expected<CompiledVariants> compile_for_verification(const std::vector<Variant>& candidates,
-                                                    const NativeLanguage& language,
-                                                    std::stop_token stop);
+// Compiles variants and eager of each, which need not be among them.
+Expected<CompiledVariants> compile_with_eager(const std::vector<Variant>& variants, Purpose purpose,
+                                              const NativeLanguage& language, std::stop_token stop);
 
 // Adds to a request that runs a candidate that it is verified as well, and the units that this
 // needs. Nothing if the candidate or its eager variant did not compile.

@@ -17,7 +17,6 @@
 #include <cstring>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <set>
 #include <sstream>
 #include <thread>
@@ -26,11 +25,9 @@
 #include "core/base/content_hash.h"
 #include "core/base/environment.h"
 #include "core/base/private_folder.h"
-#include "core/base/process.h"
 #include "core/base/read_file.h"
 #include "core/compile/source_writer.h"
 #include "core/measure/loaded_files.h"
-#include "core/measure/zygote_pool.h"
 
 namespace instr {
 
@@ -61,86 +58,6 @@ std::pair<sockaddr_un, socklen_t> socket_address(const std::string& name) {
 }
 
 Fd make_socket() { return Fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)); }
-
-}  // namespace
-
-std::string encode(const WarmPurpose& purpose) {
-  const WorkerOptions& options = purpose.options;
-  const WorkerProgram& program = options.program;
-  std::string word =
-      wire::encode({"warm",
-                    {{"worker", program.file.string()},
-                     {"command", fmt::format("{}", fmt::join(program.command, "\n"))},
-                     {"environment", fmt::format("{}", fmt::join(program.environment, "\n"))},
-                     {"folder", program.working_directory.string()},
-                     {"valgrind", options.valgrind.string()},
-                     {"valgrind_tools", options.valgrind_tools.string()},
-                     {"language", to_string(purpose.language)},
-                     {"cache_sim", options.simulation.cache ? "1" : "0"},
-                     {"branch_sim", options.simulation.branch ? "1" : "0"},
-                     {"cores", fmt::format("{}", fmt::join(usable_cores(), " "))}}});
-  word.pop_back();
-  return word;
-}
-
-Expected<WarmPurpose> parse_purpose(const std::string& word) {
-  const auto message = wire::decode(word);
-  const auto language = find_language(message ? message->get("language") : "");
-  if (!message || message->verb != "warm" || !language)
-    return fail("malformed purpose of a warm worker: '" + word + "'");
-  WorkerOptions options;
-  options.program = {message->get("worker"), to_lines(message->get("command")),
-                     to_lines(message->get("environment")), message->get("folder")};
-  options.valgrind = message->get("valgrind");
-  options.valgrind_tools = message->get("valgrind_tools");
-  options.simulation = {message->get("cache_sim") == "1", message->get("branch_sim") == "1"};
-  return WarmPurpose{*language, std::move(options)};
-}
-
-std::string warm_address(const std::string& word) {
-  return name_prefix() + content_hash(word + "\n" + identify_program());
-}
-
-std::vector<std::string> warm_addresses() {
-  std::istringstream lines(read_file("/proc/net/unix", kMaxTextBytes).value_or(""));
-  std::vector<std::string> names;
-  for (std::string line; std::getline(lines, line);) {
-    const auto at = line.find("@" + name_prefix());
-    if (at != std::string::npos) names.push_back(line.substr(at + 1));
-  }
-  std::sort(names.begin(), names.end());
-  names.erase(std::unique(names.begin(), names.end()), names.end());  // connections have it, too
-  return names;
-}
-
-Expected<Fd> listen_at(const std::string& address) {
-  Fd socket = make_socket();
-  const auto [where, size] = socket_address(address);
-  if (!socket || ::bind(socket.get(), reinterpret_cast<const sockaddr*>(&where), size) != 0 ||
-      ::listen(socket.get(), kBacklog) != 0) {
-    return fail(std::string("cannot listen: ") + std::strerror(errno));
-  }
-  return socket;
-}
-
-std::optional<Link> connect_to(const std::string& address) {
-  Fd socket = make_socket();
-  const auto [where, size] = socket_address(address);
-  if (!socket || ::connect(socket.get(), reinterpret_cast<const sockaddr*>(&where), size) != 0) {
-    return std::nullopt;
-  }
-  if (peer_user(socket.get()) != ::geteuid()) return std::nullopt;
-  return Link(std::move(socket));
-}
-
-std::optional<uid_t> peer_user(int connection) {
-  ucred other{};
-  socklen_t size = sizeof other;
-  if (::getsockopt(connection, SOL_SOCKET, SO_PEERCRED, &other, &size) != 0) return std::nullopt;
-  return other.uid;
-}
-
-namespace {
 
 constexpr std::chrono::milliseconds kRetryInterval{20};
 constexpr int kMaxLooks = 250;  // checks until an old warm worker has left its address
@@ -265,43 +182,6 @@ std::optional<wire::Message> ask_at(const std::string& address, const wire::Mess
   return *std::move(reply);
 }
 
-}  // namespace
-
-StartSource warm_workers(WorkerOptions options, FindWorker find_worker,
-                         std::function<void(const std::string& what)> tell) {
-  return [options = std::move(options), find_worker = std::move(find_worker),
-          tell = std::move(tell)](Language language) -> Expected<std::shared_ptr<ZygoteSource>> {
-    TRY_ASSIGN(auto worker, options_for(language, options, find_worker));
-    return std::make_shared<WarmZygotes>(WarmPurpose{language, std::move(worker)}, tell);
-  };
-}
-
-std::vector<WarmStatus> warm_status() {
-  std::vector<WarmStatus> all;
-  for (const std::string& address : warm_addresses()) {
-    const auto reply = ask_at(address, {"status", {}});
-    if (!reply || reply->verb != "status") continue;
-    const auto number = [&reply](const char* field) {
-      return std::atoi(reply->get(field).c_str());
-    };
-    all.push_back({number("pid"), number("is_used") != 0, std::chrono::seconds(number("idle_s")),
-                   reply->get("libtorch_version"),
-                   find_language(reply->get("language")).value_or(Language::kCpp)});
-  }
-  return all;
-}
-
-int stop_warm_workers() {
-  const auto addresses = warm_addresses();
-  return static_cast<int>(
-      std::count_if(addresses.begin(), addresses.end(), [](const auto& address) {
-        const auto reply = ask_at(address, {"stop", {}});
-        return reply && reply->verb == "stopping";
-      }));
-}
-
-namespace {
-
 using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds kIdleCheckInterval{200};
@@ -310,6 +190,14 @@ timespec now() {
   timespec time{};
   ::clock_gettime(CLOCK_REALTIME, &time);
   return time;
+}
+
+// Returns the user on the other side of a connection.
+std::optional<uid_t> peer_user(int connection) {
+  ucred other{};
+  socklen_t size = sizeof other;
+  if (::getsockopt(connection, SOL_SOCKET, SO_PEERCRED, &other, &size) != 0) return std::nullopt;
+  return other.uid;
 }
 
 class WarmService {
@@ -460,6 +348,108 @@ class WarmService {
 };
 
 }  // namespace
+
+std::string encode(const WarmPurpose& purpose) {
+  const WorkerOptions& options = purpose.options;
+  const WorkerProgram& program = options.program;
+  std::string word =
+      wire::encode({"warm",
+                    {{"worker", program.file.string()},
+                     {"command", fmt::format("{}", fmt::join(program.command, "\n"))},
+                     {"environment", fmt::format("{}", fmt::join(program.environment, "\n"))},
+                     {"folder", program.working_directory.string()},
+                     {"valgrind", options.valgrind.string()},
+                     {"valgrind_tools", options.valgrind_tools.string()},
+                     {"language", to_string(purpose.language)},
+                     {"cache_sim", options.simulation.cache ? "1" : "0"},
+                     {"branch_sim", options.simulation.branch ? "1" : "0"},
+                     {"cores", fmt::format("{}", fmt::join(usable_cores(), " "))}}});
+  word.pop_back();
+  return word;
+}
+
+Expected<WarmPurpose> parse_purpose(const std::string& word) {
+  const auto message = wire::decode(word);
+  const auto language = find_language(message ? message->get("language") : "");
+  if (!message || message->verb != "warm" || !language)
+    return fail("malformed purpose of a warm worker: '" + word + "'");
+  WorkerOptions options;
+  options.program = {message->get("worker"), to_lines(message->get("command")),
+                     to_lines(message->get("environment")), message->get("folder")};
+  options.valgrind = message->get("valgrind");
+  options.valgrind_tools = message->get("valgrind_tools");
+  options.simulation = {message->get("cache_sim") == "1", message->get("branch_sim") == "1"};
+  return WarmPurpose{*language, std::move(options)};
+}
+
+std::string warm_address(const std::string& word) {
+  return name_prefix() + content_hash(word + "\n" + identify_program());
+}
+
+std::vector<std::string> warm_addresses() {
+  std::istringstream lines(read_file("/proc/net/unix", kMaxTextBytes).value_or(""));
+  std::vector<std::string> names;
+  for (std::string line; std::getline(lines, line);) {
+    const auto at = line.find("@" + name_prefix());
+    if (at != std::string::npos) names.push_back(line.substr(at + 1));
+  }
+  std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());  // connections have it, too
+  return names;
+}
+
+Expected<Fd> listen_at(const std::string& address) {
+  Fd socket = make_socket();
+  const auto [where, size] = socket_address(address);
+  if (!socket || ::bind(socket.get(), reinterpret_cast<const sockaddr*>(&where), size) != 0 ||
+      ::listen(socket.get(), kBacklog) != 0) {
+    return fail(std::string("cannot listen: ") + std::strerror(errno));
+  }
+  return socket;
+}
+
+std::optional<Link> connect_to(const std::string& address) {
+  Fd socket = make_socket();
+  const auto [where, size] = socket_address(address);
+  if (!socket || ::connect(socket.get(), reinterpret_cast<const sockaddr*>(&where), size) != 0) {
+    return std::nullopt;
+  }
+  if (peer_user(socket.get()) != ::geteuid()) return std::nullopt;
+  return Link(std::move(socket));
+}
+
+StartSource warm_workers(WorkerOptions options, FindWorker find_worker,
+                         std::function<void(const std::string& what)> tell) {
+  return [options = std::move(options), find_worker = std::move(find_worker),
+          tell = std::move(tell)](Language language) -> Expected<std::shared_ptr<ZygoteSource>> {
+    TRY_ASSIGN(auto worker, options_for(language, options, find_worker));
+    return std::make_shared<WarmZygotes>(WarmPurpose{language, std::move(worker)}, tell);
+  };
+}
+
+std::vector<WarmStatus> warm_status() {
+  std::vector<WarmStatus> all;
+  for (const std::string& address : warm_addresses()) {
+    const auto reply = ask_at(address, {"status", {}});
+    if (!reply || reply->verb != "status") continue;
+    const auto number = [&reply](const char* field) {
+      return std::atoi(reply->get(field).c_str());
+    };
+    all.push_back({number("pid"), number("is_used") != 0, std::chrono::seconds(number("idle_s")),
+                   reply->get("libtorch_version"),
+                   find_language(reply->get("language")).value_or(Language::kCpp)});
+  }
+  return all;
+}
+
+int stop_warm_workers() {
+  const auto addresses = warm_addresses();
+  return static_cast<int>(
+      std::count_if(addresses.begin(), addresses.end(), [](const auto& address) {
+        const auto reply = ask_at(address, {"stop", {}});
+        return reply && reply->verb == "stopping";
+      }));
+}
 
 Expected<void> serve_warm(Fd listening, const std::string& word,
                           std::chrono::milliseconds idle_time) {

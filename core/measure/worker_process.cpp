@@ -11,16 +11,13 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdint>
 #include <cstring>
 #include <fstream>
-#include <utility>
 
 #include "core/base/format.h"
 #include "core/base/text.h"
 #include "core/measure/loaded_files.h"
 #include "core/results/fingerprint.h"
-#include "worker/wire.h"
 
 namespace instr {
 

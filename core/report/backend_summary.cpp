@@ -9,7 +9,6 @@
 #include "core/base/format.h"
 #include "core/definitions/axes.h"
 #include "core/definitions/variant.h"
-#include "core/results/significance.h"
 #include "core/results/verification.h"
 
 namespace instr {
@@ -19,16 +18,6 @@ namespace {
 std::optional<double> mean(const std::vector<double>& values) {
   if (values.empty()) return std::nullopt;
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
-}
-
-// Everything about a variant but its backend: label, parameters, autograd, threads, device,
-// language.
-using Benchmark = std::tuple<std::string, std::vector<std::pair<std::string, std::string>>,
-                             Autograd, int, std::string, Language>;
-
-Benchmark benchmark_of(const Variant& variant) {
-  return {variant.label,   variant.params, variant.autograd,
-          variant.threads, variant.device, variant.language};
 }
 
 constexpr double kNanoseconds = 1e9;  // nanoseconds per second
@@ -82,11 +71,11 @@ void add(const AgainstEager& experiment, Collected& to) {
   if (experiment.compile_cpu_time) to.compile_cpu_times.push_back(*experiment.compile_cpu_time);
 }
 
-const Measurement* eager_among(const std::vector<const Measurement*>& alternatives) {
+// Returns eager's times, or null.
+const Timing* find_eager_timing(const std::vector<const Measurement*>& alternatives) {
   for (const Measurement* measurement : alternatives) {
-    if (measurement != nullptr && measurement->variant.backend == Backend::kEager &&
-        find_working_timing(*measurement) != nullptr)
-      return measurement;
+    if (measurement == nullptr || measurement->variant.backend != Backend::kEager) continue;
+    if (const Timing* timing = find_working_timing(*measurement)) return timing;
   }
   return nullptr;
 }
@@ -210,6 +199,12 @@ std::vector<DocumentCell> cells_of(const BackendSummary& summary) {
           beside_eager(codes)};
 }
 
+// The ratio to eager of a time or size; nothing if either is not above 0.
+std::optional<double> times_better(double of_eager, double of_this) {
+  if (!(of_eager > 0) || !(of_this > 0)) return std::nullopt;
+  return of_eager / of_this;
+}
+
 std::optional<std::string> find_disturbance_of(const Measurement& record) {
   const Timing* timing = find_timing(record);
   if (timing == nullptr || timing->eager.empty()) return "not timed alternately with eager";
@@ -217,6 +212,11 @@ std::optional<std::string> find_disturbance_of(const Measurement& record) {
 }
 
 }  // namespace
+
+Benchmark benchmark_of(const Variant& variant) {
+  return {variant.label,   variant.params, variant.autograd,
+          variant.threads, variant.device, variant.language};
+}
 
 std::optional<double> seconds_of(const Measurement& record, const char* metric) {
   auto time = find_metric_of(record, metric);
@@ -230,17 +230,12 @@ bool has_passed(const Measurement& measurement) {
 }
 
 const Timing* find_working_timing(const Measurement& measurement) {
-  const auto* counted = std::get_if<Counted>(&measurement.outcome);
-  bool is_timed = counted != nullptr && counted->timing.has_value();
-  return is_timed && has_passed(measurement) ? &*counted->timing : nullptr;
+  return has_passed(measurement) ? find_timing(measurement) : nullptr;
 }
 
 std::optional<double> find_working_metric(const Measurement& measurement,
                                           const std::string& metric) {
-  const auto* counted = std::get_if<Counted>(&measurement.outcome);
-  if (counted == nullptr || !has_passed(measurement)) return std::nullopt;
-  auto it = counted->metrics.find(metric);
-  return it == counted->metrics.end() ? std::nullopt : std::optional(it->second);
+  return has_passed(measurement) ? find_metric_of(measurement, metric) : std::nullopt;
 }
 
 std::optional<double> find_working_peak(const Measurement& measurement) {
@@ -248,18 +243,12 @@ std::optional<double> find_working_peak(const Measurement& measurement) {
   return on_device ? on_device : find_working_metric(measurement, kPeakBytes);
 }
 
-std::optional<double> times_better(double of_eager, double of_this) {
-  if (!(of_eager > 0) || !(of_this > 0)) return std::nullopt;
-  return of_eager / of_this;
-}
-
 const Measurement* find_fastest(const std::vector<const Measurement*>& alternatives) {
   struct Rival {
     const Measurement* measurement;
     std::vector<double> times;
   };
-  const Measurement* eager = eager_among(alternatives);
-  const Timing* of_eager = eager == nullptr ? nullptr : find_working_timing(*eager);
+  const Timing* of_eager = find_eager_timing(alternatives);
   std::vector<Rival> rivals;
   for (const Measurement* measurement : alternatives) {
     const Timing* timing = measurement == nullptr ? nullptr : find_working_timing(*measurement);

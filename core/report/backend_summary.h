@@ -6,6 +6,8 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "core/report/document.h"
@@ -13,6 +15,12 @@
 #include "core/results/significance.h"
 
 namespace instr {
+
+// Everything about a variant but its backend: label, parameters, autograd, threads, device,
+// language.
+using Benchmark = std::tuple<std::string, std::vector<std::pair<std::string, std::string>>,
+                             Autograd, int, std::string, Language>;
+Benchmark benchmark_of(const Variant& variant);
 
 // A result, compared with that of eager.
 struct AgainstEager {
@@ -54,9 +62,6 @@ std::optional<double> find_working_metric(const Measurement& measurement,
 
 // Peak of live bytes of a variant that works: the device's if that is known.
 std::optional<double> find_working_peak(const Measurement& measurement);
-
-// The ratio to eager of a time or size; nothing if either is not above 0.
-std::optional<double> times_better(double of_eager, double of_this);
 
 // The measurement with the least median wall time or, if others differ from it by no more than
 // chance, the first of all these in the order of kBackends, which is the plainest. Null if fewer
@@ -123,10 +128,9 @@ inline constexpr double kMaxCompileTime = 120;   // seconds
 inline constexpr double kMinMemoryRatio = 0.9;   // eager's peak over its own
 inline constexpr std::size_t kMaxFindings = 20;  // listed of a kind
 
-// A table for each kind of finding that there is, the worst first.
-std::vector<DocumentTable> find_findings(const std::vector<Measurement>& records);
-// The same tables with all their rows.
-std::vector<DocumentTable> find_all_findings(const std::vector<Measurement>& records);
+// A table for each kind of finding that there is, of at most `max` rows, the worst first.
+std::vector<DocumentTable> find_findings(const std::vector<Measurement>& records,
+                                         std::size_t max = kMaxFindings);
 
 // A row for each experiment but eager's: its time, the speed-up with its interval and p-value, ...
 DocumentTable each_experiment_table(const std::vector<Measurement>& records);

@@ -6,7 +6,6 @@
 #include <cctype>
 #include <cmath>
 #include <nlohmann/json.hpp>
-#include <string_view>
 
 #include "core/base/csv.h"
 #include "core/base/format.h"
@@ -159,13 +158,6 @@ std::optional<TextColumns> fit_columns(const DocumentTable& table, const RenderO
   }
 }
 
-TextColumns lay_out_necessary(const DocumentTable& table, const RenderOptions& options) {
-  ColumnNumbers shown = visible_columns(table);
-  std::erase_if(shown, [&table](std::size_t i) { return table.columns[i].is_spare; });
-  Table made = make_columns(table, shown, {.width = 0, .color = options.color});
-  return {std::move(shown), std::move(made)};
-}
-
 std::size_t columns_width(const DocumentTable& table) {
   return make_layout(make_columns(table, visible_columns(table), {})).total();
 }
@@ -178,6 +170,16 @@ constexpr std::size_t kStackedIndent = 2;
 constexpr std::size_t kStackedWidth = 44;  // wider lines put numbers too far from their names
 constexpr std::size_t kMessageLines = 40;  // the rest of a message is in the results file
 constexpr std::size_t kMessageIndent = 4;
+
+// The text in lines of at most `width` columns (0: any), each in that style.
+std::string wrapped(const std::string& text, std::size_t width, std::optional<Style> style,
+                    bool color) {
+  std::string out;
+  for (const std::string& line : wrap(text, width)) {
+    out += (style ? styled(line, *style, color) : line) + "\n";
+  }
+  return out;
+}
 
 std::string spaces(std::size_t count) { return std::string(count, ' '); }
 
@@ -213,6 +215,14 @@ std::string stacked_text(const DocumentTable& table, const std::vector<std::size
     }
   }
   return out;
+}
+
+// Lays out, in any width, the columns that are not spare.
+TextColumns lay_out_necessary(const DocumentTable& table, const RenderOptions& options) {
+  ColumnNumbers shown = visible_columns(table);
+  std::erase_if(shown, [&table](std::size_t i) { return table.columns[i].is_spare; });
+  Table made = make_columns(table, shown, {.width = 0, .color = options.color});
+  return {std::move(shown), std::move(made)};
 }
 
 std::string table_block(const DocumentTable& table, const RenderOptions& options) {
@@ -274,15 +284,6 @@ std::string note_text(const DocumentNote& note, const RenderOptions& options) {
 
 }  // namespace
 
-std::string wrapped(const std::string& text, std::size_t width, std::optional<Style> style,
-                    bool color) {
-  std::string out;
-  for (const std::string& line : wrap(text, width)) {
-    out += (style ? styled(line, *style, color) : line) + "\n";
-  }
-  return out;
-}
-
 std::string full_heading(const DocumentColumn& column) {
   const bool is_usual = column.span.empty() || column.span == find_metric(kInstructions)->heading;
   return is_usual ? column.heading : column.span + " " + column.heading;
@@ -309,6 +310,17 @@ std::string render_text(const Document& document, const RenderOptions& options) 
 // Documents as GitHub-flavoured Markdown.
 
 namespace {
+
+// Escapes the characters that Markdown or HTML would interpret, for a cell or a line.
+std::string markdown_text(const std::string& text) {
+  static constexpr std::string_view kSpecial = "\\`*_~[]<>|&";
+  std::string out;
+  for (char c : text) {
+    if (kSpecial.find(c) != std::string_view::npos) out += '\\';
+    out += c == '\n' ? ' ' : c;
+  }
+  return out;
+}
 
 // A code block whose fence is longer than any run of backticks in it.
 std::string code_block(const std::string& text) {
@@ -462,16 +474,6 @@ void add_sections(std::string& out, const std::vector<DocumentSection>& sections
 }
 
 }  // namespace
-
-std::string markdown_text(const std::string& text) {
-  static constexpr std::string_view kSpecial = "\\`*_~[]<>|&";
-  std::string out;
-  for (char c : text) {
-    if (kSpecial.find(c) != std::string_view::npos) out += '\\';
-    out += c == '\n' ? ' ' : c;
-  }
-  return out;
-}
 
 std::string comment_text(std::string_view text) {
   static constexpr std::string_view kSpecial = "&<>|`*_~[]\\#@!$:";

@@ -130,17 +130,11 @@ struct RenderOptions {
   std::size_t max_bytes = 60000;
 };
 
-// The text in lines of at most `width` columns (0: any), each in that style.
-std::string wrapped(const std::string& text, std::size_t width, std::optional<Style> style,
-                    bool color);
-
 // The heading of a column on its own: "eager" of instructions, else "wall time eager".
 std::string full_heading(const DocumentColumn& column);
 
-// Escapes the characters that Markdown or HTML would interpret, for a cell or a line.
-std::string markdown_text(const std::string& text);
-
-// The same for a comment, as character references: "@name" is no mention, and "#1" no issue.
+// Writes the characters that Markdown or HTML would interpret as character references: "@name" is
+// no mention, and "#1" no issue.
 std::string comment_text(std::string_view text);
 
 // Text of at most so many columns as code in a comment.
@@ -157,9 +151,6 @@ struct TextColumns {
 // Lays the table out in at most `options.width` columns of the terminal, without as many spare
 // columns as necessary. Returns nothing if that is still too wide.
 std::optional<TextColumns> fit_columns(const DocumentTable& table, const RenderOptions& options);
-
-// Lays out, in any width, the columns that are not spare.
-TextColumns lay_out_necessary(const DocumentTable& table, const RenderOptions& options);
 
 // The columns of a terminal that the table takes.
 std::size_t columns_width(const DocumentTable& table);

@@ -1,7 +1,5 @@
 // The lines of PyTorch/XLA's experiment runner (benchmarks/experiment_runner.py), which its
 // aggregate.py and result_analyzer.py read. Times are in seconds, and every metric is a list.
-#include <algorithm>
-#include <cmath>
 #include <cstdlib>
 #include <ctime>
 #include <nlohmann/json.hpp>

@@ -134,49 +134,6 @@ std::vector<DocumentTable> find_lists(const Measurement& record) {
   return lists;
 }
 
-}  // namespace
-
-bool has_experiments(const std::vector<Measurement>& measurements) {
-  return std::ranges::any_of(measurements, [](const Measurement& measurement) {
-    const Timing* timing = find_timing(measurement);
-    return timing != nullptr && !timing->eager.empty();
-  });
-}
-
-ReportExperiments report_experiments(const std::vector<std::vector<Measurement>>& files) {
-  const std::vector<Measurement> records = newest_records(files);
-  const std::vector<BackendSummary> summaries =
-      summarize_backends(records, Grouping::kBySuiteAndAxes);
-  std::map<std::tuple<SummaryGroup, Language, Backend>, std::size_t> rows;
-  for (const BackendSummary& summary : summaries) {
-    rows.emplace(std::tuple(summary.group, summary.language, summary.backend), rows.size());
-  }
-  std::map<const Measurement*, AgainstEager> against_eager;
-  for (const AgainstEager& one : compare_with_eager(records)) against_eager[one.record] = one;
-  ReportExperiments report{.conclusion = experiment_line(records),
-                           .summary = experiment_table(summaries),
-                           .findings = find_all_findings(records),
-                           .each = each_experiment_table(records),
-                           .list = {}};
-  for (const Measurement& record : records) {
-    const Variant& variant = record.variant;
-    const auto row = rows.find({group_of(record), variant.language, variant.backend});
-    const bool is_skipped = state_of(record) == MeasuredState::kSkipped;
-    const VariantName name = name_variant(variant);
-    const AgainstEager& compared = against_eager[&record];
-    report.list.push_back({.key = variant.key,
-                           .model = name.full,
-                           .backend = name.column,
-                           .row = is_skipped ? std::nullopt : std::optional(row->second),
-                           .speedup = is_candidate(variant) ? compared.speedup : std::nullopt,
-                           .facts = find_facts(record, compared),
-                           .lists = find_lists(record)});
-  }
-  return report;
-}
-
-namespace {
-
 constexpr std::size_t kMaxTextLength = 100;  // the maximum for a cell
 
 const DocumentCell kNothing{"-", Tone::kDim};
@@ -361,9 +318,49 @@ DocumentRow row_of_each(const AgainstEager& experiment) {
                    memory_cell(experiment), experiment.is_eager() ? kNothing : code});
 }
 
-// `max`: rows of a table.
-std::vector<DocumentTable> collect_all_kinds(const std::vector<Measurement>& records,
-                                             std::size_t max) {
+}  // namespace
+
+bool has_experiments(const std::vector<Measurement>& measurements) {
+  return std::ranges::any_of(measurements, [](const Measurement& measurement) {
+    const Timing* timing = find_timing(measurement);
+    return timing != nullptr && !timing->eager.empty();
+  });
+}
+
+ReportExperiments report_experiments(const std::vector<std::vector<Measurement>>& files) {
+  const std::vector<Measurement> records = newest_records(files);
+  const std::vector<BackendSummary> summaries =
+      summarize_backends(records, Grouping::kBySuiteAndAxes);
+  std::map<std::tuple<SummaryGroup, Language, Backend>, std::size_t> rows;
+  for (const BackendSummary& summary : summaries) {
+    rows.emplace(std::tuple(summary.group, summary.language, summary.backend), rows.size());
+  }
+  std::map<const Measurement*, AgainstEager> against_eager;
+  for (const AgainstEager& one : compare_with_eager(records)) against_eager[one.record] = one;
+  ReportExperiments report{
+      .conclusion = experiment_line(records),
+      .summary = experiment_table(summaries),
+      .findings = find_findings(records, std::numeric_limits<std::size_t>::max()),
+      .each = each_experiment_table(records),
+      .list = {}};
+  for (const Measurement& record : records) {
+    const Variant& variant = record.variant;
+    const auto row = rows.find({group_of(record), variant.language, variant.backend});
+    const bool is_skipped = state_of(record) == MeasuredState::kSkipped;
+    const VariantName name = name_variant(variant);
+    const AgainstEager& compared = against_eager[&record];
+    report.list.push_back({.key = variant.key,
+                           .model = name.full,
+                           .backend = name.column,
+                           .row = is_skipped ? std::nullopt : std::optional(row->second),
+                           .speedup = is_candidate(variant) ? compared.speedup : std::nullopt,
+                           .facts = find_facts(record, compared),
+                           .lists = find_lists(record)});
+  }
+  return report;
+}
+
+std::vector<DocumentTable> find_findings(const std::vector<Measurement>& records, std::size_t max) {
   const std::vector<AgainstEager> all = compare_with_eager(records);
   std::vector<DocumentTable> tables;
   for (const Kind& kind : kinds()) {
@@ -371,16 +368,6 @@ std::vector<DocumentTable> collect_all_kinds(const std::vector<Measurement>& rec
     if (!table.rows.empty()) tables.push_back(std::move(table));
   }
   return tables;
-}
-
-}  // namespace
-
-std::vector<DocumentTable> find_findings(const std::vector<Measurement>& records) {
-  return collect_all_kinds(records, kMaxFindings);
-}
-
-std::vector<DocumentTable> find_all_findings(const std::vector<Measurement>& records) {
-  return collect_all_kinds(records, std::numeric_limits<std::size_t>::max());
 }
 
 DocumentTable each_experiment_table(const std::vector<Measurement>& records) {

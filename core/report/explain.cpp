@@ -4,8 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
-#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -82,13 +80,41 @@ DocumentRecord make_record(const ExplainedFunction& function, bool has_calls) {
   return record;
 }
 
-RenderOptions render_options(const ExplainOptions& options) {
-  return {static_cast<std::size_t>(std::max(options.width, 0)), options.color};
-}
-
 constexpr const char* kNoCalls =
     "A results file holds self costs alone: without it, explain measures, and shows inclusive "
     "costs and callers, too.";
+
+// Functions of libtorch_python.so, up to the parameters.
+constexpr const char* kLookup = "lookup";
+constexpr const char* kGuards = "torch::dynamo::run_root_guard_manager";
+constexpr const char* kCode = "dynamo_eval_custom_code";
+constexpr const char* kBackward = "torch::autograd::python::PythonEngine::execute";
+constexpr const char* kKernels = ".main.so";  // the end of the name of Inductor's libraries
+
+const ExplainedFunction* find(const Explanation& explanation, const std::string& name) {
+  const auto found = std::ranges::find_if(explanation.functions, [&](const auto& function) {
+    const std::string& full = function.code.function;
+    return function.code.object == "libtorch_python.so" &&
+           (full == name || full.starts_with(name + "("));
+  });
+  return found == explanation.functions.end() ? nullptr : &*found;
+}
+
+double inclusive(const ExplainedFunction* function) {
+  return function == nullptr ? 0 : function->inclusive.value_or(0);
+}
+
+// The calls of Inductor's kernels by other code.
+double cost_of_kernels(const Explanation& explanation) {
+  double sum = 0;
+  for (const ExplainedFunction& function : explanation.functions) {
+    if (!function.code.object.ends_with(kKernels)) continue;
+    for (const Caller& caller : function.callers) {
+      if (!caller.code.object.ends_with(kKernels)) sum += caller.ir;
+    }
+  }
+  return sum;
+}
 
 }  // namespace
 
@@ -134,80 +160,6 @@ Explanation select_callers(Explanation explanation,
   return explanation;
 }
 
-Document explain_document(const Explanation& explanation, const ExplainOptions& options) {
-  Document document{.title = explanation_title(explanation.key, explanation.total),
-                    .tables = explain_tables(explanation, options)};
-  if (!explanation.has_calls) document.notes.push_back({.text = kNoCalls});
-  document.head = to_line({{"schema", kExplanationSchema},
-                           {"program", "instr_bench"},
-                           {"version", kProgramVersion},
-                           {"kind", "explanation"},
-                           {"key", explanation.key},
-                           {kInstructions, json_number(explanation.total)},
-                           {"iterations", explanation.iterations},
-                           {"has_calls", explanation.has_calls}});
-  document.list_name = "functions";
-  document.fields = {"function", "object", "caller", "caller_object", "self", "inclusive", "calls"};
-  for (const ExplainedFunction& function : explanation.functions) {
-    document.records.push_back(make_record(function, explanation.has_calls));
-  }
-  return document;
-}
-
-std::string explain_report(ReportFormat format, const Explanation& explanation,
-                           const ExplainOptions& options) {
-  ExplainOptions shown = options;
-  if (format != ReportFormat::kTable) {
-    shown.width = 0;
-  } else if (options.width <= 0) {
-    shown.width = static_cast<int>(kPipeWidth);
-  }
-  return render(format, explain_document(explanation, shown), render_options(options));
-}
-
-std::string lines_report(ReportFormat format, const std::string& key, double total,
-                         const LineCosts& costs, const ExplainOptions& options) {
-  ExplainOptions shown = options;
-  if (format != ReportFormat::kTable) shown.width = 0;
-  return render(format, lines_document(key, total, costs, shown), render_options(options));
-}
-
-namespace {
-
-// Functions of libtorch_python.so, up to the parameters.
-constexpr const char* kLookup = "lookup";
-constexpr const char* kGuards = "torch::dynamo::run_root_guard_manager";
-constexpr const char* kCode = "dynamo_eval_custom_code";
-constexpr const char* kBackward = "torch::autograd::python::PythonEngine::execute";
-constexpr const char* kKernels = ".main.so";  // the end of the name of Inductor's libraries
-
-const ExplainedFunction* find(const Explanation& explanation, const std::string& name) {
-  const auto found = std::ranges::find_if(explanation.functions, [&](const auto& function) {
-    const std::string& full = function.code.function;
-    return function.code.object == "libtorch_python.so" &&
-           (full == name || full.starts_with(name + "("));
-  });
-  return found == explanation.functions.end() ? nullptr : &*found;
-}
-
-double inclusive(const ExplainedFunction* function) {
-  return function == nullptr ? 0 : function->inclusive.value_or(0);
-}
-
-// The calls of Inductor's kernels by other code.
-double cost_of_kernels(const Explanation& explanation) {
-  double sum = 0;
-  for (const ExplainedFunction& function : explanation.functions) {
-    if (!function.code.object.ends_with(kKernels)) continue;
-    for (const Caller& caller : function.callers) {
-      if (!caller.code.object.ends_with(kKernels)) sum += caller.ir;
-    }
-  }
-  return sum;
-}
-
-}  // namespace
-
 std::vector<CallPart> parts_of_compiled_call(const Explanation& explanation) {
   const ExplainedFunction* const code = find(explanation, kCode);
   if (code == nullptr || !code->inclusive || code->is_recursive) return {};
@@ -233,7 +185,15 @@ std::vector<CallPart> parts_of_compiled_call(const Explanation& explanation) {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
+// "a/b: 1,174 instructions per iteration"
+std::string explanation_title(const std::string& key, double total) {
+  return printable(key) + ": " + format_count(total) + " instructions per iteration";
+}
+
+// "12.5%"
+std::string share_text(double part, double whole) {
+  return fmt::format("{:.1f}%", whole == 0 ? 0 : 100 * part / whole);
+}
 
 constexpr int kLinesSchema = 1;
 constexpr const char* kUnknownLine = "-";
@@ -251,7 +211,7 @@ std::vector<const LineCost*> in_order(const LineCosts& costs, ExplainOrder order
 }
 
 DocumentTable make_table(double total, const LineCosts& costs, const ExplainOptions& options) {
-  const auto width = static_cast<std::size_t>(std::max(options.width, 0));
+  const std::size_t width = options.render.width;
   DocumentTable table{.columns = {{"self"},
                                   {"share"},
                                   {"inclusive"},
@@ -307,28 +267,7 @@ DocumentRecord make_record(const LineCost& line, const LineCosts& costs) {
             inclusive.is_null() ? "" : to_line(inclusive), line.text}}};
 }
 
-}  // namespace
-
-Document lines_document(const std::string& key, double total, const LineCosts& costs,
-                        const ExplainOptions& options) {
-  Document document{.title = explanation_title(key, total),
-                    .tables = {make_table(total, costs, options)}};
-  document.head = to_line({{"schema", kLinesSchema},
-                           {"program", "instr_bench"},
-                           {"version", kProgramVersion},
-                           {"kind", "lines"},
-                           {"key", key},
-                           {kInstructions, json_number(total)},
-                           {"iterations", costs.iterations}});
-  document.list_name = "lines";
-  document.fields = {"file", "line", "self", "inclusive", "text"};
-  for (const LineCost& line : costs.lines) document.records.push_back(make_record(line, costs));
-  return document;
-}
-
 // The tables of an explanation.
-
-namespace {
 
 constexpr std::size_t kWithCallers = 5;    // functions
 constexpr std::size_t kMaxCallers = 3;     // callers of each function
@@ -569,16 +508,6 @@ DocumentTable make_table(const Section& section, const char* where, std::size_t 
   return table;
 }
 
-}  // namespace
-
-std::string explanation_title(const std::string& key, double total) {
-  return printable(key) + ": " + format_count(total) + " instructions per iteration";
-}
-
-std::string share_text(double part, double whole) {
-  return fmt::format("{:.1f}%", whole == 0 ? 0 : 100 * part / whole);
-}
-
 std::vector<DocumentTable> explain_tables(const Explanation& explanation,
                                           const ExplainOptions& options) {
   std::vector<ExplainedFunction> functions = explanation.functions;
@@ -588,7 +517,7 @@ std::vector<DocumentTable> explain_tables(const Explanation& explanation,
     });
   }
   const std::size_t max = options.max_functions;
-  const auto width = static_cast<std::size_t>(std::max(options.width, 0));
+  const std::size_t width = options.render.width;
   std::vector<DocumentTable> tables;
   for (const Section& section :
        {cost_section(explanation, functions, max), parts_section(explanation),
@@ -599,6 +528,63 @@ std::vector<DocumentTable> explain_tables(const Explanation& explanation,
     tables.push_back(make_table(section, where, width));
   }
   return tables;
+}
+
+Document explain_document(const Explanation& explanation, const ExplainOptions& options) {
+  Document document{.title = explanation_title(explanation.key, explanation.total),
+                    .tables = explain_tables(explanation, options)};
+  if (!explanation.has_calls) document.notes.push_back({.text = kNoCalls});
+  document.head = to_line({{"schema", kExplanationSchema},
+                           {"program", "instr_bench"},
+                           {"version", kProgramVersion},
+                           {"kind", "explanation"},
+                           {"key", explanation.key},
+                           {kInstructions, json_number(explanation.total)},
+                           {"iterations", explanation.iterations},
+                           {"has_calls", explanation.has_calls}});
+  document.list_name = "functions";
+  document.fields = {"function", "object", "caller", "caller_object", "self", "inclusive", "calls"};
+  for (const ExplainedFunction& function : explanation.functions) {
+    document.records.push_back(make_record(function, explanation.has_calls));
+  }
+  return document;
+}
+
+Document lines_document(const std::string& key, double total, const LineCosts& costs,
+                        const ExplainOptions& options) {
+  Document document{.title = explanation_title(key, total),
+                    .tables = {make_table(total, costs, options)}};
+  document.head = to_line({{"schema", kLinesSchema},
+                           {"program", "instr_bench"},
+                           {"version", kProgramVersion},
+                           {"kind", "lines"},
+                           {"key", key},
+                           {kInstructions, json_number(total)},
+                           {"iterations", costs.iterations}});
+  document.list_name = "lines";
+  document.fields = {"file", "line", "self", "inclusive", "text"};
+  for (const LineCost& line : costs.lines) document.records.push_back(make_record(line, costs));
+  return document;
+}
+
+}  // namespace
+
+std::string explain_report(ReportFormat format, const Explanation& explanation,
+                           const ExplainOptions& options) {
+  ExplainOptions shown = options;
+  if (format != ReportFormat::kTable) {
+    shown.render.width = 0;
+  } else if (options.render.width == 0) {
+    shown.render.width = kPipeWidth;
+  }
+  return render(format, explain_document(explanation, shown), options.render);
+}
+
+std::string lines_report(ReportFormat format, const std::string& key, double total,
+                         const LineCosts& costs, const ExplainOptions& options) {
+  ExplainOptions shown = options;
+  if (format != ReportFormat::kTable) shown.render.width = 0;
+  return render(format, lines_document(key, total, costs, shown), options.render);
 }
 
 }  // namespace instr

@@ -52,39 +52,24 @@ Explanation explain_followed(const std::string& key, const Counted& counted,
 Explanation select_callers(Explanation explanation,
                            const std::function<bool(const std::string&)>& is_wanted);
 
-// "a/b: 1,174 instructions per iteration"
-std::string explanation_title(const std::string& key, double total);
-
-// "12.5%"
-std::string share_text(double part, double whole);
-
 enum class ExplainOrder { kSelf, kInclusive };
 
 struct ExplainOptions {
   ExplainOrder order = ExplainOrder::kSelf;  // the order of a table's functions
   std::size_t max_functions = 25;            // the maximum in a table
-  int width = 0;                             // columns; 0: no limit
-  bool color = false;
+  RenderOptions render = {};
 };
 
-// A line for each function, the rest as one, so that self costs add up to the count; below, the
-// callers of the first functions, or of all that were chosen. What does not fit `width` columns (0:
-// any) is left out: first the library, then the shares. Records hold all functions with their full
-// names, highest self cost first; in CSV each is followed by a line for each of its callers.
-Document explain_document(const Explanation& explanation, const ExplainOptions& options);
+// In one of document_formats(): a line for each function, the rest as one, so that self costs add
+// up to the count; below, the callers of the first functions, or of all that were chosen. What does
+// not fit the width is left out: first the library, then the shares. Text for a pipe is kPipeWidth
+// wide. Records hold all functions with their full names, highest self cost first; in CSV each is
+// followed by a line for each of its callers.
+std::string explain_report(ReportFormat format, const Explanation& explanation,
+                           const ExplainOptions& options = {});
 
 // The costs of source lines. `total`: the count, in instructions per iteration; the lines need not
 // add up to it. Records hold all lines, by file and place.
-Document lines_document(const std::string& key, double total, const LineCosts& costs,
-                        const ExplainOptions& options);
-
-// The tables of explain_document().
-std::vector<DocumentTable> explain_tables(const Explanation& explanation,
-                                          const ExplainOptions& options);
-
-// In one of document_formats(). Text for a pipe is kPipeWidth wide.
-std::string explain_report(ReportFormat format, const Explanation& explanation,
-                           const ExplainOptions& options = {});
 std::string lines_report(ReportFormat format, const std::string& key, double total,
                          const LineCosts& costs, const ExplainOptions& options);
 

@@ -10,7 +10,6 @@
 #include "core/base/output.h"
 #include "core/base/output_file.h"
 #include "core/base/paths.h"
-#include "core/compare/compare.h"
 #include "core/report/page.h"
 
 namespace instr {
@@ -25,6 +24,10 @@ template <const auto& kText>
 bool holds(std::string_view start) {
   return start.substr(0, 4096).find(kText) != std::string_view::npos;
 }
+
+// Kinds of the files, which may replace each other.
+const FileKind kFlamePage{"a flame graph", holds<kTitle>};
+const FileKind kFoldedStacks{"folded stacks", holds<kSnippetName>};
 
 constexpr std::size_t kMaxFrameName = 60;  // columns of a name in a frame
 
@@ -49,6 +52,12 @@ const std::vector<CodeKind>& code_kinds() {
         "vectorized", "cpublas", "at::meta", "structured_"}},
       {"interpreter", {"torch::jit", "_PyEval", "Py", "_Py", "c10::IValue"}}};
   return kAll;
+}
+
+// The name of a function in these graphs.
+std::string format_code_name(const CodeName& code) {
+  if (code.has_symbol) return code.function;
+  return code.object.empty() ? "code without symbols" : code.object + ": code without symbols";
 }
 
 Json make_functions(const CallTree& tree) {
@@ -97,15 +106,51 @@ std::vector<std::string> list_paths(const CallTree& tree) {
   return paths;
 }
 
-}  // namespace
+constexpr const char* kIndex = "index.html";
 
-const FileKind kFlamePage{"a flame graph", holds<kTitle>};
-const FileKind kFoldedStacks{"folded stacks", holds<kSnippetName>};
-
-std::string format_code_name(const CodeName& code) {
-  if (code.has_symbol) return code.function;
-  return code.object.empty() ? "code without symbols" : code.object + ": code without symbols";
+Expected<std::shared_ptr<const CallTree>> read_tree(const ResultSet& results,
+                                                    const std::string& key) {
+  auto tree = results.call_trees(key);
+  if (!tree || *tree) return tree;
+  return fail(kKeptPaths.missing_in(results.name));
 }
+
+Expected<void> write_file(const fs::path& file, const FileKind& kind, const std::string& text) {
+  TRY_ASSIGN(auto out, OutputFile::open(file, kind));
+  return write_to(std::move(out), text);
+}
+
+struct FlamePage {
+  std::string key;
+  std::string file;  // name, beside the index
+  double before = 0;
+  double after = 0;
+};
+
+Expected<FlamePage> write_changes(const fs::path& folder, const ComparedRow& row,
+                                  const ResultSet& before, const ResultSet& after) {
+  const MetricChange& ir = *row.metric(kInstructions);
+  FlamePage page{row.key, make_file_name(row.key) + ".html", *ir.before, *ir.after};
+  TRY_ASSIGN(auto old_tree, read_tree(before, row.key));
+  TRY_ASSIGN(auto new_tree, read_tree(after, row.key));
+  TRY(write_file(folder / page.file, kFlamePage,
+                 flame_page(aligned(*old_tree, *new_tree), row.key)));
+  return page;
+}
+
+// A page with links to all pages.
+std::string flame_index(const std::vector<FlamePage>& pages, const std::string& title) {
+  Json rows = Json::array();
+  for (const FlamePage& page : pages) {
+    rows.push_back({{"key", printable(page.key)},
+                    {"file", page.file},
+                    {"before", page.before},
+                    {"after", page.after}});
+  }
+  return page("flames.html", {{"title", printable(title)}, {"pages", std::move(rows)}});
+}
+
+}  // namespace
 
 std::string classify_code(const CodeName& code) {
   if (code.is_snippet()) return kSnippetName;
@@ -135,17 +180,6 @@ std::string flame_page(const AlignedTrees& trees, const std::string& title) {
   return page("flame.html", flame_json(trees, title));
 }
 
-std::string flame_index(const std::vector<FlamePage>& pages, const std::string& title) {
-  Json rows = Json::array();
-  for (const FlamePage& page : pages) {
-    rows.push_back({{"key", printable(page.key)},
-                    {"file", page.file},
-                    {"before", page.before},
-                    {"after", page.after}});
-  }
-  return page("flames.html", {{"title", printable(title)}, {"pages", std::move(rows)}});
-}
-
 std::string folded_stacks(const CallTree& tree) {
   std::string text;
   const std::vector<std::string> paths = list_paths(tree);
@@ -155,35 +189,6 @@ std::string folded_stacks(const CallTree& tree) {
   }
   return text;
 }
-
-namespace {
-
-constexpr const char* kIndex = "index.html";
-
-Expected<std::shared_ptr<const CallTree>> read_tree(const ResultSet& results,
-                                                    const std::string& key) {
-  auto tree = results.call_trees(key);
-  if (!tree || *tree) return tree;
-  return fail(kKeptPaths.missing_in(results.name));
-}
-
-Expected<void> write_file(const fs::path& file, const FileKind& kind, const std::string& text) {
-  TRY_ASSIGN(auto out, OutputFile::open(file, kind));
-  return write_to(std::move(out), text);
-}
-
-Expected<FlamePage> write_changes(const fs::path& folder, const ComparedRow& row,
-                                  const ResultSet& before, const ResultSet& after) {
-  const MetricChange& ir = *row.metric(kInstructions);
-  FlamePage page{row.key, make_file_name(row.key) + ".html", *ir.before, *ir.after};
-  TRY_ASSIGN(auto old_tree, read_tree(before, row.key));
-  TRY_ASSIGN(auto new_tree, read_tree(after, row.key));
-  TRY(write_file(folder / page.file, kFlamePage,
-                 flame_page(aligned(*old_tree, *new_tree), row.key)));
-  return page;
-}
-
-}  // namespace
 
 Expected<void> prepare_flame_folder(const std::optional<fs::path>& folder) {
   return folder ? make_output_folder(*folder, "--flame writes flame graphs to this folder")

@@ -3,8 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
-#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -14,7 +12,6 @@
 #include "core/compare/compare.h"
 #include "core/definitions/variant.h"
 #include "core/history/profiles.h"
-#include "core/history/read.h"
 #include "core/history/timeline.h"
 #include "core/report/comparison_report.h"
 #include "core/report/formats.h"

@@ -7,12 +7,10 @@
 #include <filesystem>
 #include <initializer_list>
 #include <iterator>
-#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <tuple>
 #include <unordered_map>
-#include <utility>
 
 #include "core/base/format.h"
 #include "core/base/numbered.h"
@@ -24,7 +22,6 @@
 #include "core/history/profiles.h"
 #include "core/history/recording.h"
 #include "core/history/schema.h"
-#include "core/history/timeline.h"
 #include "core/profile/function_names.h"
 #include "core/report/flame.h"
 #include "core/report/history_tables.h"
@@ -341,18 +338,6 @@ class Writer {
   Numbered<std::pair<std::string, std::string>> functions_;  // functions and their libraries
 };
 
-}  // namespace
-
-Json report_json(const ReportData& data) { return Writer(data).write(); }
-
-std::string report_page(const ReportData& data, const std::string& made) {
-  Json json = report_json(data);
-  json["made"] = made;
-  return page("report.html", json);
-}
-
-namespace {
-
 constexpr std::size_t kMaxTrees = 200;
 constexpr const char* kInMemory = ":memory:";  // SQLite's name for a database in memory
 
@@ -566,6 +551,14 @@ Commit make_commit(const ResultSet& file, std::size_t place) {
 }
 
 }  // namespace
+
+Json report_json(const ReportData& data) { return Writer(data).write(); }
+
+std::string report_page(const ReportData& data, const std::string& made) {
+  Json json = report_json(data);
+  json["made"] = made;
+  return page("report.html", json);
+}
 
 Expected<ReportData> report_of_history(const SqlDatabase& database, const SeriesChoice& choice,
                                        const Acceptances& accepted) {

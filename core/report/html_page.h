@@ -127,9 +127,6 @@ Expected<ReportData> report_of_files(const std::vector<ResultSet>& files,
 Expected<ReportData> report_of_history(const SqlDatabase& database, const SeriesChoice& choice,
                                        const Acceptances& accepted);
 
-// Computes what compares series, from their values and outcomes.
-void add_figures(ReportData& data);
-
 nlohmann::ordered_json experiments_json(const ReportExperiments& experiments);
 
 // The data of the page, which docs/FORMATS.md describes.

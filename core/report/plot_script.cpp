@@ -262,6 +262,12 @@ std::string drawing(const Chart& chart, const Layout& layout) {
   return bars(chart);
 }
 
+// gnuplot's message, which follows the lines of the script.
+std::string last_line(std::string text) {
+  text.erase(text.find_last_not_of(" \n") + 1);
+  return printable(text.substr(text.rfind('\n') + 1));
+}
+
 }  // namespace
 
 std::string plot_script(const Chart& chart) {
@@ -275,16 +281,6 @@ std::string plot_script(const Chart& chart) {
                       has_bars ? "xtics" : "xtics ytics");
   return text + axis_lines('x', chart.x) + drawing(chart, layout);
 }
-
-namespace {
-
-// gnuplot's message, which follows the lines of the script.
-std::string last_line(std::string text) {
-  text.erase(text.find_last_not_of(" \n") + 1);
-  return printable(text.substr(text.rfind('\n') + 1));
-}
-
-}  // namespace
 
 Expected<fs::path> find_gnuplot() {
   if (auto program = find_program("gnuplot")) return program;

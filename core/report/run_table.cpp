@@ -3,15 +3,11 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <map>
 #include <ranges>
-#include <set>
 #include <utility>
 
 #include "core/base/format.h"
 #include "core/report/backend_summary.h"
-#include "core/report/document.h"
-#include "core/report/run_report.h"
 #include "core/results/significance.h"
 
 namespace instr {
@@ -20,6 +16,54 @@ namespace {
 
 Slot make_slot(const Variant& variant) {
   return {variant.language, variant.backend, variant.autograd};
+}
+
+std::string name_slot(const Slot& slot) {
+  return format_column_name(slot.language, slot.backend, slot.autograd);
+}
+
+// Groups measurements, which must outlive the result, in the order of each benchmark's first.
+std::vector<Bench> collect_benches(const std::vector<Measurement>& measurements) {
+  std::vector<Bench> benches;
+  std::map<std::string, std::vector<std::size_t>> by_name;
+  for (const Measurement& measurement : measurements) {
+    Bench bench{name_variant(measurement.variant)};
+    const Slot slot = make_slot(measurement.variant);
+    std::vector<std::size_t>& known = by_name[bench.name.full];
+    // A second measurement of one variant gets another row: nothing is left out silently.
+    auto free = std::find_if(known.begin(), known.end(),
+                             [&](std::size_t i) { return !benches[i].variants.contains(slot); });
+    if (free == known.end()) {
+      known.push_back(benches.size());
+      free = std::prev(known.end());
+      benches.push_back(std::move(bench));
+    }
+    benches[*free].variants[slot] = &measurement;
+  }
+  return benches;
+}
+
+// Null: there is none, or it has no values.
+const Measurement* find(const Variants& variants, const Slot& slot) {
+  const auto it = variants.find(slot);
+  return it == variants.end() ? nullptr : it->second;
+}
+
+const Counted* counted_of(const Measurement* measurement) {
+  return measurement == nullptr ? nullptr : std::get_if<Counted>(&measurement->outcome);
+}
+
+DocumentCell metric_cell(const Counted& counted, const std::string& metric) {
+  const auto it = counted.metrics.find(metric);
+  if (it == counted.metrics.end()) return {"-", Tone::kDim};
+  return {format_metric(metric, it->second)};
+}
+
+// The cell of a variant without values; empty if there is no such variant.
+DocumentCell empty_cell(const Measurement* measurement) {
+  if (measurement == nullptr) return {};
+  if (is_failure(*measurement)) return {"failed", Tone::kBad};
+  return {"skipped", Tone::kDim};
 }
 
 // Shows the code of a result that did not pass, in the slot of a speed-up.
@@ -58,60 +102,7 @@ DocumentCell wall_cell(const Measurement& measurement, const Counted& timed,
   return {time + "  " + to_string(*faster), faster->ratio > 1 ? Tone::kGood : Tone::kWarning};
 }
 
-}  // namespace
-
-std::string name_slot(const Slot& slot) {
-  return format_column_name(slot.language, slot.backend, slot.autograd);
-}
-
-std::vector<Bench> collect_benches(const std::vector<Measurement>& measurements) {
-  std::vector<Bench> benches;
-  std::map<std::string, std::vector<std::size_t>> by_name;
-  for (const Measurement& measurement : measurements) {
-    Bench bench{name_variant(measurement.variant)};
-    const Slot slot = make_slot(measurement.variant);
-    std::vector<std::size_t>& known = by_name[bench.name.full];
-    // A second measurement of one variant gets another row: nothing is left out silently.
-    auto free = std::find_if(known.begin(), known.end(),
-                             [&](std::size_t i) { return !benches[i].variants.contains(slot); });
-    if (free == known.end()) {
-      known.push_back(benches.size());
-      free = std::prev(known.end());
-      benches.push_back(std::move(bench));
-    }
-    benches[*free].variants[slot] = &measurement;
-  }
-  return benches;
-}
-
-const Measurement* find(const Variants& variants, const Slot& slot) {
-  const auto it = variants.find(slot);
-  return it == variants.end() ? nullptr : it->second;
-}
-
-const Counted* counted_of(const Measurement* measurement) {
-  return measurement == nullptr ? nullptr : std::get_if<Counted>(&measurement->outcome);
-}
-
-std::string format_metric(const std::string& metric, double value) {
-  if (is_duration(metric)) return format_time(value);
-  const Metric* known = find_metric(metric);
-  const bool is_ratio = known != nullptr && known->unit == Unit::kRatio;
-  return is_ratio ? fmt::format("{:.3g}x", value) : format_count(value);
-}
-
-DocumentCell metric_cell(const Counted& counted, const std::string& metric) {
-  const auto it = counted.metrics.find(metric);
-  if (it == counted.metrics.end()) return {"-", Tone::kDim};
-  return {format_metric(metric, it->second)};
-}
-
-DocumentCell empty_cell(const Measurement* measurement) {
-  if (measurement == nullptr) return {};
-  if (is_failure(*measurement)) return {"failed", Tone::kBad};
-  return {"skipped", Tone::kDim};
-}
-
+// The cell of one variant, with the marks of its count, or with its speed-up over eager.
 DocumentCell variant_cell(const Variants& variants, const Slot& slot, const char* metric) {
   const Measurement* measurement = find(variants, slot);
   const Counted* counted = counted_of(measurement);
@@ -121,6 +112,7 @@ DocumentCell variant_cell(const Variants& variants, const Slot& slot, const char
   return metric_cell(*counted, metric);
 }
 
+// The fastest backend of each language that has several: for forward, or else with backward.
 DocumentCell fastest_cell(const Variants& variants) {
   std::map<std::pair<Language, Autograd>, std::vector<const Measurement*>> alternatives;
   for (const auto& [slot, measurement] : variants) {
@@ -149,8 +141,6 @@ DocumentCell steady_cell(const Variants& variants) {
   if (steady == counts) return {"yes", Tone::kGood};
   return {steady == 0 ? "no" : fmt::format("{} of {}", steady, counts), Tone::kWarning};
 }
-
-namespace {
 
 using Column = RunTable::Column;
 using BenchRow = RunTable::BenchRow;
@@ -285,7 +275,47 @@ class ColumnMaker {
   std::vector<Column> columns_;
 };
 
+// From wide to narrow columns of instructions.
+constexpr auto kLargeCounts = {123'456'789.0, 12'345'678.0, 1'234'567.0};
+
+Counted large_counts(const Variant& variant, double instructions) {
+  Counted counted;
+  counted.steady = true;
+  counted.iterations = 1;
+  counted.warmup = is_first_call(variant) ? 0 : 1;
+  // A statement that is counted once may compile, which takes more instructions.
+  const double digits = is_counted_once(variant) ? 100 : 1;
+  for (const Metric& metric : kMetrics) {
+    if (metric.group == MetricGroup::kCompile && !variant.compiles) continue;
+    counted.metrics[metric.name] = 1'234'567;
+    if (metric.unit == Unit::kInstructions) counted.metrics[metric.name] = instructions * digits;
+    if (metric.unit == Unit::kAllocations) counted.metrics[metric.name] = 12'345;
+  }
+  return counted;
+}
+
+// The outcome without what no row shows, such as functions.
+std::variant<Counted, Skipped, Failure> shown_part(const Measurement& measurement) {
+  const auto* counted = std::get_if<Counted>(&measurement.outcome);
+  if (counted == nullptr) return measurement.outcome;
+  Counted shown;
+  shown.metrics = counted->metrics;
+  shown.iterations = counted->iterations;
+  shown.warmup = counted->warmup;
+  shown.steady = counted->steady;
+  shown.changes_state = counted->changes_state;
+  shown.gated = counted->gated;
+  return shown;
+}
+
 }  // namespace
+
+std::string format_metric(const std::string& metric, double value) {
+  if (is_duration(metric)) return format_time(value);
+  const Metric* known = find_metric(metric);
+  const bool is_ratio = known != nullptr && known->unit == Unit::kRatio;
+  return is_ratio ? fmt::format("{:.3g}x", value) : format_count(value);
+}
 
 std::string shown_values(const ReportOptions& options) {
   const auto& metrics = options.metrics;
@@ -347,47 +377,10 @@ DocumentTable RunTable::whole() const {
 
 RunTable fitting_table(const std::vector<Measurement>& measurements, const ReportOptions& options) {
   RunTable wide(measurements, options, RunTable::Shape::kWide);
-  if (fit_columns(wide.whole(), space_of(options))) return wide;
+  if (fit_columns(wide.whole(), options.render)) return wide;
   RunTable tall(measurements, options, RunTable::Shape::kTall);
-  return fit_columns(tall.whole(), space_of(options)) ? tall : wide;
+  return fit_columns(tall.whole(), options.render) ? tall : wide;
 }
-
-namespace {
-
-// From wide to narrow columns of instructions.
-constexpr auto kLargeCounts = {123'456'789.0, 12'345'678.0, 1'234'567.0};
-
-Counted large_counts(const Variant& variant, double instructions) {
-  Counted counted;
-  counted.steady = true;
-  counted.iterations = 1;
-  counted.warmup = is_first_call(variant) ? 0 : 1;
-  // A statement that is counted once may compile, which takes more instructions.
-  const double digits = is_counted_once(variant) ? 100 : 1;
-  for (const Metric& metric : kMetrics) {
-    if (metric.group == MetricGroup::kCompile && !variant.compiles) continue;
-    counted.metrics[metric.name] = 1'234'567;
-    if (metric.unit == Unit::kInstructions) counted.metrics[metric.name] = instructions * digits;
-    if (metric.unit == Unit::kAllocations) counted.metrics[metric.name] = 12'345;
-  }
-  return counted;
-}
-
-// The outcome without what no row shows, such as functions.
-std::variant<Counted, Skipped, Failure> shown_part(const Measurement& measurement) {
-  const auto* counted = std::get_if<Counted>(&measurement.outcome);
-  if (counted == nullptr) return measurement.outcome;
-  Counted shown;
-  shown.metrics = counted->metrics;
-  shown.iterations = counted->iterations;
-  shown.warmup = counted->warmup;
-  shown.steady = counted->steady;
-  shown.changes_state = counted->changes_state;
-  shown.gated = counted->gated;
-  return shown;
-}
-
-}  // namespace
 
 RowStream::RowStream(const std::vector<Variant>& variants, const ReportOptions& options)
     : options_(options) {
@@ -405,7 +398,7 @@ void RowStream::lay_out() {
       measurement.outcome = large_counts(measurement.variant, instructions);
     }
     run_table_.emplace(measurements_, options_, shape);
-    auto columns = fit_columns(run_table_->whole(), space_of(options_));
+    auto columns = fit_columns(run_table_->whole(), options_.render);
     if (!columns) return false;
     columns_ = std::move(columns->shown);
     table_ = std::move(columns->table);
@@ -459,14 +452,14 @@ std::optional<std::string> RowStream::print_next() {
     }
   }
   const TableLayout layout = make_layout(part);
-  if (options_.width > 0 && layout.total() > static_cast<std::size_t>(options_.width)) {
+  if (options_.render.width > 0 && layout.total() > options_.render.width) {
     return std::nullopt;
   }
   for (std::size_t i = 0; i < columns_.size(); ++i) table_.columns[i].min = layout.columns[i];
   next_line_ = line;
   ++next_bench_;
   for (const auto& [slot, measurement] : bench.variants) shown_.insert(measurement->variant.key);
-  return table_text(part, options_.color);
+  return table_text(part, options_.render.color);
 }
 
 }  // namespace instr

@@ -25,8 +25,6 @@ struct Slot {
   auto operator<=>(const Slot&) const = default;
 };
 
-std::string name_slot(const Slot& slot);
-
 using Variants = std::map<Slot, const Measurement*>;
 
 // Measurements whose variants only differ in their slot.
@@ -35,26 +33,8 @@ struct Bench {
   Variants variants = {};
 };
 
-// Groups measurements, which must outlive the result, in the order of each benchmark's first.
-std::vector<Bench> collect_benches(const std::vector<Measurement>& measurements);
-
-// Null: there is none, or it has no values.
-const Measurement* find(const Variants& variants, const Slot& slot);
-const Counted* counted_of(const Measurement* measurement);
-
 // A value in the unit of its metric: "1,234", "1.23 ms".
 std::string format_metric(const std::string& metric, double value);
-
-DocumentCell metric_cell(const Counted& counted, const std::string& metric);
-// The cell of a variant without values; empty if there is no such variant.
-DocumentCell empty_cell(const Measurement* measurement);
-// The cell of one variant, with the marks of its count, or with its speed-up over eager.
-DocumentCell variant_cell(const Variants& variants, const Slot& slot, const char* metric);
-// The fastest backend of each language that has several: for forward, or else with backward.
-DocumentCell fastest_cell(const Variants& variants);
-DocumentCell steady_cell(const Variants& variants);
-
-// The tables of a run: measurements of one benchmark side by side, and the summary by backend.
 
 // The kind of the tables' values: "instructions", "times" or both.
 std::string shown_values(const ReportOptions& options);

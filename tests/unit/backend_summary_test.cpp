@@ -115,7 +115,7 @@ TEST(BackendSummary, HaveATable) {
   EXPECT_GOLDEN("report/times_by_backend.md", report(ReportFormat::kMarkdown, both, options));
   EXPECT_GOLDEN("report/times_of_one_backend.txt",
                 report(ReportFormat::kTable, {both[0]}, options));
-  options.width = 20;
+  options.render.width = 20;
   EXPECT_GOLDEN("report/times_by_backend_in_a_narrow_table.txt",
                 report(ReportFormat::kTable, both, options));
 }

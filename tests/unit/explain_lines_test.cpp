@@ -20,14 +20,14 @@ std::string report(ReportFormat format, ExplainOptions options = {}) {
 TEST(ExplainLines, AsATable) {
   EXPECT_GOLDEN("explain/lines.txt", report(ReportFormat::kTable));
   EXPECT_GOLDEN("explain/lines_in_a_narrow_table.txt",
-                report(ReportFormat::kTable, {.max_functions = 1, .width = 80}));
+                report(ReportFormat::kTable, {.max_functions = 1, .render = {.width = 80}}));
 }
 
 TEST(ExplainLines, SortedByInclusiveCost) {
   const LineCosts costs{1, {{"f", 1, 9, 9, ""}, {"f", 2, 1, 50, ""}}};
-  EXPECT_GOLDEN("explain/lines_by_inclusive_cost.txt",
-                lines_report(ReportFormat::kTable, "k", 60, costs,
-                             {.order = ExplainOrder::kInclusive, .width = 0}));
+  EXPECT_GOLDEN(
+      "explain/lines_by_inclusive_cost.txt",
+      lines_report(ReportFormat::kTable, "k", 60, costs, {.order = ExplainOrder::kInclusive}));
 }
 
 TEST(ExplainLines, AsJsonAndCsvAndMarkdown) {

@@ -47,10 +47,10 @@ Explanation explanation() {
   return explain("a/b", counted(), &known);
 }
 
-std::string table(const Explanation& explanation, int width, std::size_t max = 25,
+std::string table(const Explanation& explanation, std::size_t width, std::size_t max = 25,
                   ExplainOrder order = ExplainOrder::kSelf) {
   return explain_report(ReportFormat::kTable, explanation,
-                        {.order = order, .max_functions = max, .width = width});
+                        {.order = order, .max_functions = max, .render = {.width = width}});
 }
 
 TEST(Explain, SelfCostsAloneOfAResultsFile) {
@@ -80,9 +80,9 @@ TEST(Explain, ShowsWhatFitsTheTerminal) {
       {"std::vector<a::very<long, name<of, a>>, type>::function(with, parameters)", "x.so", 5, 1});
   const auto known = costs();
   for (const Explanation& one : {explain("a/b", many, &known), explain("a/b", many)}) {
-    for (int width = 60; width < 140; ++width) {
+    for (std::size_t width = 60; width < 140; ++width) {
       for (const std::string& line : wrap(table(one, width), 0)) {
-        EXPECT_LE(display_width(line), static_cast<std::size_t>(width)) << line;
+        EXPECT_LE(display_width(line), width) << line;
       }
     }
   }
@@ -120,7 +120,7 @@ TEST(ExplainJson, HasAllWithFullNames) {
     return parsed.dump(2) + "\n";
   };
   EXPECT_GOLDEN("explain/inclusive_costs_and_callers.json",
-                json(explanation(), {.max_functions = 1, .width = 40}));
+                json(explanation(), {.max_functions = 1, .render = {.width = 40}}));
   EXPECT_GOLDEN("explain/self_costs.json", json(explain("a/b", counted()), {}));
 }
 

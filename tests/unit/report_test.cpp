@@ -62,9 +62,9 @@ Measurement skipped(const std::string& label, const std::string& reason) {
   return with_seconds(testing::skipped(key_of(label, "", kEager), reason));
 }
 
-ReportOptions at_width(int width) {
+ReportOptions at_width(std::size_t width) {
   ReportOptions options;
-  options.width = width;
+  options.render.width = width;
   options.seconds = 14.83;
   return options;
 }
@@ -222,29 +222,29 @@ std::vector<std::string> lines_of(const std::string& text) { return wrap(text, 0
 TEST(ReportTable, FitsEveryWidth) {
   std::vector<Measurement> measurements = all_kinds();
   measurements.push_back(counted("größe/矩阵/a_label_that_is_longer_than_most/of_them", "1", 1e9));
-  for (int width = 20; width < 140; ++width) {
+  for (std::size_t width = 20; width < 140; ++width) {
     std::string table = report(ReportFormat::kTable, measurements, at_width(width));
     for (const std::string& line : lines_of(table)) {
       // Keys stay whole below the table, to be copied.
       if (line.find("/t1/cpu") == std::string::npos) {
-        EXPECT_LE(display_width(line), static_cast<std::size_t>(width)) << line;
+        EXPECT_LE(display_width(line), width) << line;
       }
     }
     for (const char* value : {"5,313", "18,001", "~212", "*112,399.5", "1,000,000,000"}) {
       EXPECT_HAS(table, value) << width << " " << value;
     }
   }
-  for (int width = 1; width < 20; ++width) {
+  for (std::size_t width = 1; width < 20; ++width) {
     EXPECT_HAS(report(ReportFormat::kTable, measurements, at_width(width)), "1,000,000,000");
   }
 }
 
 // Without its escape sequences, the coloured table is the plain one.
 TEST(ReportTable, ColorsChangeNothingElse) {
-  for (int width : {0, 20, 60, 80}) {
+  for (const std::size_t width : {0, 20, 60, 80}) {
     ReportOptions options = at_width(width);
     std::string plain = report(ReportFormat::kTable, all_kinds(), options);
-    options.color = true;
+    options.render.color = true;
     std::string colored = report(ReportFormat::kTable, all_kinds(), options);
     EXPECT_NE(colored, plain);
     std::string stripped;
@@ -297,8 +297,8 @@ TEST(ReportTable, ShowsKeysOnRequest) {
                                      unsteady("empty/none", 210, 212)};
   EXPECT_GOLDEN("report/keys.txt", report(ReportFormat::kTable, few, options));
   EXPECT_GOLDEN("report/keys.md", report(ReportFormat::kMarkdown, few, options));
-  for (int width = 1; width < 120; ++width) {
-    options.width = width;
+  for (std::size_t width = 1; width < 120; ++width) {
+    options.render.width = width;
     const std::string narrow = report(ReportFormat::kTable, few, options);
     for (const Measurement& measurement : few) {
       EXPECT_HAS(narrow, "\n" + measurement.variant.key + (width < 80 ? "\n" : " "))

@@ -26,9 +26,9 @@ std::vector<Measurement> example() {
       counted(key("alone"), 4014145),        counted(key("nn/gelu"), 900)};
 }
 
-ReportOptions at_width(int width) {
+ReportOptions at_width(std::size_t width) {
   ReportOptions options;
-  options.width = width;
+  options.render.width = width;
   return options;
 }
 
@@ -112,14 +112,14 @@ TEST(RowStream, ColumnsGrowWithLargerCounts) {
 TEST(RowStream, NeverExceedsTheTerminal) {
   std::vector<Measurement> all = example();
   all.push_back(counted(key("z"), 123456789012345));
-  for (int width = 1; width < 120; ++width) {
+  for (std::size_t width = 1; width < 120; ++width) {
     std::string text = shown_of(all, at_width(width), all);
     for (const std::string& line : split_lines(text)) {
-      EXPECT_LE(display_width(line), static_cast<std::size_t>(width)) << text;
+      EXPECT_LE(display_width(line), width) << text;
     }
   }
   // The row that becomes too wide is in the report.
-  const int width = 64;
+  const std::size_t width = 64;
   RowStream rows(variants_of(all), at_width(width));
   for (const Measurement& each : all) rows.take(each);
   EXPECT_EQ(rows.shown().size(), all.size() - 1);

@@ -3,9 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <utility>
 
-#include "core/base/near_match.h"
 #include "core/base/text.h"
 #include "core/definitions/definition_keys.h"
 
@@ -26,6 +24,14 @@ Error unknown_option(const std::string& word, const CommandLine& line) {
   return {{},
           fmt::format("there is no option `{}`", name),
           near ? fmt::format("did you mean `{}`?", *near) : see_help(line.command())};
+}
+
+template <class Target, class From>
+Take take_from(Target& target, From from) {
+  return [&target, from](const Given& given) {
+    return from(given).map(
+        [&target](auto&& value) { target = std::forward<decltype(value)>(value); });
+  };
 }
 
 }  // namespace
@@ -251,18 +257,6 @@ Expected<void> CommandLine::parse(const std::vector<std::string>& words, const E
 std::string list_of(const std::vector<std::string>& words) {
   return fmt::format("{}", fmt::join(words, ", "));
 }
-
-namespace {
-
-template <class Target, class From>
-Take take_from(Target& target, From from) {
-  return [&target, from](const Given& given) {
-    return from(given).map(
-        [&target](auto&& value) { target = std::forward<decltype(value)>(value); });
-  };
-}
-
-}  // namespace
 
 Expected<int> number_from(const Given& given, int min, int max) {
   const auto number = parse_number<int>(given.value);

@@ -5,18 +5,15 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <filesystem>
 #include <span>
 
 #include "core/base/error.h"
 #include "core/base/output.h"
-#include "core/commands/cli/command_line.h"
 #include "core/compile/installation.h"
 #include "core/definitions/definition_keys.h"
 #include "core/definitions/metrics.h"
 #include "core/report/comparison_report.h"
 #include "core/report/formats.h"
-#include "core/run/config.h"
 
 namespace instr {
 
@@ -349,6 +346,17 @@ constexpr Permission kPermissions[] = {
      &CompareOptions::allow_not_comparable},
     {"allow-nothing", "there may be nothing to compare", &CompareOptions::allow_nothing}};
 
+const Choices<ColorMode> kColors{
+    {"auto", ColorMode::kAuto}, {"always", ColorMode::kAlways}, {"never", ColorMode::kNever}};
+
+std::vector<ReportFormat> formats_that(bool (*has_it)(const FormatFacts& known)) {
+  std::vector<ReportFormat> formats;
+  for (const FormatFacts& known : kReportFormats) {
+    if (has_it(known)) formats.push_back(known.format);
+  }
+  return formats;
+}
+
 }  // namespace
 
 void declare_incomplete(CommandLine& line, Incomplete& incomplete, const std::string& help) {
@@ -414,21 +422,6 @@ std::vector<std::string> limited_metrics(const GateOptions& gate) {
   }
   return metrics;
 }
-
-namespace {
-
-const Choices<ColorMode> kColors{
-    {"auto", ColorMode::kAuto}, {"always", ColorMode::kAlways}, {"never", ColorMode::kNever}};
-
-std::vector<ReportFormat> formats_that(bool (*has_it)(const FormatFacts& known)) {
-  std::vector<ReportFormat> formats;
-  for (const FormatFacts& known : kReportFormats) {
-    if (has_it(known)) formats.push_back(known.format);
-  }
-  return formats;
-}
-
-}  // namespace
 
 void declare_showing(CommandLine& line, Showing& showing) {
   line.flag("-q,--quiet", "no progress", [&showing](bool is_given) {
@@ -512,11 +505,7 @@ RenderOptions render_options(const Showing& showing) {
 }
 
 ReportOptions report_options(const Showing& showing, const std::vector<std::string>& metrics) {
-  const Terminal terminal = inspect_terminal(STDOUT_FILENO, showing.color);
-  ReportOptions report;
-  report.width = terminal.width;
-  report.color = terminal.color;
-  report.show_keys = showing.show_keys;
+  ReportOptions report{.render = render_options(showing), .show_keys = showing.show_keys};
   if (!metrics.empty()) report.metrics = metrics;
   return report;
 }

@@ -1,19 +1,14 @@
 #include "core/compile/cpp/compile_cpp.h"
 
 #include <algorithm>
-#include <functional>
-#include <map>
 #include <mutex>
 #include <ranges>
-#include <set>
 
 #include "core/base/content_hash.h"
 #include "core/base/format.h"
 #include "core/base/text.h"
-#include "core/compile/compiled_variant.h"
 #include "core/compile/cpp/compile_unit.h"
 #include "core/compile/cpp/diagnostics.h"
-#include "core/compile/cpp/generate_cpp.h"
 #include "core/compile/cpp/parallel.h"
 #include "core/compile/cpp/self_contained.h"
 #include "core/compile/language_support.h"

@@ -1,7 +1,6 @@
 #include "core/compile/cpp/compile_unit.h"
 
 #include <algorithm>
-#include <set>
 #include <sstream>
 #include <system_error>
 
@@ -9,11 +8,9 @@
 #include "core/base/paths.h"
 #include "core/base/process.h"
 #include "core/compile/cache.h"
-#include "core/compile/compiled_variant.h"
 #include "core/compile/cpp/generate_cpp.h"
 #include "core/compile/cpp/parallel.h"
 #include "core/compile/cpp/self_contained.h"
-#include "core/compile/cpp/tracked_artefacts.h"
 #include "core/compile/elf.h"
 #include "core/compile/installation.h"
 
@@ -78,6 +75,24 @@ std::vector<fs::path> list_known_folders(const CompileOptions& options, const Ca
   }
   if (options.libtorch.cuda_headers) folders.push_back(*options.libtorch.cuda_headers);
   return folders;
+}
+
+// Identifies what a unit needs of a library to be linked with it: other code behind the same names
+// needs no new link.
+std::string identify_exports(const fs::path& library) {
+  const auto names = read_exports(library);
+  return names ? one_per_line(*names) : library.string();
+}
+
+// Puts a unit's code and a link to the user's library, by the name that the code has for it, into
+// one folder.
+Expected<void> put_together(const fs::path& linked, const fs::path& library,
+                            const std::string& name, const fs::path& unit) {
+  std::error_code error;
+  fs::copy_file(linked, unit, error);
+  if (!error) fs::create_symlink(library, unit.parent_path() / name, error);
+  if (!error) return {};
+  return fail("cannot write '" + unit.string() + "': " + error.message());
 }
 
 }  // namespace
@@ -275,28 +290,6 @@ Expected<UnitCompiler::Unit> UnitCompiler::compile(const BuildContext& context,
   TRY(unit);
   return Unit{*unit};
 }
-
-namespace {
-
-// Identifies what a unit needs of a library to be linked with it: other code behind the same names
-// needs no new link.
-std::string identify_exports(const fs::path& library) {
-  const auto names = read_exports(library);
-  return names ? one_per_line(*names) : library.string();
-}
-
-// Puts a unit's code and a link to the user's library, by the name that the code has for it, into
-// one folder.
-Expected<void> put_together(const fs::path& linked, const fs::path& library,
-                            const std::string& name, const fs::path& unit) {
-  std::error_code error;
-  fs::copy_file(linked, unit, error);
-  if (!error) fs::create_symlink(library, unit.parent_path() / name, error);
-  if (!error) return {};
-  return fail("cannot write '" + unit.string() + "': " + error.message());
-}
-
-}  // namespace
 
 Expected<fs::path> UnitCompiler::compile_user_source(const fs::path& source,
                                                      const BuildContext& context,

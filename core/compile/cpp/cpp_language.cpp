@@ -71,14 +71,6 @@ class CppLanguage : public LanguageSupport {
   Cache& cache_;
 };
 
-}  // namespace
-
-std::unique_ptr<LanguageSupport> make_cpp_language(const CompileOptions& options, Cache& cache) {
-  return std::make_unique<CppLanguage>(options, cache);
-}
-
-namespace {
-
 // Sources in one folder below worker/ that belong to a worker.
 struct Part {
   const char* folder;
@@ -288,6 +280,10 @@ class WorkerBuild {
 };
 
 }  // namespace
+
+std::unique_ptr<LanguageSupport> make_cpp_language(const CompileOptions& options, Cache& cache) {
+  return std::make_unique<CppLanguage>(options, cache);
+}
 
 Expected<fs::path> build_worker(WorkerKind kind, const fs::path& sources,
                                 const CompileOptions& options, Cache& cache, std::stop_token stop) {

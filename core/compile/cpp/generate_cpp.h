@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "core/compile/compiled_variant.h"
-#include "core/compile/source_writer.h"
 #include "core/definitions/variant.h"
 
 namespace instr {
@@ -35,18 +34,5 @@ std::string make_line_marker(std::string_view symbol, std::string_view file);
 // Returns the file in such a name, which debug information may begin with a folder; "" for
 // generated code. Nothing if it is not such a name.
 std::optional<std::string> parse_line_marker(const std::string& name);
-
-// The body of a variant's function in C++.
-
-// Writes the setup and the loop around the statement.
-void write_body(Writer& out, const Variant& variant);
-
-// Writes one run of the statement after its setup, and hands over the values to compare.
-void write_verification(Writer& out, const Variant& variant);
-
-// Writes the setups, each ended by a semicolon.
-void write_setups(Writer& out, const Variant& variant);
-
-void write_module(Writer& out, const Text& module);
 
 }  // namespace instr

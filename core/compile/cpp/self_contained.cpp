@@ -8,8 +8,6 @@
 #include <vector>
 
 #include "core/base/text.h"
-#include "core/compile/compiled_variant.h"
-#include "core/compile/cpp/generate_cpp.h"
 #include "core/compile/source_writer.h"
 
 namespace instr {

@@ -4,7 +4,6 @@
 #include <signal.h>
 
 #include <algorithm>
-#include <set>
 #include <string_view>
 
 #include "core/base/checkout_guard.h"
@@ -12,7 +11,6 @@
 #include "core/base/environment.h"
 #include "core/base/paths.h"
 #include "core/base/text.h"
-#include "core/compile/cache.h"
 #include "core/compile/source_writer.h"
 
 namespace instr {
@@ -58,6 +56,21 @@ std::string identify_headers(const LibTorch& torch) {
     }
   }
   return content_hash(identity);
+}
+
+constexpr int kMaxAttempts = 4;
+
+std::string files_hint(const std::string& artefact) { return "files-" + content_hash(artefact); }
+
+std::string content_hint(const std::string& identity) {
+  return "made-of-" + content_hash(identity);
+}
+
+// A time in the future, as on a machine with a wrong clock, does not count as a change.
+bool has_changed_since(fs::file_time_type begin, const fs::path& file) {
+  std::error_code error;
+  const auto time = fs::last_write_time(file, error);
+  return !error && time >= begin && time <= fs::file_time_type::clock::now();
 }
 
 }  // namespace
@@ -187,25 +200,6 @@ std::string identify_libraries(const BuildOptions& build) {
   }
   return identity;
 }
-
-namespace {
-
-constexpr int kMaxAttempts = 4;
-
-std::string files_hint(const std::string& artefact) { return "files-" + content_hash(artefact); }
-
-std::string content_hint(const std::string& identity) {
-  return "made-of-" + content_hash(identity);
-}
-
-// A time in the future, as on a machine with a wrong clock, does not count as a change.
-bool has_changed_since(fs::file_time_type begin, const fs::path& file) {
-  std::error_code error;
-  const auto time = fs::last_write_time(file, error);
-  return !error && time >= begin && time <= fs::file_time_type::clock::now();
-}
-
-}  // namespace
 
 // "unit.so: unit.cpp /a/my\ header.h \": spaces and # are escaped, $ is doubled.
 std::vector<fs::path> parse_dependency_list(const std::string& list) {

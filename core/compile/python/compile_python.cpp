@@ -1,6 +1,5 @@
 #include "core/compile/python/compile_python.h"
 
-#include <fmt/format.h>
 #include <unistd.h>
 
 #include <map>
@@ -9,7 +8,6 @@
 #include "core/base/content_hash.h"
 #include "core/base/json_line.h"
 #include "core/base/process.h"
-#include "core/compile/cache.h"
 #include "core/compile/python/generate_python.h"
 #include "worker/abi.h"
 

@@ -37,96 +37,6 @@ std::set<std::string> find_imports(const Variant& variant) {
   return imports;
 }
 
-UnitResult fail_all(const std::vector<Variant>& variants, const Error& error) {
-  UnitResult result;
-  for (const Variant& variant : variants) {
-    result.failed.push_back(make_compile_failure(variant, to_string(error)));
-  }
-  return result;
-}
-
-class PythonLanguage : public LanguageSupport {
- public:
-  PythonLanguage(const std::optional<std::string>& command, const CompileOptions& options,
-                 Cache& cache)
-      : command_(command), options_(options), cache_(cache) {}
-
-  std::optional<std::string> expect(const std::vector<Variant>& variants) override {
-    for (const Variant& variant : variants) imports_.merge(find_imports(variant));
-    if (python_ || variants.empty()) return std::nullopt;
-    python_ = find_python(command_, options_.libtorch, options_.sources);
-    return *python_ ? find_caution(**python_) : std::nullopt;
-  }
-
-  std::optional<std::string> find_obstacle(const Variant& variant) const override {
-    if (!*python_) return to_string(python_->error());
-    if (auto lacking = find_lacking_package(**python_, packages_of(variant.backend))) {
-      return fmt::format("the backend {} {}", to_string(variant.backend), *lacking);
-    }
-    return find_lacking_package(**python_, variant.packages);
-  }
-
-  // Compiles all as one unit: the interpreter compiles them faster than it starts.
-  Expected<void> compile(const std::vector<Variant>& variants, Purpose purpose,
-                         const OnUnit& on_unit, std::stop_token stop) override {
-    auto unit = compile_python(variants, **python_, options_.sources, cache_, purpose, stop);
-    if (stop.stop_requested()) return {};
-    if (!unit && purpose == Purpose::kVerify) return fail(unit.error());
-    on_unit(unit ? *std::move(unit) : fail_all(variants, unit.error()));
-    return {};
-  }
-
-  Expected<std::map<std::string, std::string>> identify(const std::vector<Variant>& variants,
-                                                        std::stop_token) override {
-    std::map<std::string, std::string> hashes;
-    for (const Variant& variant : variants) {
-      hashes[variant.key] =
-          content_hash(list_symbols(variant, [](const Variant& each, Purpose purpose) {
-            return make_python_symbol(make_python_snippet(each, purpose));
-          }));
-    }
-    return hashes;
-  }
-
-  Expected<WorkerProgram> counting_worker(std::stop_token stop) override {
-    return build(WorkerKind::kPython, stop);
-  }
-
-  Expected<WorkerProgram> native_worker(std::stop_token stop) override {
-    return build(WorkerKind::kNativePython, stop);
-  }
-
-  std::map<std::string, std::string> describe() const override {
-    if (!python_ || !*python_) return {};
-    std::map<std::string, std::string> facts{{"python", (*python_)->build}};
-    if (const auto prebuilt = find_prebuilt_worker(options_.sources)) {
-      facts.emplace("python_worker", "prebuilt " + file_hash(*prebuilt).value_or(""));
-    }
-    return facts;
-  }
-
- private:
-  Expected<WorkerProgram> build(WorkerKind kind, std::stop_token stop) {
-    TRY(*python_);
-    return build_python_worker(kind, **python_, imports_, options_, cache_, stop);
-  }
-
-  const std::optional<std::string> command_;
-  const CompileOptions& options_;
-  Cache& cache_;
-  std::optional<Expected<Python>> python_;  // set once there is a variant in Python
-  std::set<std::string> imports_;
-};
-
-}  // namespace
-
-std::unique_ptr<LanguageSupport> make_python_language(const std::optional<std::string>& command,
-                                                      const CompileOptions& options, Cache& cache) {
-  return std::make_unique<PythonLanguage>(command, options, cache);
-}
-
-namespace {
-
 constexpr const char* kServe = "serve.py";
 constexpr const char* kCodeCache = "pycache";
 
@@ -274,28 +184,10 @@ WorkerProgram program_for(WorkerKind kind, const fs::path& worker,
   return program;
 }
 
-}  // namespace
-
-std::optional<fs::path> find_prebuilt_worker(const fs::path& sources) {
-  const fs::path worker = python_script(sources, "prebuilt/worker.so");
-  std::error_code ignored;
-  return fs::exists(worker, ignored) ? std::optional(worker) : std::nullopt;
-}
-
-std::vector<fs::path> list_python_modules(const fs::path& worker) {
-  const fs::path folder = worker.parent_path();
-  const fs::path code = folder / kCodeCache / folder_name().substr(1);
-  std::vector<fs::path> modules;
-  std::error_code ignored;
-  for (const auto& entry : fs::recursive_directory_iterator(code, ignored)) {
-    if (entry.path().extension() != ".pyc") continue;
-    // "torch/jit/_script.cpython-311.pyc"
-    const fs::path module = entry.path().lexically_relative(code);
-    modules.push_back(folder / module.parent_path() / (module.stem().stem().string() + ".py"));
-  }
-  return modules;
-}
-
+// Makes the folder in which the interpreter finds this kind of worker, a shared object, and itself,
+// by names of a fixed length (worker/python/serve.py): on first use for this interpreter, and
+// cached. The folder of a counting worker also contains the code of the modules that it imports.
+// `imports`: modules that a native worker imports before it forks, as far as they are installed.
 Expected<WorkerProgram> build_python_worker(WorkerKind kind, const Python& python,
                                             const std::set<std::string>& imports,
                                             const CompileOptions& options, Cache& cache,
@@ -321,6 +213,114 @@ Expected<WorkerProgram> build_python_worker(WorkerKind kind, const Python& pytho
   };
   TRY_ASSIGN(const auto worker, cache.get(name + "/worker.so", make));
   return program_for(kind, worker, imports);
+}
+
+UnitResult fail_all(const std::vector<Variant>& variants, const Error& error) {
+  UnitResult result;
+  for (const Variant& variant : variants) {
+    result.failed.push_back(make_compile_failure(variant, to_string(error)));
+  }
+  return result;
+}
+
+class PythonLanguage : public LanguageSupport {
+ public:
+  PythonLanguage(const std::optional<std::string>& command, const CompileOptions& options,
+                 Cache& cache)
+      : command_(command), options_(options), cache_(cache) {}
+
+  std::optional<std::string> expect(const std::vector<Variant>& variants) override {
+    for (const Variant& variant : variants) imports_.merge(find_imports(variant));
+    if (python_ || variants.empty()) return std::nullopt;
+    python_ = find_python(command_, options_.libtorch, options_.sources);
+    return *python_ ? find_caution(**python_) : std::nullopt;
+  }
+
+  std::optional<std::string> find_obstacle(const Variant& variant) const override {
+    if (!*python_) return to_string(python_->error());
+    if (auto lacking = find_lacking_package(**python_, packages_of(variant.backend))) {
+      return fmt::format("the backend {} {}", to_string(variant.backend), *lacking);
+    }
+    return find_lacking_package(**python_, variant.packages);
+  }
+
+  // Compiles all as one unit: the interpreter compiles them faster than it starts.
+  Expected<void> compile(const std::vector<Variant>& variants, Purpose purpose,
+                         const OnUnit& on_unit, std::stop_token stop) override {
+    auto unit = compile_python(variants, **python_, options_.sources, cache_, purpose, stop);
+    if (stop.stop_requested()) return {};
+    if (!unit && purpose == Purpose::kVerify) return fail(unit.error());
+    on_unit(unit ? *std::move(unit) : fail_all(variants, unit.error()));
+    return {};
+  }
+
+  Expected<std::map<std::string, std::string>> identify(const std::vector<Variant>& variants,
+                                                        std::stop_token) override {
+    std::map<std::string, std::string> hashes;
+    for (const Variant& variant : variants) {
+      hashes[variant.key] =
+          content_hash(list_symbols(variant, [](const Variant& each, Purpose purpose) {
+            return make_python_symbol(make_python_snippet(each, purpose));
+          }));
+    }
+    return hashes;
+  }
+
+  Expected<WorkerProgram> counting_worker(std::stop_token stop) override {
+    return build(WorkerKind::kPython, stop);
+  }
+
+  Expected<WorkerProgram> native_worker(std::stop_token stop) override {
+    return build(WorkerKind::kNativePython, stop);
+  }
+
+  std::map<std::string, std::string> describe() const override {
+    if (!python_ || !*python_) return {};
+    std::map<std::string, std::string> facts{{"python", (*python_)->build}};
+    if (const auto prebuilt = find_prebuilt_worker(options_.sources)) {
+      facts.emplace("python_worker", "prebuilt " + file_hash(*prebuilt).value_or(""));
+    }
+    return facts;
+  }
+
+ private:
+  Expected<WorkerProgram> build(WorkerKind kind, std::stop_token stop) {
+    TRY(*python_);
+    return build_python_worker(kind, **python_, imports_, options_, cache_, stop);
+  }
+
+  const std::optional<std::string> command_;
+  const CompileOptions& options_;
+  Cache& cache_;
+  std::optional<Expected<Python>> python_;  // set once there is a variant in Python
+  std::set<std::string> imports_;
+};
+
+}  // namespace
+
+std::unique_ptr<LanguageSupport> make_python_language(const std::optional<std::string>& command,
+                                                      const CompileOptions& options, Cache& cache) {
+  return std::make_unique<PythonLanguage>(command, options, cache);
+}
+
+std::optional<fs::path> find_prebuilt_worker(const fs::path& sources) {
+  const fs::path worker = python_script(sources, "prebuilt/worker.so");
+  std::error_code ignored;
+  return fs::exists(worker, ignored) ? std::optional(worker) : std::nullopt;
+}
+
+std::vector<fs::path> list_python_modules(const fs::path& worker) {
+  const fs::path folder = worker.parent_path();
+  const fs::path code = folder / kCodeCache / folder_name().substr(1);
+  std::vector<fs::path> modules;
+  std::error_code ignored;
+  for (const auto& entry : fs::recursive_directory_iterator(code, ignored)) {
+    if (entry.path().extension() != ".pyc") continue;
+    // "torch/jit/_script.cpython-311.pyc"
+    const fs::path module = entry.path().lexically_relative(code);
+    modules.push_back(folder / module.parent_path() / (module.stem().stem().string() + ".py"));
+  }
+  return modules;
 }
 
 }  // namespace instr
