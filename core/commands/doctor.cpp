@@ -53,8 +53,8 @@ Finding judge_canary(const Measurement& measurement) {
     finding.detail = format_count(ir) + " instructions counted, " +
                      format_count(kCanaryInstructions) + " expected";
     if (!finding.good) finding.detail += ": counts of this Valgrind and worker cannot be trusted";
-  } else if (const auto* failure = std::get_if<Failure>(&measurement.outcome)) {
-    finding.detail = std::string(to_string(failure->kind)) + ": " + failure->message;
+  } else {
+    finding.detail = reason_of(measurement);
   }
   return finding;
 }

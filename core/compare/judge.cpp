@@ -75,28 +75,8 @@ bool is_change(const Sequence& sequence, const MetricChange& change) {
   return change.verdict != Verdict::kPasses || change.accepted;
 }
 
-enum class Side { kAbsent, kCounted, kSkipped, kFailed };
-
-Side classify(const Measurement* measurement) {
-  if (measurement == nullptr) return Side::kAbsent;
-  if (std::holds_alternative<Counted>(measurement->outcome)) return Side::kCounted;
-  const auto* failure = std::get_if<Failure>(&measurement->outcome);
-  if (failure == nullptr || failure->kind == FailureKind::kUnsupported) return Side::kSkipped;
-  return Side::kFailed;
-}
-
 const Counted* get_counted(const Measurement* measurement) {
   return measurement == nullptr ? nullptr : std::get_if<Counted>(&measurement->outcome);
-}
-
-// Returns why a measurement has no count.
-std::string explain_outcome(const Measurement& measurement) {
-  if (const auto* skipped = std::get_if<Skipped>(&measurement.outcome)) return skipped->reason;
-  const auto* failure = std::get_if<Failure>(&measurement.outcome);
-  if (failure == nullptr) return "";
-  if (failure->kind == FailureKind::kUnsupported) return failure->message;
-  std::string kind = to_string(failure->kind);
-  return failure->message.empty() ? kind : kind + ": " + failure->message;
 }
 
 // Returns the metrics of both, in the order of limit_metrics(), then of their names.
@@ -316,39 +296,42 @@ void compare_counts(ComparedRow& row, const Counted& before, const Counted& afte
 // Judges a row that is not counted on both sides.
 void compare_outcomes(ComparedRow& row, const MeasurementPair& pair,
                       const CompareOptions& options) {
-  const Side before = classify(pair.before);
+  const auto was = [&pair](MeasuredState state) {
+    return pair.before != nullptr && state_of(*pair.before) == state;
+  };
   const auto set = [&row](RowState state, bool is_allowed, Verdict verdict, std::string reason) {
     row.state = state;
     row.verdict = is_allowed ? verdict : Verdict::kFails;
     row.reason = std::move(reason);
   };
   const auto explain_before = [&]() -> std::string {
-    if (before == Side::kSkipped) return "skipped before: " + explain_outcome(*pair.before);
-    if (before == Side::kFailed) return "failed before: " + explain_outcome(*pair.before);
+    if (was(MeasuredState::kSkipped)) return "skipped before: " + reason_of(*pair.before);
+    if (was(MeasuredState::kFailed)) return "failed before: " + reason_of(*pair.before);
     return "";
   };
-  switch (classify(pair.after)) {
-    case Side::kAbsent:
-      if (before == Side::kSkipped) {  // there is no count that is missing
-        return set(RowState::kSkipped, true, Verdict::kPasses, explain_before());
-      }
-      return set(RowState::kMissing, options.allow_missing, Verdict::kWarns, explain_before());
-    case Side::kCounted:
-      if (before == Side::kFailed) {
+  if (pair.after == nullptr) {
+    if (was(MeasuredState::kSkipped)) {  // there is no count that is missing
+      return set(RowState::kSkipped, true, Verdict::kPasses, explain_before());
+    }
+    return set(RowState::kMissing, options.allow_missing, Verdict::kWarns, explain_before());
+  }
+  switch (state_of(*pair.after)) {
+    case MeasuredState::kMeasured:
+      if (was(MeasuredState::kFailed)) {
         return set(RowState::kFailedBefore, options.allow_new, Verdict::kPasses,
-                   explain_outcome(*pair.before));
+                   reason_of(*pair.before));
       }
       return set(RowState::kNew, options.allow_new, Verdict::kPasses, explain_before());
-    case Side::kSkipped:
+    case MeasuredState::kSkipped:
       // Counted before and skipped now: treated as missing.
-      if (before == Side::kCounted) {
+      if (was(MeasuredState::kMeasured)) {
         return set(RowState::kSkipped, options.allow_missing, Verdict::kWarns,
-                   explain_outcome(*pair.after));
+                   reason_of(*pair.after));
       }
-      return set(RowState::kSkipped, true, Verdict::kPasses, explain_outcome(*pair.after));
-    case Side::kFailed:
-      return set(before == Side::kFailed ? RowState::kFailedBoth : RowState::kFailedAfter,
-                 options.allow_failed, Verdict::kWarns, explain_outcome(*pair.after));
+      return set(RowState::kSkipped, true, Verdict::kPasses, reason_of(*pair.after));
+    case MeasuredState::kFailed:
+      return set(was(MeasuredState::kFailed) ? RowState::kFailedBoth : RowState::kFailedAfter,
+                 options.allow_failed, Verdict::kWarns, reason_of(*pair.after));
   }
 }
 

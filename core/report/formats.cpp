@@ -68,9 +68,8 @@ Json make_context(const ReportOptions& options) {
 
 // The reason why the measurement is not a result; empty if it is.
 std::string format_error(const Measurement& measurement) {
-  if (const auto* failure = std::get_if<Failure>(&measurement.outcome)) {
-    const std::string kind = to_string(failure->kind);
-    return printable(failure->message.empty() ? kind : kind + ": " + failure->message, true);
+  if (state_of(measurement) == MeasuredState::kFailed) {
+    return printable(reason_of(measurement), true);
   }
   if (!measurement.verification || !measurement.verification->is_wrong()) return "";
   const std::string code = to_string(measurement.verification->code);

@@ -26,8 +26,7 @@ std::string cores_note(const std::vector<Measurement>& measurements, const Repor
   const int cores = std::atoi(text.c_str());
   const auto crowded = std::count_if(
       measurements.begin(), measurements.end(), [cores](const Measurement& measurement) {
-        const auto* timed = std::get_if<Counted>(&measurement.outcome);
-        return timed != nullptr && timed->timing && measurement.variant.threads > cores;
+        return find_timing(measurement) != nullptr && measurement.variant.threads > cores;
       });
   if (cores == 0 || crowded == 0) return "";
   return fmt::format("{} had more threads than the {} that it could use",
@@ -101,9 +100,7 @@ void add_failure(std::vector<DocumentNote>& failures, const std::string& kind,
 
 void add_skip(Summary& summary, const Measurement& measurement) {
   ++summary.skipped;
-  const auto* skipped = std::get_if<Skipped>(&measurement.outcome);
-  const std::string reason = printable(
-      skipped != nullptr ? skipped->reason : std::get<Failure>(measurement.outcome).message);
+  const std::string reason = printable(reason_of(measurement));
   auto it = std::find_if(summary.skips.begin(), summary.skips.end(),
                          [&reason](const auto& skip) { return skip.first == reason; });
   if (it == summary.skips.end()) it = summary.skips.insert(it, {reason, 0});
@@ -128,7 +125,7 @@ Summary summarize(const std::vector<Measurement>& measurements) {
         summary.unsteady.push_back(printable(measurement.variant.key) + ": " +
                                    unsteady_counts(*counted));
       }
-    } else if (is_failure(measurement)) {
+    } else if (state_of(measurement) == MeasuredState::kFailed) {
       ++summary.failed;
       const auto& failure = std::get<Failure>(measurement.outcome);
       add_failure(summary.failures, to_string(failure.kind), failure.message,
@@ -299,11 +296,6 @@ std::string report(ReportFormat format, const std::vector<Measurement>& measurem
     document.title.front() = static_cast<char>(std::toupper(document.title.front()));
   }
   return render(format, document, shown.render);
-}
-
-bool is_failure(const Measurement& measurement) {
-  const auto* failure = std::get_if<Failure>(&measurement.outcome);
-  return failure != nullptr && failure->kind != FailureKind::kUnsupported;
 }
 
 }  // namespace instr

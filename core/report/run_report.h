@@ -31,7 +31,4 @@ struct ReportOptions {
 std::string report(ReportFormat format, const std::vector<Measurement>& measurements,
                    const ReportOptions& options);
 
-// False also for what is unsupported here, which counts as skipped.
-bool is_failure(const Measurement& measurement);
-
 }  // namespace instr

@@ -62,7 +62,7 @@ DocumentCell metric_cell(const Counted& counted, const std::string& metric) {
 // The cell of a variant without values; empty if there is no such variant.
 DocumentCell empty_cell(const Measurement* measurement) {
   if (measurement == nullptr) return {};
-  if (is_failure(*measurement)) return {"failed", Tone::kBad};
+  if (state_of(*measurement) == MeasuredState::kFailed) return {"failed", Tone::kBad};
   return {"skipped", Tone::kDim};
 }
 
@@ -151,8 +151,7 @@ std::set<Slot> shown_slots(const std::vector<Bench>& benches) {
   std::set<Slot> slots;
   for (const Bench& bench : benches) {
     for (const auto& [slot, measurement] : bench.variants) {
-      const bool is_skipped = counted_of(measurement) == nullptr && !is_failure(*measurement);
-      if (!is_skipped) slots.insert(slot);
+      if (state_of(*measurement) != MeasuredState::kSkipped) slots.insert(slot);
     }
   }
   for (const Bench& bench : benches) {

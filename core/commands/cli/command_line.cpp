@@ -26,14 +26,6 @@ Error unknown_option(const std::string& word, const CommandLine& line) {
           near ? fmt::format("did you mean `{}`?", *near) : see_help(line.command())};
 }
 
-template <class Target, class From>
-Take take_from(Target& target, From from) {
-  return [&target, from](const Given& given) {
-    return from(given).map(
-        [&target](auto&& value) { target = std::forward<decltype(value)>(value); });
-  };
-}
-
 }  // namespace
 
 void CommandLine::section(std::string title, std::string text) {
@@ -278,26 +270,6 @@ Expected<double> seconds_from(const Given& given) {
 Take take_text(std::optional<std::string>& target) {
   return take_from(target, [](const Given& given) { return Expected<std::string>(given.value); });
 }
-
-Take take_path(std::optional<fs::path>& target) {
-  return take_from(target, [](const Given& given) { return Expected<fs::path>(given.value); });
-}
-
-Take take_path(fs::path& target) {
-  return take_from(target, [](const Given& given) { return Expected<fs::path>(given.value); });
-}
-
-Take take_number(int& target, int min, int max) {
-  return take_from(target, [=](const Given& given) { return number_from(given, min, max); });
-}
-
-Take take_number(std::optional<int>& target, int min, int max) {
-  return take_from(target, [=](const Given& given) { return number_from(given, min, max); });
-}
-
-Take take_seconds(double& target) { return take_from(target, seconds_from); }
-
-Take take_seconds(std::optional<double>& target) { return take_from(target, seconds_from); }
 
 Take add_text(std::vector<std::string>& target) {
   return [&target](const Given& given) -> Expected<void> {

@@ -182,20 +182,37 @@ Expected<int> number_from(const Given& given, int min, int max = std::numeric_li
 // Converts seconds, above 0 and at most 1e6.
 Expected<double> seconds_from(const Given& given);
 
-// Takes that store the last value in `target`.
+// Takes that store the last value in `target`, which may be optional.
+
+template <class Target, class From>
+Take take_from(Target& target, From from) {
+  return [&target, from = std::move(from)](const Given& given) {
+    return from(given).map([&target](auto value) { target = std::move(value); });
+  };
+}
+
 Take take_text(std::optional<std::string>& target);
-Take take_path(std::optional<fs::path>& target);
-Take take_path(fs::path& target);
-Take take_number(int& target, int min, int max = std::numeric_limits<int>::max());
-Take take_number(std::optional<int>& target, int min, int max = std::numeric_limits<int>::max());
-Take take_seconds(double& target);
-Take take_seconds(std::optional<double>& target);
+
+template <class Target>
+Take take_path(Target& target) {
+  return take_from(target, [](const Given& given) { return Expected<fs::path>(given.value); });
+}
+
+template <class Target>
+Take take_number(Target& target, int min, int max = std::numeric_limits<int>::max()) {
+  return take_from(target, [=](const Given& given) { return number_from(given, min, max); });
+}
+
+template <class Target>
+Take take_seconds(Target& target) {
+  return take_from(target, seconds_from);
+}
 
 template <class T>
 Take take_choice(T& target, Choices<T> choices) {
-  return [&target, choices = std::move(choices)](const Given& given) {
-    return choice_from(given, choices).map([&target](T&& value) { target = std::move(value); });
-  };
+  return take_from(target, [choices = std::move(choices)](const Given& given) {
+    return choice_from(given, choices);
+  });
 }
 
 // Takes that append the value, or the items of its comma-separated list.
