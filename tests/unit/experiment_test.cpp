@@ -64,9 +64,9 @@ TEST(ExperimentLines, AreThoseOfTheRunnerOfXla) {
   for (const Measurement& one : {of_many_parts(), crashed}) {
     const std::string line = report_experiment_lines({one}, options);
     EXPECT_TRUE(line.ends_with("}\n"));
-    text += nlohmann::ordered_json::parse(line).dump(2) + "\n";
+    text += json_lines(nlohmann::ordered_json::parse(line)) + "\n";
   }
-  EXPECT_GOLDEN("experiment/lines.json", text);
+  EXPECT_GOLDEN("experiment/lines.txt", text);
 }
 
 TEST(ExperimentResults, ACompilersStartIsColdAndWarm) {

@@ -51,8 +51,15 @@ std::string with_named_symbol(std::string text, const Variant& one, Purpose purp
   return text;
 }
 
+// Returns the variant's own function, without the places of generated code, which follow all
+// texts of the user.
 std::string shown(const Variant& one, Purpose purpose = Purpose::kMeasure) {
-  return with_named_symbol(source({one}, purpose), one, purpose);
+  std::string text = with_named_symbol(source({one}, purpose), one, purpose);
+  const std::string place = "#line 1 \"@SYMBOL:\"\n";
+  for (auto at = text.find(place); at != std::string::npos; at = text.find(place, at)) {
+    text.erase(at, place.size());
+  }
+  return text.substr(text.find("namespace instr_unit_"));
 }
 
 std::size_t count(const std::string& text, const std::string& part) {

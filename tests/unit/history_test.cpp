@@ -1,7 +1,11 @@
 // Steps, samples and outcomes of runs in a history.
+#include <gtest/gtest.h>
+
 #include "core/base/process.h"
+#include "core/compare/compare.h"
 #include "core/history/read.h"
 #include "core/history/record.h"
+#include "core/history/recording.h"
 #include "core/history/timeline.h"
 #include "core/report/formats.h"
 #include "core/report/history_tables.h"
@@ -307,6 +311,76 @@ TEST_F(History, TheFirstRunSettlesVary) {
   auto other = record(open(), {make_run(2, {{"a", 1}})}, OnContradiction::kRefuse, {"compiler"});
   ASSERT_FALSE(other);
   EXPECT_HAS(other.error().what, "may vary in libtorch");
+}
+
+// --- Real results ---
+
+class HistoryOfResults : public HistoryTest {
+ protected:
+  static ResultSet results(const std::string& name) {
+    return value_of(read_result_set(testing::fixture("formats/" + name), name));
+  }
+  static HistoryRun recorded(const std::string& name, int position) {
+    auto run = make_run(results(name), commit(position), "main", {}, false);
+    EXPECT_TRUE(run) << to_string(run.error());
+    return std::move(*run);
+  }
+};
+
+TEST_F(HistoryOfResults, HasTheStepsThatCompareShows) {
+  add(recorded("after.jsonl", 2));
+  add(recorded("before.jsonl", 1));
+  auto comparison = compare(results("before.jsonl"), results("after.jsonl"));
+  ASSERT_TRUE(comparison);
+  std::map<std::string, double> expected;
+  for (const ComparedRow& row : comparison->rows) {
+    const bool is_exact = row.key.find("/t1/") != std::string::npos;
+    if (is_exact && row.ir_change() != 0) expected[row.key] = row.ir_change();
+  }
+  EXPECT_FALSE(expected.empty());
+  auto steps = read_steps(open(SqlAccess::kRead), {{}, {kInstructions}, {}}, std::nullopt, false);
+  ASSERT_TRUE(steps);
+  std::map<std::string, double> recorded_changes;
+  for (const RecordedStep& step : *steps) recorded_changes[step.series.key] = *step.change.change();
+  EXPECT_EQ(recorded_changes, expected);
+}
+
+TEST_F(HistoryOfResults, CountsOfSeveralThreadsAreSamples) {
+  add(recorded("before.jsonl", 1));
+  const SqlDatabase database = open(SqlAccess::kRead);
+  EXPECT_EQ(database.integer("SELECT count(*) FROM all_samples WHERE key LIKE '%/t2/%'"), 4);
+  EXPECT_EQ(database.integer("SELECT count(*) FROM all_steps WHERE key LIKE '%/t2/%'"), 0);
+}
+
+TEST_F(HistoryOfResults, AreRefusedIfOlderThanTheirCommit) {
+  Commit late = commit(1);
+  late.authored = *parse_time("2026-12-01T00:00:00Z");
+  auto refused = make_run(results("before.jsonl"), late, "main", {}, false);
+  ASSERT_FALSE(refused);
+  EXPECT_HAS(to_string(refused.error()), "before commit");
+  EXPECT_TRUE(make_run(results("before.jsonl"), late, "main", {}, true));
+}
+
+// --- Options that name definitions ---
+
+using Words = std::vector<std::string>;
+
+TEST(DefinitionOptions, AreSelectedFromACommand) {
+  EXPECT_EQ(select_definition_options(
+                {"instr_bench", "--record", "--definitions=bench.toml", "--filter=--suite=no",
+                 "--suite", "timm", "--param=n=1,2", "--build=b.toml", "--definitions=bench.toml"},
+                ""),
+            (Words{"--definitions=bench.toml", "--suite=timm", "--param=n=1,2", "--build=b.toml"}));
+  EXPECT_EQ(select_definition_options({"instr_bench", "--definitions"}, ""), Words{});
+  EXPECT_EQ(select_definition_options({}, ""), Words{});
+}
+
+TEST(DefinitionOptions, AreRelativeToTheProject) {
+  EXPECT_EQ(select_definition_options({"instr_bench", "--definitions=/project/sub/bench.toml",
+                                       "--definitions=/other/bench.toml", "--definitions=own.toml"},
+                                      "/project"),
+            (Words{"--definitions=sub/bench.toml", "--definitions=/other/bench.toml",
+                   "--definitions=own.toml"}));
 }
 
 }  // namespace

@@ -52,6 +52,10 @@ std::string bencher(const std::vector<Measurement>& measurements) {
   return report_bencher(measurements, {});
 }
 
+std::string gbench(const std::vector<Measurement>& measurements) {
+  return json_lines(nlohmann::ordered_json::parse(report_gbench(measurements, {})));
+}
+
 std::string smaller_is_better(const std::vector<Measurement>& measurements) {
   return report_smaller_is_better(measurements, {});
 }
@@ -63,7 +67,8 @@ TEST(ReportPytorch, HasARecordForEachMetric) {
   compiled.variant.description = "add_loop_eager";
   std::vector<Measurement> all = all_kinds();
   all.push_back(compiled);
-  EXPECT_GOLDEN("report/all_outcomes.pytorch.json", report_pytorch(all, {}));
+  EXPECT_GOLDEN("report/all_outcomes.pytorch.txt",
+                json_lines(nlohmann::ordered_json::parse(report_pytorch(all, {}))));
 }
 
 TEST(ReportJunit, HasACaseForEachMeasurement) {
@@ -113,11 +118,11 @@ TEST(ReportGbench, HasTimesInItsTimeFields) {
   const Measurement wall_alone = timed({{"wall", 12.5}});
   Measurement wrong = timed({{"wall", 12.5}, {"instructions", 10}});
   wrong.verification = Verification{VerificationCode::kFail, "differs"};
-  EXPECT_GOLDEN("report/times.gbench.json", report_gbench({all, wall_alone, wrong}, {}));
+  EXPECT_GOLDEN("report/times.gbench.txt", gbench({all, wall_alone, wrong}));
 }
 
 TEST(ReportGbench, CountsAreUserCountersBesideNoTime) {
-  EXPECT_GOLDEN("report/all_outcomes.gbench.json", report_gbench(all_kinds(), {}));
+  EXPECT_GOLDEN("report/all_outcomes.gbench.txt", gbench(all_kinds()));
 }
 
 TEST(ReportGbench, FieldsKeepTheirMeaning) {

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <string>
 
+#include "core/base/json_line.h"
 #include "core/results/results_file.h"
 #include "tests/golden.h"
 #include "tests/testing.h"
@@ -29,10 +31,13 @@ std::string error_of(const std::string& bytes) {
   return results ? "no error" : to_string(results.error());
 }
 
-// The text of each file and its error.
+// The lines of each file, and its error.
 std::string errors_of(const std::vector<std::string>& files) {
   std::string all;
-  for (const std::string& file : files) all += file + "=> " + error_of(file) + "\n\n";
+  for (const std::string& file : files) {
+    for (const std::string& line : split_lines(file)) all += line + " ";
+    all += "\n=> " + error_of(file) + "\n";
+  }
   return all;
 }
 
@@ -220,6 +225,54 @@ TEST(ResultsReader, TreatsValuesOfWrongTypesAsMissing) {
   EXPECT_EQ(std::get<Counted>(first.outcome).iterations, 0u);
   EXPECT_EQ(first.seconds, 0);
   EXPECT_EQ(results.measurements[1].variant.threads, 1);
+}
+
+// --- Checksums of lines ---
+
+TEST(SealedLine, DetectsEachChangedCharacter) {
+  const std::string line = sealed(R"({"key":"a","metrics":{"allocs":3,"instructions":100}})");
+  // The CRC-32 from Python's zlib.crc32().
+  EXPECT_TRUE(line.ends_with(R"(,"check":"6650b6e2"})")) << line;
+  EXPECT_TRUE(is_as_sealed(line));
+  for (std::size_t i = 0; i + 22 < line.size(); ++i) {
+    std::string changed = line;
+    changed[i] ^= 1;
+    EXPECT_FALSE(is_as_sealed(changed)) << changed;
+  }
+}
+
+TEST(SealedLine, AcceptsALineWithoutAChecksum) {
+  EXPECT_TRUE(is_as_sealed(R"({"key":"a"})"));
+  EXPECT_TRUE(is_as_sealed(""));
+  EXPECT_FALSE(is_sealed(R"({"key":"a"})"));
+  EXPECT_TRUE(is_sealed(sealed(R"({"key":"a"})")));
+}
+
+// --- Lines of JSON ---
+
+TEST(ParseJson, KeepsTheOrderOfMembers) {
+  const auto json = value_of(parse_json(R"({"b":[1,"x"],"a":{"c":null}})"));
+  EXPECT_EQ(json.dump(), R"({"b":[1,"x"],"a":{"c":null}})");
+  EXPECT_EQ(parse_json("\"größe\"")->get<std::string>(), "größe");
+}
+
+TEST(ParseJson, RefusesOtherText) {
+  for (const char* text : {"", "{", "{\"a\":1", "x", "{\"a\":\"\xFF\"}", "[1,]", "1 2"}) {
+    EXPECT_EQ(parse_json(text).error().what, "this line is not JSON") << text;
+  }
+}
+
+TEST(ParseJson, RefusesDeepNesting) {
+  const auto nested = [](std::size_t depth) {
+    return std::string(depth, '[') + std::string(depth, ']');
+  };
+  EXPECT_TRUE(parse_json(nested(100)));
+  for (const std::string& text :
+       {nested(102), nested(1'000'000), "{\"a\":" + nested(1'000'000) + "}"}) {
+    EXPECT_EQ(parse_json(text).error().what, "a value in this line is nested more than 100 deep");
+  }
+  EXPECT_EQ(parse_json(std::string(1'000'000, '[')).error().what,
+            "a value in this line is nested more than 100 deep");
 }
 
 }  // namespace
