@@ -137,8 +137,8 @@ py_setup = "a = torch.ones(8)"
 py_stmt = "torch.compile(lambda a: print(a), backend='eager', fullgraph=True)(a)"
 compiles = true
 )toml" + kCompiling);
-  const CommandResult result = run({"--definitions=" + definitions.string(), "--quiet"});
-  EXPECT_EQ(result.exit_code, 1);
+  const CommandResult result =
+      expect_status(1, run({"--definitions=" + definitions.string(), "--quiet"}));
   EXPECT_HAS(result.output, "the statement compiled nothing");
   EXPECT_HAS(result.output, "all.toml:11:");  // where the exception comes from
   EXPECT_HAS(result.output, "1 counted; 2 failed");

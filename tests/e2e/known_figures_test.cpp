@@ -102,9 +102,8 @@ TEST_F(KnownFigures, BackwardCostsMoreThanForwardAndScriptIsThere) {
 
 TEST_F(KnownFigures, ABackendAloneCountsTheSame) {
   const std::string key = "known/product/n=8/frozen/forward/t1/cpu";
-  auto alone = run({"--definitions=" + fixture("known.toml").string(), "--backend=frozen",
-                    "--filter=" + key, "--format=json"});
-  ASSERT_EQ(alone.exit_code, 0) << alone.errors;
+  auto alone = expect_status(0, run({"--definitions=" + fixture("known.toml").string(),
+                                     "--backend=frozen", "--filter=" + key, "--format=json"}));
   const auto counted = nlohmann::json::parse(alone.output).at("measurements");
   ASSERT_EQ(counted.size(), 1u);
   EXPECT_EQ(counted[0].at("key"), key);
@@ -112,8 +111,7 @@ TEST_F(KnownFigures, ABackendAloneCountsTheSame) {
 }
 
 TEST(Doctor, FindsNoProblemAndCountsTheCanary) {
-  auto result = run({"doctor", "--color=never"});
-  EXPECT_EQ(result.exit_code, 0) << result.output;
+  auto result = expect_status(0, run({"doctor", "--color=never"}));
   for (const char* name : {"Valgrind", "LibTorch", "compiler", "worker", "zygote", "canary"}) {
     EXPECT_NE(result.output.find(std::string("ok    ") + name + ' '), std::string::npos)
         << result.output;
@@ -121,10 +119,9 @@ TEST(Doctor, FindsNoProblemAndCountsTheCanary) {
 }
 
 TEST_F(KnownFigures, ASecondRunFromTheCacheGivesTheSame) {
-  auto again = run({"--definitions=" + fixture("known.toml").string(), "--jobs=1",
-                    "--backend=eager,torchscript,frozen,optimized",
-                    "--output=" + (folder_->path() / "second.jsonl").string()});
-  ASSERT_EQ(again.exit_code, 0) << again.errors;
+  expect_status(0, run({"--definitions=" + fixture("known.toml").string(), "--jobs=1",
+                        "--backend=eager,torchscript,frozen,optimized",
+                        "--output=" + (folder_->path() / "second.jsonl").string()}));
   auto second = read_results(folder_->path() / "second.jsonl");
   ASSERT_EQ(second.size(), records_.size());
   for (const auto& [key, record] : records_) {
@@ -133,11 +130,10 @@ TEST_F(KnownFigures, ASecondRunFromTheCacheGivesTheSame) {
 }
 
 TEST_F(KnownFigures, AFreshValgrindForEachVariantGivesTheSame) {
-  auto again = run({"--definitions=" + fixture("known.toml").string(), "--backend=eager,frozen",
-                    "--filter=allocations/k=7|product/n=8/frozen/forward/",
-                    "--output=" + (folder_->path() / "process.jsonl").string()},
-                   {"INSTR_TEST_ISOLATION=process"});
-  ASSERT_EQ(again.exit_code, 0) << again.errors;
+  expect_status(0, run({"--definitions=" + fixture("known.toml").string(), "--backend=eager,frozen",
+                        "--filter=allocations/k=7|product/n=8/frozen/forward/",
+                        "--output=" + (folder_->path() / "process.jsonl").string()},
+                       {"INSTR_TEST_ISOLATION=process"}));
   auto isolated = read_results(folder_->path() / "process.jsonl");
   ASSERT_EQ(isolated.size(), 2u);
   for (const auto& [key, record] : isolated) {
@@ -202,9 +198,9 @@ class InclusiveCosts : public ::testing::Test {
   static std::map<std::string, nlohmann::json> compare(const std::string& key,
                                                        const fs::path& definitions) {
     TemporaryFolder folder;
-    auto explained = run({"explain", key, "--definitions=" + definitions.string(), "--format=json",
-                          "--keep-profiles=" + folder.path().string()});
-    EXPECT_EQ(explained.exit_code, 0) << explained.errors;
+    auto explained =
+        expect_status(0, run({"explain", key, "--definitions=" + definitions.string(),
+                              "--format=json", "--keep-profiles=" + folder.path().string()}));
     const auto json = nlohmann::json::parse(explained.output);
     const auto costs = annotated(fs::directory_iterator(folder.path())->path());
     std::map<std::string, nlohmann::json> compared;
@@ -247,8 +243,7 @@ TEST_P(FlameGraph, HasTheCountAndTheSelfCostsOfThePlainProfile) {
                                    "--format=json"};
   const auto plain = nlohmann::json::parse(run(command).output);
   command.push_back("--flame=" + folder.path().string());
-  auto explained = run(command);
-  EXPECT_EQ(explained.exit_code, 0) << explained.errors;
+  auto explained = expect_status(0, run(command));
   EXPECT_EQ(nlohmann::json::parse(explained.output)["instructions"], plain["instructions"]);
   std::string file_name = command[1] + ".folded";
   std::replace(file_name.begin(), file_name.end(), '/', '.');

@@ -9,8 +9,7 @@ class Nightly : public QuickRepositoryTest {};
 
 TEST_F(Nightly, WritesAnIssueThatNamesTheCommit) {
   auto night = [&] { return run({"nightly", "--make=", "main", "--definitions=quick.toml"}); };
-  auto first = night();
-  ASSERT_EQ(first.exit_code, 0) << first.errors;
+  auto first = expect_status(0, night());
   EXPECT_FALSE(fs::exists(file("nightly/issue.md")));
   EXPECT_HAS(first.errors, "the first night: commit ");
 
@@ -19,8 +18,7 @@ TEST_F(Nightly, WritesAnIssueThatNamesTheCommit) {
   const std::string slower = commit_slower_code();
   write(file("quick.h"), std::string(kHeader) + "// two\n");
   commit("another comment");
-  auto second = night();
-  EXPECT_EQ(second.exit_code, 3) << second.errors;
+  auto second = expect_status(3, night());
   const std::string issue = text_of(file("nightly/issue.md"));
   const std::string title = issue.substr(0, issue.find('\n'));
   EXPECT_FALSE(has(second.errors, "the first night")) << second.errors;
@@ -29,9 +27,7 @@ TEST_F(Nightly, WritesAnIssueThatNamesTheCommit) {
   EXPECT_HAS(issue, "<code>quick&#58;&#58;squares(");
   EXPECT_HAS(text_of(file("nightly/index.html")), slower.substr(0, 12));
 
-  auto third = night();
-  EXPECT_EQ(third.exit_code, 0) << third.errors;
-  EXPECT_HAS(third.errors, "no commit since the last time");
+  EXPECT_HAS(expect_status(0, night()).errors, "no commit since the last time");
   EXPECT_FALSE(fs::exists(file("nightly/issue.md")));
 }
 

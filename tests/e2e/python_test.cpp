@@ -164,8 +164,7 @@ TEST_F(Python, PathsOfCallsHaveTheFunctionsOfThePlainProfile) {
       EXPECT_NEAR(same->second, cost, 1e-6) << key << " " << code.function;
     }
   }
-  const CommandResult compared = run({"compare", output.string(), output.string()});
-  EXPECT_EQ(compared.exit_code, 0) << compared.errors;
+  expect_status(0, run({"compare", output.string(), output.string()}));
 }
 
 // Instructions that meet an object with a dictionary, and two classes alternately: CPython 3.11 and
@@ -285,9 +284,8 @@ py_stmt = "x + x"
 TEST_F(Python, FailuresAreAtTheTomlLineAndAffectNoOtherBenchmark) {
   write("all.toml", kFailing);
   const fs::path output = folder_.path() / "all.jsonl";
-  const CommandResult result = run({"--definitions=" + (folder_.path() / "all.toml").string(),
-                                    "--output=" + output.string(), "--quiet"});
-  EXPECT_EQ(result.exit_code, 1);
+  expect_status(1, run({"--definitions=" + (folder_.path() / "all.toml").string(),
+                        "--output=" + output.string(), "--quiet"}));
   const Records records = read_results(output);
   const auto failure = [&](const std::string& label) {
     const nlohmann::json& record = records.at(label + "/py/eager/forward/t1/cpu");

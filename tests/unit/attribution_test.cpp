@@ -222,13 +222,12 @@ TEST(CompareAttribution, OnlyChangedRowsAreAttributed) {
     requested.push_back(key);
     return std::vector<FunctionCost>{{"f", "x.so", 110}, {"g", "x.so", 10}};
   };
-  auto comparison = compare(first, second);
-  ASSERT_TRUE(comparison);
+  auto comparison = value_of(compare(first, second));
   EXPECT_EQ(requested, (std::vector<std::string>{"c", "a"}));  // most important first
-  EXPECT_FALSE(comparison->rows[0].attribution);               // "c" has none before
-  EXPECT_EQ(comparison->rows[1].key, "a");
-  ASSERT_TRUE(comparison->rows[1].attribution);
-  EXPECT_EQ(comparison->rows[1].attribution->parts.size(), 2U);
+  EXPECT_FALSE(comparison.rows[0].attribution);                // "c" has none before
+  EXPECT_EQ(comparison.rows[1].key, "a");
+  ASSERT_TRUE(comparison.rows[1].attribution);
+  EXPECT_EQ(comparison.rows[1].attribution->parts.size(), 2U);
 }
 
 TEST(CompareAttribution, FunctionsOfOneSideOnlyAreNamed) {
@@ -264,9 +263,8 @@ TEST(CompareAttribution, TheMetricThatFailsIsAttributed) {
   second.functions = functions(52);
   CompareOptions options;
   options.limits.hard[cycles] = Limit{1.0, std::nullopt};
-  auto comparison = compare(first, second, options);
-  ASSERT_TRUE(comparison);
-  const auto& attribution = comparison->rows[0].attribution;
+  auto comparison = value_of(compare(first, second, options));
+  const auto& attribution = comparison.rows[0].attribution;
   ASSERT_TRUE(attribution);
   EXPECT_EQ(attribution->metric, cycles);
   EXPECT_EQ(attribution->difference, 350);
@@ -294,14 +292,13 @@ TEST(CompareAttribution, TheMostImportantRowsAreAttributed) {
   left.functions = right.functions = functions_from(functions);
   CompareOptions options;
   options.max_attributions = 3;
-  auto comparison = compare(left, right, options);
-  ASSERT_TRUE(comparison);
+  auto comparison = value_of(compare(left, right, options));
   std::string attributed;
-  for (const ComparedRow& row : comparison->rows) {
+  for (const ComparedRow& row : comparison.rows) {
     if (row.attribution) attributed += row.key;
   }
   EXPECT_EQ(attributed, "igf");
-  EXPECT_EQ(comparison->not_attributed, 5U);  // a to e; "h" has no functions
+  EXPECT_EQ(comparison.not_attributed, 5U);  // a to e; "h" has no functions
 }
 
 TEST(CompareAttribution, UnreadableFunctionsAreAnErrorIfNeeded) {

@@ -118,18 +118,14 @@ TEST_F(CacheTest, IsPrivateToItsUser) {
   open();
   EXPECT_EQ(fs::status(root_).permissions(), fs::perms::owner_all);
   fs::permissions(root_, fs::perms::owner_all | fs::perms::group_write);
-  auto refused = Cache::open(true);
-  ASSERT_FALSE(refused);
-  EXPECT_NE(refused.error().what.find("others may write"), std::string::npos);
+  EXPECT_HAS(error_text(Cache::open(true)), "others may write");
 }
 
 TEST_F(CacheTest, RefusesAFolderOfAnotherUser) {
   if (::geteuid() != 0) GTEST_SKIP() << "only root can give a folder away";
   fs::create_directories(root_);
   ASSERT_EQ(::chown(root_.c_str(), 12345, 12345), 0);
-  auto refused = Cache::open(true);
-  ASSERT_FALSE(refused);
-  EXPECT_NE(refused.error().what.find("another user"), std::string::npos);
+  EXPECT_HAS(error_text(Cache::open(true)), "another user");
 }
 
 TEST_F(CacheTest, RefusesAFolderThatOthersCanMoveAway) {
@@ -155,9 +151,7 @@ TEST_F(CacheTest, MakesParentFoldersPrivate) {
 
 TEST_F(CacheTest, RefusesAFile) {
   ASSERT_TRUE(write_text(root_, "a file"));
-  auto refused = Cache::open(true);
-  ASSERT_FALSE(refused);
-  EXPECT_NE(refused.error().what.find("not a folder"), std::string::npos);
+  EXPECT_HAS(error_text(Cache::open(true)), "not a folder");
 }
 
 TEST_F(CacheTest, FallsBackToATemporaryFolder) {
@@ -407,9 +401,7 @@ TEST_F(CacheFolderTest, RefusesALinkOfAnotherUser) {
   fs::create_directories(mine);
   fs::create_directory_symlink(mine, root_);
   ASSERT_EQ(::lchown(root_.c_str(), 12345, 12345), 0);
-  auto refused = Cache::open(true);
-  ASSERT_FALSE(refused);
-  EXPECT_HAS(refused.error().what, "belongs to another user");
+  EXPECT_HAS(error_text(Cache::open(true)), "belongs to another user");
   EXPECT_TRUE(fs::is_empty(mine));
 }
 

@@ -129,11 +129,11 @@ TEST(RunOptions, SuitesAreDefinitionsBesideOthers) {
 }
 
 TEST(RunOptions, HowToMeasureAndWhatToKeep) {
-  RunOptions options = good({"--metrics=instructions,allocs", "--jobs=3", "--output=r.jsonl",
-                             "--format=csv", "--libtorch=/t", "--compiler=g++", "--timeout=2.5",
-                             "--keep-profiles=p", "--no-cache", "--dry-run", "--verify",
-                             "--verbose", "--color=never", "--show-keys", "--dump=graph,trace",
-                             "--dump-dir=d"});
+  RunOptions options =
+      good({"--metrics=instructions,allocs", "--jobs=3", "--output=r.jsonl", "--format=csv",
+            "--libtorch=/t", "--compiler=g++", "--timeout=2.5", "--keep-profiles=p", "--no-cache",
+            "--dry-run", "--verify", "--verbose", "--color=never", "--show-keys",
+            "--dump=graph,trace", "--dump-dir=d"});
   const MeasureConfig& measure = options.measure;
   EXPECT_EQ(options.metrics, (Words{"instructions", "allocs"}));
   EXPECT_EQ(measure.tools.jobs, 3);

@@ -114,9 +114,8 @@ TEST_P(CompileInputsTest, NoFileOfTheCheckedOutTreeIsIncludedInAnother) {
   one.global_setups = {Text{"#include \"" + (folder_ / "tree").string() + "/value.h\"\n", {}}};
   EXPECT_EQ(compile_all({one}).compiled.size(), 1u);
   one.global_setups = {Text{"#include \"" + (folder_ / "project").string() + "/value.h\"\n", {}}};
-  auto cache = Cache::open(true);
-  ASSERT_TRUE(cache);
-  const auto done = compile({one}, options_, *cache, [](const UnitResult&) {}, {});
+  auto cache = value_of(Cache::open(true));
+  const auto done = compile({one}, options_, cache, [](const UnitResult&) {}, {});
   ASSERT_FALSE(done);
   EXPECT_HAS(done.error().what, "is in the checked-out tree");
   EXPECT_HAS(done.error().what, "value.h");

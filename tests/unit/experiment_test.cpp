@@ -41,10 +41,9 @@ TEST(ExperimentResults, AreLinesOfResults) {
   const Measurement one = of_many_parts();
   const std::string line = to_line(to_json(one));
   const auto read =
-      parse_results(to_line(to_json(make_results_header({}, {}))) + "\n" + line + "\n", "r",
-                    Incomplete::kAllowed);
-  ASSERT_TRUE(read) << to_string(read.error());
-  const Measurement& back = read->measurements.at(0);
+      value_of(parse_results(to_line(to_json(make_results_header({}, {}))) + "\n" + line + "\n",
+                             "r", Incomplete::kAllowed));
+  const Measurement& back = read.measurements.at(0);
   EXPECT_EQ(to_line(to_json(back)), line);
   const auto& counted = std::get<Counted>(back.outcome);
   EXPECT_EQ(counted.compiler, std::get<Counted>(one.outcome).compiler);

@@ -102,11 +102,9 @@ TEST_F(HistoryOrder, MergesTwoIntoTheSameAsAddingAll) {
   }
   for (std::size_t i = 0; i < 7; ++i) add(runs[i]);  // two of them are in both
   for (const std::size_t known : {2, 8}) {
-    auto other = open_history(other_file, SqlAccess::kRead);
-    ASSERT_TRUE(other);
-    auto merged = record(open(), *read_runs(*other), OnContradiction::kRefuse);
-    ASSERT_TRUE(merged) << to_string(merged.error());
-    EXPECT_EQ(merged->known_runs, known);
+    auto other = value_of(open_history(other_file, SqlAccess::kRead));
+    auto merged = value_of(record(open(), *read_runs(other), OnContradiction::kRefuse));
+    EXPECT_EQ(merged.known_runs, known);
   }
   truth["t"][3] = 12.5;
   EXPECT_EQ(points_of(open(SqlAccess::kRead)), truth);
@@ -125,9 +123,8 @@ TEST_F(HistoryOrder, PruningKeepsLaterCommits) {
     std::filesystem::remove_all(file().parent_path());
     Truth truth;
     for (const HistoryRun& run : random_runs(random, truth)) add(run);
-    auto pruned = prune(open(), commit(first).place(), std::nullopt);
-    ASSERT_TRUE(pruned) << to_string(pruned.error());
-    EXPECT_EQ(pruned->runs, static_cast<std::size_t>(first - 1));
+    auto pruned = value_of(prune(open(), commit(first).place(), std::nullopt));
+    EXPECT_EQ(pruned.runs, static_cast<std::size_t>(first - 1));
     for (auto& [key, values] : truth) values.erase(values.begin(), values.lower_bound(first));
     std::erase_if(truth, [](const auto& entry) { return entry.second.empty(); });
     EXPECT_EQ(points_of(open(SqlAccess::kRead)), truth);
@@ -248,11 +245,10 @@ TEST_F(CommitsLeftBehind, CommitsAreMovedWithTheirFunctions) {
     auto steps = value_of(read_steps(database, {{}, {}, branch}, std::nullopt, false));
     ASSERT_EQ(steps.size(), 1u) << branch;
     StepFunctions functions(database);
-    const auto attribution = functions.attribute(steps[0]);
-    ASSERT_TRUE(attribution) << branch;
-    ASSERT_EQ(attribution->parts.size(), 1u);
-    EXPECT_EQ(attribution->parts[0].function, "grows");
-    EXPECT_EQ(attribution->parts[0].change, 50);
+    const auto attribution = value_of(functions.attribute(steps[0]));
+    ASSERT_EQ(attribution.parts.size(), 1u);
+    EXPECT_EQ(attribution.parts[0].function, "grows");
+    EXPECT_EQ(attribution.parts[0].change, 50);
   }
 }
 

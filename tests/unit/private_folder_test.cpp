@@ -95,10 +95,9 @@ TEST_F(LeftBehind, IsRemovedAfterADayIfFromAnotherMachine) {
 
 TEST_F(LeftBehind, IsRemovedAmongAUsersFiles) {
   auto left = folder(".instr_bench.tmp.another0.abcdef", std::chrono::hours(25));
-  auto made = PrivateFolder::make_in(parent_->path());
-  ASSERT_TRUE(made);
+  auto made = value_of(PrivateFolder::make_in(parent_->path()));
   EXPECT_FALSE(fs::exists(left));
-  EXPECT_TRUE(made->path().filename().string().starts_with("."));
+  EXPECT_TRUE(made.path().filename().string().starts_with("."));
   EXPECT_EQ(PrivateFolder::make_in("/no/such/folder").error(), ENOENT);
 }
 
@@ -110,11 +109,10 @@ TEST_F(LeftBehind, StaysIfItBelongsToAnotherUser) {
 }
 
 TEST_F(LeftBehind, StaysWhileItsOwnerLives) {
-  auto live = PrivateFolder::make(parent_->path());
-  ASSERT_TRUE(live);
-  age(live->path());
+  auto live = value_of(PrivateFolder::make(parent_->path()));
+  age(live.path());
   ASSERT_TRUE(PrivateFolder::make(parent_->path()));
-  EXPECT_TRUE(fs::exists(live->path()));
+  EXPECT_TRUE(fs::exists(live.path()));
 }
 
 // --- Trusted paths ---

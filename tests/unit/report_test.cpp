@@ -280,9 +280,8 @@ TEST(ReportTable, ShowsNamesThatSelect) {
       ++cells;
       for (const std::string& name : {full, row.name}) {
         const std::string& heading = table.columns[i].heading;
-        auto selected = select(measurements, {.filters = {name + " " + heading}});
-        ASSERT_TRUE(selected) << to_string(selected.error());
-        const Variant& variant = selected->front().variant;
+        auto selected = value_of(select(measurements, {.filters = {name + " " + heading}}));
+        const Variant& variant = selected.front().variant;
         EXPECT_EQ(name_variant(variant).full, full);
         EXPECT_EQ(name_variant(variant).column, heading);
       }
