@@ -1,8 +1,4 @@
 // Counts of calls of functions that torch.compile() has made.
-#include <gtest/gtest.h>
-
-#include <nlohmann/json.hpp>
-#include <string>
 
 #include "tests/e2e/python_fixture.h"
 #include "tests/labels.h"

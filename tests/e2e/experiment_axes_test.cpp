@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <set>
-#include <sstream>
 
 #include "tests/e2e/experiment_file_reader.h"
 #include "tests/labels.h"
@@ -102,11 +101,8 @@ TEST_F(ExperimentAxes, PrintedCommandsRunOneExperimentEachForALaterRunOfAll) {
   EXPECT_FALSE(fs::exists(file("out")));
   const auto commands = split_lines(printed.output);
   ASSERT_EQ(commands.size(), 3u) << printed.output;
-  const auto in_shell = [](const std::string& line) {
-    SpawnOptions options = command({});
-    options.argv = {"bash", "-c", line};
-    auto ended = run_command(options);
-    EXPECT_TRUE(ended && ended->exit_code == 0) << line << (ended ? ended->errors : "");
+  const auto in_shell = [this](const std::string& line) {
+    expect_status(0, run_in_shell(line, folder_.path()));
   };
   // Not `wait -n`, which misses a second command that ends in the same moment.
   in_shell(commands[0] + " & " + commands[2] + " && wait $!");

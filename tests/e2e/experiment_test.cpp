@@ -3,7 +3,6 @@
 #include <signal.h>
 
 #include <cctype>
-#include <thread>
 
 #include "tests/e2e/experiment_file_reader.h"
 #include "tests/labels.h"

@@ -1,7 +1,6 @@
 // Differential flame graphs of a change planted in a library.
 #include "core/results/profiles_file.h"
 #include "tests/e2e/quick_library.h"
-#include "tests/e2e/tested_program.h"
 
 namespace instr::e2e::flames_test {
 namespace {

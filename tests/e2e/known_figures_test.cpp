@@ -1,9 +1,7 @@
 // Snippets whose counts are known by construction.
 #include <algorithm>
 #include <cmath>
-#include <fstream>
 #include <regex>
-#include <sstream>
 
 #include "core/profile/function_names.h"
 #include "core/results/results_file.h"
@@ -113,8 +111,7 @@ TEST_F(KnownFigures, ABackendAloneCountsTheSame) {
 TEST(Doctor, FindsNoProblemAndCountsTheCanary) {
   auto result = expect_status(0, run({"doctor", "--color=never"}));
   for (const char* name : {"Valgrind", "LibTorch", "compiler", "worker", "zygote", "canary"}) {
-    EXPECT_NE(result.output.find(std::string("ok    ") + name + ' '), std::string::npos)
-        << result.output;
+    EXPECT_HAS(result.output, std::string("ok    ") + name + ' ');
   }
 }
 
@@ -146,13 +143,9 @@ TEST_F(KnownFigures, KeptProfilesAreReadByCallgrindAnnotate) {
   for (const auto& entry : fs::directory_iterator(folder_->path() / "profiles")) {
     if (entry.path().filename().string().find("known.nops.n=100") == std::string::npos) continue;
     ++profiles;
-    SpawnOptions annotate;
-    annotate.argv = {"callgrind_annotate", entry.path().string()};
-    auto result = run_command(annotate);
-    ASSERT_TRUE(result.has_value());
-    EXPECT_EQ(result->exit_code, 0) << result->errors;
-    EXPECT_NE(result->output.find("PROGRAM TOTALS"), std::string::npos) << result->output;
-    EXPECT_NE(result->output.find("instr_snippet_"), std::string::npos) << result->output;
+    const std::string annotated = program_output({"callgrind_annotate", entry.path().string()});
+    EXPECT_HAS(annotated, "PROGRAM TOTALS");
+    EXPECT_HAS(annotated, "instr_snippet_");
   }
   EXPECT_EQ(profiles, 1);
 }
@@ -174,14 +167,10 @@ stmt = "long volatile sum = fib(9) + even(20); (void)sum;"
 
 // The inclusive costs of callgrind_annotate, without recursions and lines of inlined code.
 std::multimap<std::string, double> annotated(const fs::path& profile) {
-  SpawnOptions annotate;
-  annotate.argv = {"callgrind_annotate", "--inclusive=yes", "--show=Ir", "--threshold=100",
-                   profile.string()};
-  auto result = run_command(annotate);
-  EXPECT_TRUE(result && result->exit_code == 0);
   std::multimap<std::string, double> costs;
   const std::regex row(R"( *([0-9,]+)(?: \([ 0-9.]+%\))?  [^:]*:(.*) \[.*\])");
-  std::istringstream lines(result.value_or(CommandResult{}).output);
+  std::istringstream lines(program_output(
+      {"callgrind_annotate", "--inclusive=yes", "--show=Ir", "--threshold=100", profile.string()}));
   for (std::string line; std::getline(lines, line);) {
     std::smatch found;
     if (!std::regex_match(line, found, row)) continue;

@@ -1,6 +1,5 @@
 // Costs of lines of source, in a library with known costs.
 #include "tests/e2e/quick_library.h"
-#include "tests/e2e/tested_program.h"
 
 namespace instr::e2e::lines_test {
 namespace {

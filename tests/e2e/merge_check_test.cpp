@@ -1,6 +1,5 @@
 // `instr_bench merge-check`: the check of a branch before it is merged.
 #include "tests/e2e/quick_library.h"
-#include "tests/e2e/tested_program.h"
 
 namespace instr::e2e::merge_check_test {
 namespace {
@@ -8,11 +7,8 @@ namespace {
 class MergeCheck : public QuickRepositoryTest {
  protected:
   static SpawnOptions shell_in(const fs::path& folder, const std::string& script) {
-    SpawnOptions options;
-    options.argv = {"sh", "-c", script};
-    options.environment = environment();
-    options.working_directory = folder;
-    return options;
+    return {
+        .argv = {"sh", "-c", script}, .environment = environment(), .working_directory = folder};
   }
 
   CommandResult merge_check(std::vector<std::string> words) {

@@ -1,7 +1,6 @@
 // The scripts that CI, hooks and clusters run: tools/merge-comment and those of docs/ci, on a git
 // repository of the small library.
 #include "tests/e2e/quick_library.h"
-#include "tests/e2e/tested_program.h"
 
 namespace instr::e2e::scripts_test {
 namespace {

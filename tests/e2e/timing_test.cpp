@@ -1,6 +1,5 @@
 // Wall times by the native worker: their composition, failures of snippets, and times beside
 // counts. No test depends on a duration, except that of a sleep.
-#include <thread>
 
 #include "tests/e2e/tested_program.h"
 #include "tests/labels.h"
@@ -38,7 +37,6 @@ std::string touching(const std::string& label, const std::string& stmt) {
   return "[[benchmark]]\nlabel = \"" + label + "\"\nstmt = \"" + stmt + "\"\n" +
          R"(global_setup = """
 #include <sys/mman.h>
-#include <thread>
 inline void touch_64_pages() {
   auto* pages = static_cast<char*>(
       mmap(nullptr, 64 * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
@@ -221,8 +219,6 @@ TEST_F(Timing, WhatIsTooLargeToBeCountedIsTimedOrSkipped) {
 const char* const kTurns = R"(#pragma once
 #include <fcntl.h>
 #include <sys/file.h>
-#include <unistd.h>
-#include <stdexcept>
 char side();
 struct Turn {
   int lock = open("FOLDER/lock", O_CREAT | O_RDWR | O_CLOEXEC, 0600);

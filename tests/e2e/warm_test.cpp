@@ -1,9 +1,6 @@
 // Workers that stay after a run: they count the same, and no other process is left.
 #include <signal.h>
 
-#include <algorithm>
-#include <thread>
-
 #include "tests/e2e/tested_program.h"
 
 namespace instr::e2e::warm_test {

@@ -1,7 +1,6 @@
 // A team's workflow before a merge: a baseline, a change that makes a function slower, a check that
 // fails and names the function, a fix, a check that passes.
 #include "tests/e2e/quick_library.h"
-#include "tests/e2e/tested_program.h"
 #include "tests/labels.h"
 
 namespace instr::e2e::workflow_test {
@@ -64,9 +63,7 @@ TEST_F(Workflow, FailsForTheFunctionThatGotSlowerAndPassesOnceItIsFixed) {
 
 // The build id of a shared object, according to readelf.
 std::string build_id_of(const std::string& file) {
-  SpawnOptions options;
-  options.argv = {"readelf", "--notes", file};
-  std::string notes = run_command(options)->output;
+  const std::string notes = program_output({"readelf", "--notes", file});
   std::size_t begin = notes.find("Build ID: ") + 10;
   return notes.substr(begin, notes.find('\n', begin) - begin);
 }
@@ -95,9 +92,7 @@ TEST_F(Workflow, ResultsMeasuredDifferentlyAreNotCompared) {
   std::string text = text_of(file(".instr_bench/baselines/main.jsonl"));
   const auto measured = nlohmann::json::parse(text.substr(0, text.find('\n')));
   // The worker has loaded the C library of this machine.
-  SpawnOptions find;
-  find.argv = {"g++", "-print-file-name=libc.so.6"};
-  std::string libc = run_command(find)->output;
+  std::string libc = program_output({"g++", "-print-file-name=libc.so.6"});
   std::string id = build_id_of(libc.substr(0, libc.find('\n')));
   auto changed = measured;
   bool is_there = false;

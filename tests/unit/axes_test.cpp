@@ -1,8 +1,6 @@
 // The axes of experiments: how they multiply definitions, and how values are left out.
 #include "core/definitions/axes.h"
 
-#include <gtest/gtest.h>
-
 #include "core/definitions/expand.h"
 #include "tests/testing.h"
 

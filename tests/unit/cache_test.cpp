@@ -1,6 +1,5 @@
 #include "core/compile/cache.h"
 
-#include <gtest/gtest.h>
 #include <poll.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -137,7 +136,7 @@ TEST_F(CacheTest, RefusesAFolderThatOthersCanMoveAway) {
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().what, "the cache '" + root_.string() + "': others may write to '" +
                                       folder_.path().string() + "'");
-  EXPECT_NE(refused.error().advice.find("--no-cache"), std::string::npos);
+  EXPECT_HAS(refused.error().advice, "--no-cache");
 }
 
 TEST_F(CacheTest, MakesParentFoldersPrivate) {

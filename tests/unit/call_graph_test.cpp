@@ -1,11 +1,7 @@
 #include "core/profile/call_graph.h"
 
-#include <gtest/gtest.h>
-
 #include <algorithm>
-#include <fstream>
 #include <regex>
-#include <string>
 
 #include "core/report/explain.h"
 #include "tests/testing.h"
@@ -237,9 +233,9 @@ TEST(FollowedCalls, ADifferenceFromTheCountIsASeparateLine) {
   counted.iterations = 6;
   const auto explanation = explain_followed("linear", counted, followed());
   const std::string table = explain_report(ReportFormat::kTable, explanation);
-  EXPECT_NE(table.find("-2,190.7"), std::string::npos) << table;  // 97,145 - (596,617 / 6 - 100.5)
-  EXPECT_NE(table.find("in following the calls, not in the count"), std::string::npos) << table;
-  EXPECT_NE(table.find("place"), std::string::npos) << table;
+  EXPECT_HAS(table, "-2,190.7");  // 97,145 - (596,617 / 6 - 100.5)
+  EXPECT_HAS(table, "in following the calls, not in the count");
+  EXPECT_HAS(table, "place");
   EXPECT_EQ(explanation.functions.front().code.function, "Linear.forward");
 }
 
@@ -259,14 +255,13 @@ TEST(FollowedCalls, AreAddedUpByPackage) {
        function("torch/_tensor.py:3", 100), function("sympy/core/expr.py:12", 250),
        function("contextlib.py:5", 50), function("quick.toml:3:1", 100)});
   const std::string table = explain_report(ReportFormat::kTable, explanation);
-  EXPECT_NE(table.find("by package:\n"
-                       "self  share  package\n"
-                       " 500  50.0%  torch/_dynamo\n"
-                       " 250  25.0%  sympy\n"
-                       " 150  15.0%  other modules\n"
-                       " 100  10.0%  torch\n"),
-            std::string::npos)
-      << table;
+  EXPECT_HAS(table,
+             "by package:\n"
+             "self  share  package\n"
+             " 500  50.0%  torch/_dynamo\n"
+             " 250  25.0%  sympy\n"
+             " 150  15.0%  other modules\n"
+             " 100  10.0%  torch\n");
 }
 
 }  // namespace

@@ -1,7 +1,5 @@
 #include "core/profile/call_tree.h"
 
-#include <gtest/gtest.h>
-
 #include "core/report/flame.h"
 #include "tests/golden.h"
 #include "tests/testing.h"

@@ -1,14 +1,7 @@
 // The command line: words to the options of each command, and errors in them.
 #include "core/commands/commands.h"
 
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <filesystem>
-#include <iterator>
-#include <map>
 #include <set>
-#include <sstream>
 
 #include "core/base/format.h"
 #include "core/base/version.h"

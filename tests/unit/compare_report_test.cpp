@@ -1,6 +1,5 @@
 // Comparisons in the formats that other programs read, as text; tests/formats has the programs read
 // them.
-#include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 
@@ -82,19 +81,16 @@ TEST(CompareJunit, HasTheStateOfEachKey) {
 }
 
 TEST(CompareJunit, AllowedMissingRowsAreSkipped) {
-  CompareOptions options;
-  options.allow_missing = true;
-  const Comparison comparison =
-      compared({counted("a", 1), counted("b", 1)}, {skipped("a"), counted("b", 1)}, options);
+  const Comparison comparison = compared({counted("a", 1), counted("b", 1)},
+                                         {skipped("a"), counted("b", 1)}, {.allow_missing = true});
   EXPECT_GOLDEN("compare/allowed_missing.xml", compare_junit(comparison));
 }
 
 // A comparison that fails without a failing row must not look like a pass.
 TEST(CompareJunit, FailsAsAWhole) {
   EXPECT_GOLDEN("compare/nothing.xml", compare_junit(compared({}, {})));
-  CompareOptions options;
-  options.allow_nothing = true;
-  EXPECT_GOLDEN("compare/nothing_is_allowed.xml", compare_junit(compared({}, {}, options)));
+  EXPECT_GOLDEN("compare/nothing_is_allowed.xml",
+                compare_junit(compared({}, {}, {.allow_nothing = true})));
   Comparison unnamed;
   unnamed.verdict = Verdict::kFails;
   EXPECT_GOLDEN("compare/fails_without_a_reason.xml", compare_junit(unnamed));

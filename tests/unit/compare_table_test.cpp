@@ -1,4 +1,3 @@
-#include <gtest/gtest.h>
 
 #include <cmath>
 
@@ -202,8 +201,7 @@ TEST(CompareTable, ColourIsOnRequestAndOutsideTheText) {
 }
 
 TEST(CompareTable, RowsWhoseFunctionsAreNotShownAreCounted) {
-  CompareReportOptions options;
-  options.max_attributions = 0;
+  const CompareReportOptions options{.max_attributions = 0};
   EXPECT_GOLDEN("compare/functions_not_shown.txt", in_table(example(), options));
   EXPECT_GOLDEN("compare/functions_unknown.txt",
                 in_table(comparison_of({counted("a", 1)}, {counted("a", 2)}), options));

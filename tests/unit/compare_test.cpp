@@ -69,9 +69,8 @@ TEST(Compare, AResultThatWasRightAndIsWrongFails) {
   EXPECT_EQ(worse.state, RowState::kFailedAfter);
   EXPECT_EQ(worse.verdict, Verdict::kFails);
   EXPECT_EQ(worse.reason, "verification PASS, then FAIL: why");
-  CompareOptions allowed;
-  allowed.allow_failed = true;
-  EXPECT_EQ(make_row({verified(kPass)}, {verified(kFail)}, allowed).verdict, Verdict::kWarns);
+  EXPECT_EQ(make_row({verified(kPass)}, {verified(kFail)}, {.allow_failed = true}).verdict,
+            Verdict::kWarns);
   // Without evidence it is not right.
   EXPECT_EQ(row_of(verified(kPass), verified(kNondeterministicEagerRun)).verdict, Verdict::kFails);
   const ComparedRow better = row_of(verified(kFail), verified(kPass));
@@ -100,19 +99,16 @@ TEST(Compare, OfExperimentsFailsOnBreaksAndOnLimitsOfTimes) {
 }
 
 TEST(Compare, EachAllowanceIsSeparate) {
-  CompareOptions strict;
-  strict.allow_new = false;
+  const CompareOptions strict{.allow_new = false};
   EXPECT_EQ(make_row({}, {counted("k", 1)}, strict).verdict, Verdict::kFails);
   EXPECT_EQ(make_row({failed("k")}, {counted("k", 1)}, strict).verdict, Verdict::kFails);
 
-  CompareOptions missing;
-  missing.allow_missing = true;
+  const CompareOptions missing{.allow_missing = true};
   EXPECT_EQ(make_row({counted("k", 1)}, {}, missing).verdict, Verdict::kWarns);
   EXPECT_EQ(make_row({counted("k", 1)}, {skipped("k")}, missing).verdict, Verdict::kWarns);
   EXPECT_EQ(make_row({counted("k", 1)}, {failed("k")}, missing).verdict, Verdict::kFails);
 
-  CompareOptions broken;
-  broken.allow_failed = true;
+  const CompareOptions broken{.allow_failed = true};
   EXPECT_EQ(make_row({counted("k", 1)}, {failed("k")}, broken).verdict, Verdict::kWarns);
   EXPECT_EQ(make_row({failed("k")}, {failed("k")}, broken).verdict, Verdict::kWarns);
   EXPECT_EQ(make_row({counted("k", 1)}, {}, broken).verdict, Verdict::kFails);
@@ -147,8 +143,7 @@ TEST(Compare, EveryMetricIsComparedAndTheWorstDecides) {
 }
 
 TEST(Compare, ARatchetFailsGainsUntilTheyAreAccepted) {
-  CompareOptions options;
-  options.has_ratchet = true;
+  CompareOptions options{.has_ratchet = true};
   const Measurement before = counted("k", {{"instructions", 1000}, {"allocs", 2}});
   const Measurement after = counted("k", {{"instructions", 900}, {"allocs", 2}});
   ComparedRow row = make_row({before}, {after}, options);
@@ -203,20 +198,18 @@ TEST(Compare, ThreadsAreNotGated) {
     EXPECT_EQ(row.verdict, Verdict::kFails);
     EXPECT_EQ(row.reason, after ? "not gated after" : "not gated before");
   }
-  CompareOptions allow;
-  allow.allow_not_comparable = true;
-  EXPECT_EQ(make_row({counted("k", 1)}, {threads(100)}, allow).verdict, Verdict::kWarns);
+  EXPECT_EQ(make_row({counted("k", 1)}, {threads(100)}, {.allow_not_comparable = true}).verdict,
+            Verdict::kWarns);
 }
 
 TEST(Compare, ACountThatIsNoLongerSteadyFailsUnlessAllowed) {
-  CompareOptions allow;
-  allow.allow_not_comparable = true;
   const Measurement after = unsteady("k", 1000, 1010);
   const ComparedRow row = make_row({counted("k", 1000)}, {after});
   EXPECT_EQ(row.state, RowState::kNotComparable);
   EXPECT_EQ(row.verdict, Verdict::kFails);
   EXPECT_EQ(row.reason, "not steady after (1,000, then 1,010)");
-  EXPECT_EQ(make_row({counted("k", 1000)}, {after}, allow).verdict, Verdict::kWarns);
+  EXPECT_EQ(make_row({counted("k", 1000)}, {after}, {.allow_not_comparable = true}).verdict,
+            Verdict::kWarns);
 }
 
 // Two runs of the same code must not fail: such counts differ by chance.
@@ -237,9 +230,7 @@ TEST(Compare, AMissingMetricFails) {
   EXPECT_EQ(row.state, RowState::kNotComparable);
   EXPECT_EQ(row.verdict, Verdict::kFails);
   EXPECT_EQ(row.reason, "no allocs after");
-  CompareOptions allow;
-  allow.allow_not_comparable = true;
-  EXPECT_EQ(make_row({with}, {without}, allow).verdict, Verdict::kWarns);
+  EXPECT_EQ(make_row({with}, {without}, {.allow_not_comparable = true}).verdict, Verdict::kWarns);
   // A newly requested one has no baseline, which does not affect the others.
   row = make_row({without}, {with});
   EXPECT_EQ(row.state, RowState::kSame);
@@ -287,9 +278,8 @@ TEST(Compare, AnInvalidMetricFailsWithItsPlace) {
     EXPECT_EQ(row.verdict, Verdict::kFails);
     EXPECT_EQ(row.reason, reason + " before (r.jsonl:7: it is null)");
     EXPECT_EQ(make_row({lost(metric)}, {lost(metric)}).verdict, Verdict::kFails);
-    CompareOptions allow;
-    allow.allow_not_comparable = true;
-    EXPECT_EQ(make_row({lost(metric)}, {whole}, allow).verdict, Verdict::kWarns);
+    EXPECT_EQ(make_row({lost(metric)}, {whole}, {.allow_not_comparable = true}).verdict,
+              Verdict::kWarns);
   }
 }
 
@@ -309,10 +299,9 @@ TEST(Compare, NothingToCompareNeverPasses) {
     EXPECT_EQ(comparison.verdict, Verdict::kFails);
     EXPECT_EQ(comparison.problems.size(), 1U);
   }
-  CompareOptions allow;
-  allow.allow_nothing = true;
-  EXPECT_EQ(compare(before({skipped("a")}), after({skipped("a")}), allow)->verdict,
-            Verdict::kWarns);
+  EXPECT_EQ(
+      compare(before({skipped("a")}), after({skipped("a")}), {.allow_nothing = true})->verdict,
+      Verdict::kWarns);
 }
 
 std::vector<std::string> keys_of(const Comparison& comparison) {

@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <cstdlib>
 #include <set>
 
@@ -77,10 +76,8 @@ TEST_P(CompileTest, CodeDoesNotDependOnTheRestOfTheUnit) {
   options_.jobs = 1;
   auto alone = compile_all({calls("1")});
   auto sizes = [](const CompiledVariant& compiled) {
-    SpawnOptions ask;
-    ask.argv = {"nm", "-S", compiled.unit.string()};
-    auto said = run_command(ask);
-    for (const std::string& line : split_lines(said ? said->output : "")) {
+    const std::string symbols = program_output({"nm", "-S", compiled.unit.string()});
+    for (const std::string& line : split_lines(symbols)) {
       if (line.ends_with(compiled.symbol)) return line.substr(17, 16);
     }
     return std::string("none");

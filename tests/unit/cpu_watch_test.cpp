@@ -1,10 +1,6 @@
 // Decides from recorded texts of /proc if a process has used up its time or is idle.
 #include "worker/cpu_watch.h"
 
-#include <gtest/gtest.h>
-
-#include <vector>
-
 #include "tests/testing.h"
 #include "worker/native/snippet_times.h"
 

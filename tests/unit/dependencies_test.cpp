@@ -1,10 +1,8 @@
 // Tests that something is measured again if what its result depends on has changed.
-#include <gtest/gtest.h>
 #include <time.h>
 #include <unistd.h>
 
 #include <cstdlib>
-#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "core/base/checkout_guard.h"
@@ -208,12 +206,8 @@ class UsedFilesTest : public ::testing::Test {
     std::this_thread::sleep_for(50ms);  // more than the difference of the clocks
     started_ = now();
     ASSERT_EQ(pipe(pipe_), 0);
-    SpawnOptions spawn;
-    spawn.argv = {program_.string()};
-    spawn.descriptors = {{pipe_[0], 0}};
-    auto process = Process::spawn(spawn);
-    ASSERT_TRUE(process) << to_string(process.error());
-    process_ = *std::move(process);
+    process_ =
+        value_of(Process::spawn({.argv = {program_.string()}, .descriptors = {{pipe_[0], 0}}}));
   }
 
   void TearDown() override {

@@ -1,8 +1,6 @@
 // Parses recorded messages of real compilers.
 #include "core/compile/cpp/diagnostics.h"
 
-#include <gtest/gtest.h>
-
 #include "core/compile/cache.h"
 #include "tests/golden.h"
 #include "tests/testing.h"

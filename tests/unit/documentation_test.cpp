@@ -2,14 +2,10 @@
 #include <fmt/format.h>
 
 #include <cctype>
-#include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <set>
-#include <sstream>
-#include <string>
 #include <string_view>
-#include <vector>
 
 #include "core/base/read_file.h"
 #include "core/compare/judge.h"

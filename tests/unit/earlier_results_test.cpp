@@ -1,8 +1,4 @@
 // The results that a file has before a run that goes on with it.
-#include <gtest/gtest.h>
-
-#include <filesystem>
-#include <fstream>
 
 #include "core/run/recorder.h"
 #include "core/run/resume.h"

@@ -1,7 +1,5 @@
 #include "core/definitions/expand.h"
 
-#include <gtest/gtest.h>
-
 #include <limits>
 
 #include "tests/testing.h"

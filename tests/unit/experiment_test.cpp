@@ -1,8 +1,6 @@
 // Experiments as values: their lines, and their summary.
 #include <fmt/format.h>
-#include <gtest/gtest.h>
 
-#include <filesystem>
 #include <functional>
 #include <nlohmann/json.hpp>
 

@@ -1,7 +1,5 @@
 #include "core/report/explain.h"
 
-#include <gtest/gtest.h>
-
 #include <nlohmann/json.hpp>
 
 #include "core/base/format.h"
@@ -117,7 +115,7 @@ TEST(ExplainJson, HasAllWithFullNames) {
     auto parsed = nlohmann::ordered_json::parse(
         explain_report(ReportFormat::kJson, explanation, options), nullptr, false);
     parsed.erase("version");
-    return json_lines(parsed);
+    return testing::json_lines(parsed);
   };
   EXPECT_GOLDEN("explain/inclusive_costs_and_callers.json.txt",
                 json(explanation(), {.max_functions = 1, .width = 40}));
@@ -156,7 +154,7 @@ TEST(ExplainLines, SortedByInclusiveCost) {
 TEST(ExplainLines, AsJsonAndCsvAndMarkdown) {
   auto json = nlohmann::ordered_json::parse(report(ReportFormat::kJson));
   json.erase("version");
-  EXPECT_GOLDEN("explain/lines.json.txt", json_lines(json));
+  EXPECT_GOLDEN("explain/lines.json.txt", testing::json_lines(json));
   EXPECT_GOLDEN("explain/lines.csv", report(ReportFormat::kCsv));
   EXPECT_GOLDEN("explain/lines.md", report(ReportFormat::kMarkdown));
 }

@@ -1,4 +1,3 @@
-#include <gtest/gtest.h>
 
 #include "core/results/fingerprint.h"
 #include "tests/golden.h"

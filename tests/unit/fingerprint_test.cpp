@@ -1,10 +1,8 @@
 #include "core/results/fingerprint.h"
 
 #include <dlfcn.h>
-#include <gtest/gtest.h>
 #include <unistd.h>
 
-#include <cstring>
 #include <nlohmann/json.hpp>
 
 #include "core/measure/loaded_files.h"

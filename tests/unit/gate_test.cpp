@@ -1,9 +1,5 @@
 #include "core/run/gate.h"
 
-#include <gtest/gtest.h>
-
-#include <filesystem>
-
 #include "core/results/result_set.h"
 #include "tests/golden.h"
 #include "tests/testing.h"

@@ -1,8 +1,6 @@
 // Generates the texts of variants in Python, and maps their lines back to the TOML.
 #include "core/compile/python/generate_python.h"
 
-#include <gtest/gtest.h>
-
 #include "core/compile/compiled_variant.h"
 #include "tests/golden.h"
 #include "tests/testing.h"

@@ -1,7 +1,4 @@
-#include <gtest/gtest.h>
 
-#include <algorithm>
-#include <vector>
 
 #include "core/compile/compiled_variant.h"
 #include "core/compile/cpp/generate_cpp.h"

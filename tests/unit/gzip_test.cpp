@@ -1,9 +1,5 @@
 #include "core/base/gzip.h"
 
-#include <gtest/gtest.h>
-
-#include <optional>
-
 #include "tests/testing.h"
 
 namespace instr::gzip_test {

@@ -43,7 +43,7 @@ TEST_F(HistoryLocks, AWriterWaitsForAnotherWithAMessage) {
     holder.run(lock);
     waiter.begin();
     const std::string words = "waiting for another run that uses '" + file().string() + "'";
-    EXPECT_NE(waiter.read_until(words).find(words), std::string::npos);
+    EXPECT_HAS(waiter.read_until(words), words);
     holder.run("COMMIT");
     EXPECT_EQ(waiter.end(), 0);
   }
@@ -75,7 +75,7 @@ TEST_F(HistoryLocks, AReaderSeesASnapshot) {
     const SqlDatabase reader = open(SqlAccess::kRead);
     EXPECT_EQ(read_commits(reader).size(), 1u);
     const std::string words = "waiting for another run";
-    EXPECT_NE(writer.begin().read_until(words).find(words), std::string::npos);
+    EXPECT_HAS(writer.begin().read_until(words), words);
     EXPECT_EQ(read_commits(reader).size(), 1u);
   }
   EXPECT_EQ(writer.end(), 0);

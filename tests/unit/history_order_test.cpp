@@ -1,14 +1,10 @@
 // The content of a history does not depend on the order in which its commits come.
-#include <gtest/gtest.h>
 
 #include <algorithm>
-#include <random>
 
 #include "core/history/profiles.h"
 #include "core/history/recording.h"
-#include "core/report/history_tables.h"
 #include "tests/unit/history_faults.h"
-#include "tests/unit/history_testing.h"
 
 namespace instr::history_order_test {
 namespace {

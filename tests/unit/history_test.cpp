@@ -1,10 +1,7 @@
 // Steps, samples and outcomes of runs in a history.
-#include <gtest/gtest.h>
 
 #include "core/base/process.h"
 #include "core/compare/compare.h"
-#include "core/history/read.h"
-#include "core/history/record.h"
 #include "core/history/recording.h"
 #include "core/history/timeline.h"
 #include "core/report/formats.h"

@@ -1,15 +1,11 @@
-#include <gtest/gtest.h>
 
 #include <cmath>
-#include <map>
 #include <nlohmann/json.hpp>
 
 #include "core/compare/compare.h"
 #include "core/report/html_page.h"
-#include "core/results/result_set.h"
 #include "core/run/gate.h"
 #include "tests/results_examples.h"
-#include "tests/testing.h"
 #include "tests/unit/history_testing.h"
 
 namespace instr::html_report_test {
@@ -95,7 +91,7 @@ TEST_F(HtmlReport, SaysWhyALineBreaks) {
   ASSERT_EQ(data.breaks.size(), 1U);
   EXPECT_EQ(data.breaks[0].column, 1U);
   EXPECT_EQ(data.breaks[0].series, 1U);
-  EXPECT_NE(data.breaks[0].reasons.at(0).find("g++ 13"), std::string::npos);
+  EXPECT_HAS(data.breaks[0].reasons.at(0), "g++ 13");
 }
 
 TEST_F(HtmlReport, KeepsEverySampleAndWhereTheyChanged) {
@@ -309,8 +305,8 @@ TEST(HtmlReportPage, NoTextEndsItsElement) {
   data.columns.push_back({"", "a", "a", 0, 0, data.title, {}});
   const std::string page = report_page(data, "2026-01-02T03:04:05Z");
   EXPECT_EQ(page.find("<script>"), std::string::npos);
-  EXPECT_NE(page.find("\\u003c/script>\\u003cscript>alert(1)"), std::string::npos);
-  EXPECT_NE(page.find("default-src 'none'"), std::string::npos);
+  EXPECT_HAS(page, "\\u003c/script>\\u003cscript>alert(1)");
+  EXPECT_HAS(page, "default-src 'none'");
 }
 
 }  // namespace

@@ -1,5 +1,4 @@
 // Output derived from the profiler's events.
-#include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 

@@ -1,11 +1,9 @@
 #include "core/base/last_resort.h"
 
 #include <fcntl.h>
-#include <gtest/gtest.h>
 #include <unistd.h>
 
 #include <new>
-#include <stdexcept>
 #include <thread>
 
 #include "core/base/error_log.h"

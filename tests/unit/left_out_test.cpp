@@ -1,7 +1,5 @@
 #include "core/run/left_out.h"
 
-#include <gtest/gtest.h>
-
 #include "tests/testing.h"
 
 namespace instr::left_out_test {

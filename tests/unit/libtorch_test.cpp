@@ -1,8 +1,6 @@
 #include "core/compile/libtorch.h"
 
 #include <elf.h>
-#include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <cstdlib>
 #include <cstring>

@@ -1,9 +1,4 @@
 #include <fmt/format.h>
-#include <gtest/gtest.h>
-
-#include <fstream>
-#include <map>
-#include <sstream>
 
 #include "core/compare/compare.h"
 #include "core/profile/profile.h"

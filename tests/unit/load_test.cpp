@@ -1,8 +1,5 @@
 #include "core/definitions/load.h"
 
-#include <algorithm>
-#include <sstream>
-
 #include "tests/golden.h"
 #include "tests/testing.h"
 

@@ -1,11 +1,9 @@
 #include "core/base/output_file.h"
 
 #include <fcntl.h>
-#include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <fstream>
 #include <thread>
 
 #include "core/base/file_lock.h"

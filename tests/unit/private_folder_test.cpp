@@ -1,14 +1,10 @@
 #include "core/base/private_folder.h"
 
-#include <fcntl.h>
-#include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <fstream>
 #include <set>
-#include <vector>
 
 #include "core/base/paths.h"
 #include "tests/labels.h"
@@ -95,9 +91,10 @@ TEST_F(LeftBehind, IsRemovedAfterADayIfFromAnotherMachine) {
 
 TEST_F(LeftBehind, IsRemovedAmongAUsersFiles) {
   auto left = folder(".instr_bench.tmp.another0.abcdef", std::chrono::hours(25));
-  auto made = value_of(PrivateFolder::make_in(parent_->path()));
+  auto made = PrivateFolder::make_in(parent_->path());
+  ASSERT_TRUE(made);
   EXPECT_FALSE(fs::exists(left));
-  EXPECT_TRUE(made.path().filename().string().starts_with("."));
+  EXPECT_TRUE(made->path().filename().string().starts_with("."));
   EXPECT_EQ(PrivateFolder::make_in("/no/such/folder").error(), ENOENT);
 }
 

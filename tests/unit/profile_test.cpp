@@ -1,13 +1,7 @@
 #include "core/profile/profile.h"
 
-#include <gtest/gtest.h>
-
 #include <cctype>
-#include <fstream>
 #include <iterator>
-#include <map>
-#include <optional>
-#include <utility>
 
 #include "tests/testing.h"
 

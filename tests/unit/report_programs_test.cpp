@@ -1,5 +1,4 @@
 // The formats that other programs read, as text; tests/formats has the programs read them.
-#include <gtest/gtest.h>
 
 #include <cmath>
 #include <nlohmann/json.hpp>
@@ -53,7 +52,7 @@ std::string bencher(const std::vector<Measurement>& measurements) {
 }
 
 std::string gbench(const std::vector<Measurement>& measurements) {
-  return json_lines(nlohmann::ordered_json::parse(report_gbench(measurements, {})));
+  return testing::json_lines(nlohmann::ordered_json::parse(report_gbench(measurements, {})));
 }
 
 std::string smaller_is_better(const std::vector<Measurement>& measurements) {
@@ -68,12 +67,11 @@ TEST(ReportPytorch, HasARecordForEachMetric) {
   std::vector<Measurement> all = all_kinds();
   all.push_back(compiled);
   EXPECT_GOLDEN("report/all_outcomes.pytorch.txt",
-                json_lines(nlohmann::ordered_json::parse(report_pytorch(all, {}))));
+                testing::json_lines(nlohmann::ordered_json::parse(report_pytorch(all, {}))));
 }
 
 TEST(ReportJunit, HasACaseForEachMeasurement) {
-  ReportOptions options;
-  options.header = ResultsHeader{};
+  ReportOptions options{.header = ResultsHeader{}};
   options.header->started = "2024-05-01T12:00:00Z";
   options.header->fingerprint.entries = {{"compiler", "\"C\" & C++"}};
   options.seconds = 14.8254;
@@ -128,8 +126,7 @@ TEST(ReportGbench, CountsAreUserCountersBesideNoTime) {
 TEST(ReportGbench, FieldsKeepTheirMeaning) {
   auto odd =
       measurement("a", counted({{"real_time", 7}, {"instructions", std::nan("")}, {"allocs", 1}}));
-  ReportOptions options;
-  options.header = ResultsHeader{};
+  ReportOptions options{.header = ResultsHeader{}};
   options.header->fingerprint.entries = {{"executable", "other"}, {"zygote", "eager"}};
   json document = json::parse(report_gbench({odd}, options));
   EXPECT_EQ(document["benchmarks"][0]["real_time"], 0);

@@ -1,4 +1,3 @@
-#include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 
@@ -65,9 +64,7 @@ Measurement skipped(const std::string& label, const std::string& reason) {
 }
 
 ReportOptions at_width(int width) {
-  ReportOptions options;
-  options.width = width;
-  options.seconds = 14.83;
+  const ReportOptions options{.width = width, .seconds = 14.83};
   return options;
 }
 

@@ -1,8 +1,6 @@
 // Tests on a real git repository.
-#include <gtest/gtest.h>
 
 #include <cstdlib>
-#include <fstream>
 
 #include "core/base/git.h"
 #include "core/base/process.h"

@@ -1,7 +1,5 @@
 #include "core/definitions/requirement.h"
 
-#include <gtest/gtest.h>
-
 #include "core/definitions/backends.h"
 #include "tests/testing.h"
 

@@ -1,8 +1,5 @@
-#include <gtest/gtest.h>
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
-#include <string>
 
 #include "core/base/json_line.h"
 #include "core/results/results_file.h"

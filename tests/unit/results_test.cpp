@@ -1,9 +1,7 @@
-#include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include <csignal>
-#include <fstream>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <thread>

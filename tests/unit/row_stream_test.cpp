@@ -1,6 +1,4 @@
-#include <gtest/gtest.h>
 
-#include <algorithm>
 
 #include "core/base/format.h"
 #include "core/report/run_report.h"
@@ -27,8 +25,7 @@ std::vector<Measurement> example() {
 }
 
 ReportOptions at_width(int width) {
-  ReportOptions options;
-  options.width = width;
+  const ReportOptions options{.width = width};
   return options;
 }
 

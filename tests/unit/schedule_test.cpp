@@ -1,9 +1,7 @@
 #include "core/measure/schedule.h"
 
-#include <gtest/gtest.h>
 #include <signal.h>
 
-#include <fstream>
 #include <limits>
 #include <set>
 #include <thread>

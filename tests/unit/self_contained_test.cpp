@@ -1,10 +1,6 @@
 #include "core/compile/cpp/self_contained.h"
 
 #include <fmt/format.h>
-#include <gtest/gtest.h>
-
-#include <string>
-#include <vector>
 
 #include "core/compile/compiled_variant.h"
 #include "tests/testing.h"

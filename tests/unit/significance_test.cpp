@@ -1,7 +1,5 @@
 #include "core/results/significance.h"
 
-#include <gtest/gtest.h>
-
 #include "core/definitions/metrics.h"
 #include "tests/testing.h"
 

@@ -1,7 +1,5 @@
 #include "core/base/source_text.h"
 
-#include <gtest/gtest.h>
-
 #include "core/definitions/snippet.h"
 #include "tests/testing.h"
 

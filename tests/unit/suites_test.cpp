@@ -1,12 +1,7 @@
 // The suites of models: suites/*.toml.
-#include <gtest/gtest.h>
 
 #include <algorithm>
-#include <filesystem>
-#include <map>
 #include <set>
-#include <string>
-#include <vector>
 
 #include "core/definitions/expand.h"
 #include "core/definitions/load.h"

@@ -1,7 +1,5 @@
 #include "core/base/table.h"
 
-#include <gtest/gtest.h>
-
 #include <set>
 
 #include "core/base/csv.h"

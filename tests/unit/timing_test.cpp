@@ -1,8 +1,6 @@
 // Times through all the pure stages: from a worker's reply to results, reports and comparisons.
 #include "core/results/timing.h"
 
-#include <gtest/gtest.h>
-
 #include <nlohmann/json.hpp>
 
 #include "core/base/format.h"
@@ -198,8 +196,7 @@ TEST(Timing, ABusyMachineIsReported) {
   Measurement busy = timed("b/eager/forward/t1/cpu", kBefore);
   for (Measurement* measurement : {&quiet, &busy})
     measurement->variant = parse_key(measurement->variant.key);
-  ReportOptions options;
-  options.metrics = {"wall"};
+  const ReportOptions options{.metrics = {"wall"}};
   std::get<Counted>(quiet.outcome).timing->others = 0.15;
   EXPECT_GOLDEN("report/times_on_a_quiet_machine.txt",
                 report(ReportFormat::kTable, {quiet}, options));
@@ -219,10 +216,8 @@ TEST(Timing, CandidatesAreShownAgainstEager) {
   for (Measurement* measurement : {&eager, &script, &frozen}) {
     measurement->variant = parse_key(measurement->variant.key);
   }
-  ReportOptions options;
-  options.metrics = {"wall"};
   EXPECT_GOLDEN("report/times_of_candidates.txt",
-                report(ReportFormat::kTable, {eager, script, frozen}, options));
+                report(ReportFormat::kTable, {eager, script, frozen}, {.metrics = {"wall"}}));
 }
 
 }  // namespace

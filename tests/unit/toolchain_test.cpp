@@ -1,8 +1,6 @@
 // Uses small scripts that answer --version as compilers do.
 #include "core/compile/toolchain.h"
 
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <cstdlib>
 
@@ -85,7 +83,7 @@ TEST_F(ToolchainTest, AdvisesWhatToInstall) {
   EXPECT_FALSE(value_of(has_compiler()));
   const auto checked = check_compiler(none);
   ASSERT_FALSE(checked);
-  EXPECT_NE(checked.error().advice.find("apt-get install"), std::string::npos);
+  EXPECT_HAS(checked.error().advice, "apt-get install");
   put("g++", kGcc12);
   EXPECT_TRUE(value_of(has_compiler()));
   EXPECT_TRUE(check_compiler(*find()));

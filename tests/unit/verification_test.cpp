@@ -2,10 +2,7 @@
 // reports; and the code generated for it.
 #include "core/results/verification.h"
 
-#include <gtest/gtest.h>
-
 #include <nlohmann/json.hpp>
-#include <sstream>
 
 #include "core/base/format.h"
 #include "core/compile/compiled_variant.h"
@@ -320,9 +317,7 @@ TEST(VerifiedResults, KeepAFailureToMeasure) {
 }
 
 ReportOptions wall_options() {
-  ReportOptions options;
-  options.metrics = {"wall"};
-  options.seconds = 1;
+  const ReportOptions options{.metrics = {"wall"}, .seconds = 1};
   return options;
 }
 

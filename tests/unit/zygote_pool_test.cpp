@@ -1,7 +1,6 @@
 // Tests with a script in Valgrind's place that speaks the worker's protocol.
 #include "core/measure/zygote_pool.h"
 
-#include <gtest/gtest.h>
 #include <signal.h>
 
 #include <algorithm>
