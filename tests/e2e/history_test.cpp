@@ -282,6 +282,7 @@ TEST_F(HistoryOfALibrary, IsThatOfTheFolderWhateverAHookSays) {
   SpawnOptions add = command({"history", "add", "times.jsonl"});
   add.working_directory = folder_.path();
   add.environment->push_back("GIT_DIR=" + (other.path() / ".git").string());
+  add.environment->push_back("GIT_INDEX_FILE=/nonexistent");
   EXPECT_HAS(expect_status(0, value_of(run_command(add))).errors,
              e2e::git(folder_.path(), {"rev-parse", "HEAD"}).substr(0, 12));
 }

@@ -193,6 +193,7 @@ TEST(GenerateUnit, ReplaysACapturedGraph) {
   one.signature->arguments = {"x", "n"};
   EXPECT_GOLDEN("generate/cuda_graph.txt", shown(one));
   EXPECT_GOLDEN("generate/cuda_graph_verified.txt", shown(one, Purpose::kVerify));
+  EXPECT_EQ(count(source({one}), "#include <ATen/cuda/CUDAGraph.h>"), 1u);
   EXPECT_FALSE(contains(generate_unit(std::vector{script()}), "CUDA"));
 }
 

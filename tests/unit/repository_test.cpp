@@ -5,7 +5,6 @@
 #include "core/base/git.h"
 #include "core/base/process.h"
 #include "tests/testing.h"
-#include "tests/unit/forked.h"
 
 namespace instr::repository_test {
 namespace {
@@ -258,19 +257,6 @@ TEST_F(RepositoryTest, KnowsRenamedBranches) {
   git({"-C", path.string(), "branch", "-m", "main", "other"});
   EXPECT_TRUE(clone.was_renamed("main", "other"));
   EXPECT_TRUE(repository_.was_renamed("any", "main"));  // without a remote
-}
-
-TEST_F(RepositoryTest, IsThatOfItsFolderWhateverAHookSays) {
-  const TemporaryFolder other;
-  git({"init", "--quiet", (other.path() / "repository").string()});
-  const auto head = repository_.resolve("HEAD").value();
-  Forked child([&] {
-    ::setenv("GIT_DIR", (other.path() / "repository/.git").c_str(), 1);
-    ::setenv("GIT_INDEX_FILE", "/nonexistent", 1);
-    leave_foreign_repository();
-    EXPECT_EQ(repository_.resolve("HEAD"), head);
-  });
-  EXPECT_EQ(child.begin().end(), 0);
 }
 
 TEST_F(RepositoryTest, ReportsUncommittedChanges) {

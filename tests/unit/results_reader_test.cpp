@@ -32,7 +32,7 @@ std::string error_of(const std::string& bytes) {
 std::string errors_of(const std::vector<std::string>& files) {
   std::string all;
   for (const std::string& file : files) {
-    for (const std::string& line : split_lines(file)) all += line + " ";
+    for (const std::string& line : split_lines(file)) all += line;
     all += "\n=> " + error_of(file) + "\n";
   }
   return all;
