@@ -198,6 +198,12 @@ inline std::vector<Snippet> snippets_of(const std::vector<GroupedBenchmark>& ben
   return snippets;
 }
 
+inline std::vector<std::string> keys_of(const std::vector<Variant>& variants) {
+  std::vector<std::string> keys;
+  for (const Variant& variant : variants) keys.push_back(variant.key);
+  return keys;
+}
+
 // --- Measurements ---
 
 // Returns a measurement of the variant with that key.

@@ -118,8 +118,7 @@ TEST_F(PythonTiming, IsTimedAndVerifiedAsCppIs) {
   expect_graphs(records, "wrong", 0);
   const nlohmann::json& raises = records.at("raises/py/eager/forward/t1/cpu");
   ASSERT_EQ(raises.at("outcome"), "failed");
-  const std::string message = raises.at("failure").at("message");
-  EXPECT_HAS(message, "all.toml:55:1: ValueError: five");
+  EXPECT_HAS(raises.at("failure").at("message"), "all.toml:55:1: ValueError: five");
   EXPECT_TRUE(stray_processes().empty());
 }
 

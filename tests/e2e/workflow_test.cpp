@@ -28,8 +28,7 @@ class Workflow : public QuickLibraryTest {
 TEST_F(Workflow, FailsForTheFunctionThatGotSlowerAndPassesOnceItIsFixed) {
   expect_status(0, run({"--definitions=quick.toml", "--save=main"}));
   EXPECT_TRUE(fs::exists(file(".instr_bench/baselines/main.jsonl")));
-  auto listed = run({"baseline", "list"});
-  EXPECT_HAS(listed.output, "main  2 benchmarks");
+  EXPECT_HAS(run({"baseline", "list"}).output, "main  2 benchmarks");
 
   // A change that makes it slower cannot also allow that.
   write_slower_code();
@@ -52,8 +51,7 @@ TEST_F(Workflow, FailsForTheFunctionThatGotSlowerAndPassesOnceItIsFixed) {
              "2 same");
 
   // The stored results give the same comparison.
-  auto compared = expect_status(3, run({"compare", "main", "slower.jsonl"}));
-  EXPECT_EQ(compared.output, slower.output);
+  EXPECT_EQ(expect_status(3, run({"compare", "main", "slower.jsonl"})).output, slower.output);
   expect_status(0, run({"compare", "main", "slower.jsonl", "--limit=instructions=1000%|allocs=+7",
                         "--limit=alloc_bytes=1000%|peak_bytes=1000%"}));
   EXPECT_HAS(

@@ -244,8 +244,7 @@ TEST(Compare, AMissingMetricFails) {
             RowState::kSame);
   auto empty = counted("k", std::map<std::string, double>{});
   EXPECT_EQ(make_row({empty}, {empty}).verdict, Verdict::kFails);
-  double nan = std::numeric_limits<double>::quiet_NaN();
-  EXPECT_EQ(make_row(10, nan).verdict, Verdict::kFails);
+  EXPECT_EQ(make_row(10, std::numeric_limits<double>::quiet_NaN()).verdict, Verdict::kFails);
 }
 
 // Metrics that other rows of the base have were requested there.

@@ -57,8 +57,7 @@ TEST_P(CompileTest, EachAloneOnRequest) {
   auto all = compile_all(variants);
   EXPECT_NE(all.compiled["0"].unit, all.compiled["1"].unit);
   EXPECT_NE(all.compiled["0"].unit, shared.compiled["0"].unit);
-  auto one = compile_all({variants[1]});
-  EXPECT_EQ(one.compiled["1"].unit, all.compiled["1"].unit);
+  EXPECT_EQ(compile_all({variants[1]}).compiled["1"].unit, all.compiled["1"].unit);
   options_.each_alone = false;
   EXPECT_EQ(compile_all(variants).compiled["1"].unit, shared.compiled["1"].unit);
 }

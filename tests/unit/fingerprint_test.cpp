@@ -88,8 +88,7 @@ TEST(Fingerprint, HundredsOfLibrariesSurviveJson) {
   auto json = to_json(fingerprint);
   EXPECT_EQ(json["libraries"][0].dump(), R"(["library libc.so.6","cc"])");
   EXPECT_LT(json.size(), 20U);
-  auto back = value_of(read_back(json.dump()));
-  EXPECT_EQ(back.entries, fingerprint.entries);
+  EXPECT_EQ(value_of(read_back(json.dump())).entries, fingerprint.entries);
   EXPECT_EQ(read_back(R"({"libraries":[1,["a"],["library a",2]],"x":"y"})")->entries,
             (Fingerprint::Entries{{"library a", "2"}, {"x", "y"}}));
 }

@@ -200,8 +200,7 @@ TEST_F(History, KeepsFailuresWithTheirRun) {
   {
     auto merged = value_of(open_history(folder_.path() / "merged.db", SqlAccess::kCreate));
     const SqlDatabase database = open(SqlAccess::kRead);
-    auto runs = value_of(read_runs(database));
-    ASSERT_TRUE(record(merged, runs, OnContradiction::kRefuse));
+    ASSERT_TRUE(record(merged, value_of(read_runs(database)), OnContradiction::kRefuse));
     EXPECT_EQ(outcomes_of(merged), outcomes_of(database));
   }
   ASSERT_TRUE(prune(open(), commit(2).place(), {}));
@@ -213,8 +212,7 @@ TEST_F(History, OtherFingerprintsAndBranchesAreOtherSeries) {
   add(make_run(2, {{"a", 90}}, "main", R"([["compiler","clang 14"]])"));
   add(make_run(2, {{"a", 100}}, "other", R"([["compiler","g++ 12"]])"));
   EXPECT_EQ(steps_of("a"), (Points{{1, 100}, {2, 90}}));  // first values both
-  auto changes = value_of(read_steps(open(SqlAccess::kRead), {}, std::nullopt, false));
-  EXPECT_TRUE(changes.empty());
+  EXPECT_TRUE(value_of(read_steps(open(SqlAccess::kRead), {}, std::nullopt, false)).empty());
   auto breaks = value_of(read_breaks(open(SqlAccess::kRead), {}));
   ASSERT_EQ(breaks.size(), 1u);
   EXPECT_EQ(breaks[0].commit.position, 2);
@@ -287,8 +285,7 @@ TEST_F(History, ListsTheFunctionsOfAStep) {
   Document document;
   add_records(document, table);
   EXPECT_GOLDEN("history/step_with_functions.jsonl", render(ReportFormat::kJsonl, document));
-  auto since = value_of(read_steps(database, {}, commit(4).place(), false));
-  EXPECT_TRUE(since.empty());
+  EXPECT_TRUE(value_of(read_steps(database, {}, commit(4).place(), false)).empty());
 }
 
 TEST_F(History, TheFirstRunSettlesVary) {

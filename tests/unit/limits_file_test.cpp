@@ -223,22 +223,7 @@ limit = { instructions = "2%" }
   EXPECT_EQ(definitions.at(1).limits, (Limits{{"instructions", "2%"}, {"allocs", "+0"}}));
 }
 
-// --- Metrics ---
-
-TEST(Metrics, WordsNameMetricsAndGroups) {
-  std::map<std::string, std::vector<std::string>> words;
-  for (const auto& [word, metrics] : metric_words()) words[word] = names_of(metrics);
-  EXPECT_EQ(words.size(), kMetrics.size() + 3);
-  EXPECT_EQ(words.at("instructions"), std::vector<std::string>{"instructions"});
-  EXPECT_EQ(words.at("branch"), (std::vector<std::string>{"branches", "mispredictions"}));
-  EXPECT_EQ(words.at("cache"), names_of(kCacheMetrics));
-  EXPECT_EQ(default_metrics(), (std::vector<std::string>{"instructions", "allocs", "alloc_bytes",
-                                                         kCompileInstructions}));
-}
-
 // --- Simulated metrics ---
-
-using Words = std::vector<std::string>;
 
 TEST(Simulation, IsChosenByTheMetrics) {
   EXPECT_FALSE(simulation_for({}).any());
@@ -246,13 +231,6 @@ TEST(Simulation, IsChosenByTheMetrics) {
   EXPECT_EQ(simulation_for({"instructions", "estimated_cycles"}), (Simulation{true, false}));
   EXPECT_EQ(simulation_for({"mispredictions"}), (Simulation{false, true}));
   EXPECT_EQ(simulation_for({"branches", "ll_hits"}), (Simulation{true, true}));
-}
-
-TEST(Simulation, RequestsOnlyWhatIsNeeded) {
-  EXPECT_TRUE(valgrind_options({}).empty());
-  EXPECT_EQ(valgrind_options({false, true}), Words{"--branch-sim=yes"});
-  EXPECT_EQ(valgrind_options({true, false}),
-            (Words{"--cache-sim=yes", "--I1=32768,8,64", "--D1=32768,8,64", "--LL=8388608,16,64"}));
 }
 
 TEST(Simulation, AddsTheMetricsOfTheEvents) {

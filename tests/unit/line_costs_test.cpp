@@ -89,7 +89,7 @@ TEST(LineCosts, AreEqualInEachFormOfProfile) {
     for (const LineCost& line : costs.lines) sums[{line.file, line.line}] += line.self;
     return sums;
   };
-  const auto plain = by_place(costs_of("combined.callgrind.out"));
+  const auto plain = by_place(costs_of("part.callgrind.out"));
   EXPECT_GT(plain.size(), 10U);
   EXPECT_EQ(by_place(costs_of("verbose.callgrind.out")), plain);
   EXPECT_EQ(by_place(costs_of("instr.callgrind.out")), plain);

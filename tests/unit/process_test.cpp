@@ -189,8 +189,7 @@ TEST(Spawn, DescriptorsMaySwapNumbers) {
   auto options = shell("readlink /proc/self/fd/" + std::to_string(one.get()) + " /proc/self/fd/" +
                        std::to_string(two.get()));
   options.descriptors = {{one.get(), two.get()}, {two.get(), one.get()}};
-  auto result = value_of(run_command(options));
-  EXPECT_EQ(result.output, "/dev/full\n/dev/zero\n");
+  EXPECT_EQ(value_of(run_command(options)).output, "/dev/full\n/dev/zero\n");
 }
 
 TEST(Spawn, PinnedLayoutIsTheSameEachTime) {

@@ -1,4 +1,3 @@
-
 #include <nlohmann/json.hpp>
 
 #include "core/base/json_line.h"

@@ -1,5 +1,3 @@
-
-
 #include "core/base/format.h"
 #include "core/report/run_report.h"
 #include "core/report/run_table.h"
@@ -102,8 +100,7 @@ TEST(RowStream, HasTheLinesOfTheTable) {
 TEST(RowStream, ColumnsGrowWithLargerCounts) {
   const std::vector<Measurement> large{counted(key("a"), 1), counted(key("b"), 123456789012345),
                                        counted(key("c"), 1)};
-  const std::string text = shown_of(large, at_width(0), large);
-  EXPECT_GOLDEN("report/streamed_large_counts.txt", text);
+  EXPECT_GOLDEN("report/streamed_large_counts.txt", shown_of(large, at_width(0), large));
 }
 
 TEST(RowStream, NeverExceedsTheTerminal) {

@@ -1,4 +1,3 @@
-
 #include "core/compare/planted_changes.h"
 #include "core/results/result_set.h"
 #include "tests/testing.h"
