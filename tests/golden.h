@@ -25,6 +25,23 @@ inline std::vector<std::string> split_golden(const std::string& text) {
   return lines;
 }
 
+// Formats JSON for a golden file: a line for each member or element, and for those of a member that
+// is a list of objects.
+template <class Json>
+std::string json_lines(const Json& json) {
+  std::string text;
+  for (const auto& [name, value] : json.items()) {
+    if (json.is_object()) text += name + ": ";
+    const bool has_objects = value.is_array() && !value.empty() && value.front().is_object();
+    if (!has_objects) text += value.dump();
+    for (const auto& element : value) {
+      if (has_objects) text += "\n  " + element.dump();
+    }
+    text += "\n";
+  }
+  return text;
+}
+
 // Returns the lines from the first to the last difference, of the file with "-", of the text with
 // "+".
 inline std::string describe_difference(const std::string& file, const std::string& text) {

@@ -1,11 +1,8 @@
 // The main program of all test programs: runs the tests with the label in INSTR_TEST_LABEL, or all;
 // --rewrite-golden rewrites the files of tests/golden.h.
-#include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <iostream>
 #include <map>
-#include <string>
 
 #include "tests/golden.h"
 #include "tests/labels.h"

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "core/base/gzip.h"
+#include "core/base/process.h"
 #include "core/compare/compare.h"
 #include "core/definitions/expand.h"
 #include "core/definitions/load.h"
@@ -155,6 +156,15 @@ class ScopedVariable {
   std::optional<std::string> before_;
 };
 
+// --- Programs ---
+
+// Runs a program, which must end with status 0, and returns its output.
+inline std::string program_output(std::vector<std::string> argv) {
+  const CommandResult ended = value_of(run_command({.argv = std::move(argv)}));
+  EXPECT_EQ(ended.exit_code, 0) << ended.output << ended.errors;
+  return ended.output;
+}
+
 // --- Definitions ---
 
 // Returns the errors of loading and expanding; empty if there are none.
@@ -186,6 +196,12 @@ inline std::vector<Snippet> snippets_of(const std::vector<GroupedBenchmark>& ben
     }
   }
   return snippets;
+}
+
+inline std::vector<std::string> keys_of(const std::vector<Variant>& variants) {
+  std::vector<std::string> keys;
+  for (const Variant& variant : variants) keys.push_back(variant.key);
+  return keys;
 }
 
 // --- Measurements ---

@@ -14,6 +14,7 @@
 #include "core/base/error.h"
 #include "core/base/phase.h"
 #include "core/compile/toolchain.h"
+#include "core/measure/loaded_files.h"
 #include "core/measure/measure_config.h"
 #include "core/measure/native_worker.h"
 #include "core/measure/schedule.h"

@@ -1,8 +1,4 @@
 // Counts of calls of functions that torch.compile() has made.
-#include <gtest/gtest.h>
-
-#include <nlohmann/json.hpp>
-#include <string>
 
 #include "tests/e2e/python_fixture.h"
 #include "tests/labels.h"
@@ -72,8 +68,7 @@ signature = "f(a) -> c"
     sum += function.at("self").get<double>();
     EXPECT_EQ(function.at("object").get<std::string>().find(':'), std::string::npos) << function;
   }
-  const double count = record.at("metrics").at("instructions");
-  EXPECT_NEAR(sum / count, 1, 1e-9);
+  EXPECT_NEAR(sum / record.at("metrics").at("instructions").get<double>(), 1, 1e-9);
 }
 
 // Dynamo, too, has the interpreter call another evaluator of frames.
@@ -137,8 +132,8 @@ py_setup = "a = torch.ones(8)"
 py_stmt = "torch.compile(lambda a: print(a), backend='eager', fullgraph=True)(a)"
 compiles = true
 )toml" + kCompiling);
-  const CommandResult result = run({"--definitions=" + definitions.string(), "--quiet"});
-  EXPECT_EQ(result.exit_code, 1);
+  const CommandResult result =
+      expect_status(1, run({"--definitions=" + definitions.string(), "--quiet"}));
   EXPECT_HAS(result.output, "the statement compiled nothing");
   EXPECT_HAS(result.output, "all.toml:11:");  // where the exception comes from
   EXPECT_HAS(result.output, "1 counted; 2 failed");

@@ -123,10 +123,8 @@ x = torch.ones(4)
 py_stmt = "y = x + 1"
 signature = "f(x) -> y"
 )toml");
-  const CommandResult result =
-      run({"run", "--definitions=" + file.string(), "--metrics=wall", "--verify",
-           "--backend=inductor", "--repetitions=2", "--min-time=0.001"});
-  EXPECT_EQ(result.exit_code, 0) << result.output << result.errors;
+  expect_status(0, run({"run", "--definitions=" + file.string(), "--metrics=wall", "--verify",
+                        "--backend=inductor", "--repetitions=2", "--min-time=0.001"}));
 }
 
 TEST_F(Compiled, CanLeaveOutTheSecondCompilation) {

@@ -10,8 +10,8 @@ const RunsUnder kAddressSanitizer("address", "Errors.*");
 TEST(Errors, CompilerErrorsAreAtTheTomlLineAndAffectNoOtherVariant) {
   TemporaryFolder folder;
   std::string file = fixture("broken_code.toml").string();
-  auto result = run({"--definitions=" + file, "--output=" + (folder.path() / "r.jsonl").string()});
-  EXPECT_EQ(result.exit_code, 1) << result.errors;
+  expect_status(1,
+                run({"--definitions=" + file, "--output=" + (folder.path() / "r.jsonl").string()}));
   auto records = read_results(folder.path() / "r.jsonl");
   auto message = [&](const std::string& key) {
     auto& record = records.at(key);
@@ -42,8 +42,7 @@ TEST(Errors, MistakesOfUsersHaveAPlaceAndStatusTwo) {
            {"--filter=matmul/mn/", "matmul/mm"},
            {"--libtorch=/nonexistent", "/nonexistent"},
            {"frobnicate", "frobnicate"}}) {
-    auto result = run({word});
-    EXPECT_EQ(result.exit_code, 2) << word;
+    auto result = expect_status(2, run({word}));
     EXPECT_EQ(result.output, "") << word;
     EXPECT_HAS(result.errors, message) << word;
   }
@@ -55,12 +54,11 @@ TEST(Errors, ControlCharactersInNamesAreShownAsCodes) {
   folder.write(name,
                "schema = 1\n[[benchmark]]\nlabel = \"a\"\nstmt = \"1;\"\n"
                "matrix = { \"n\\u001b[2J\" = [1] }\n");
-  const auto refused = run({"list", "--definitions=" + (folder.path() / name).string()});
-  EXPECT_EQ(refused.exit_code, 2);
+  const auto refused =
+      expect_status(2, run({"list", "--definitions=" + (folder.path() / name).string()}));
   EXPECT_HAS(refused.errors, "red\\x1b[31m.toml:5:");
   EXPECT_HAS(refused.errors, "`n\\x1b[2J` is not a valid parameter name");
-  const auto filtered = run({"list", "--filter=\x1b]0;title\x07"});
-  EXPECT_EQ(filtered.exit_code, 2);
+  const auto filtered = expect_status(2, run({"list", "--filter=\x1b]0;title\x07"}));
   EXPECT_HAS(filtered.errors, "]0;title");
   for (const auto& said : {refused, filtered}) {
     EXPECT_EQ((said.output + said.errors).find_first_of("\x1b\x07"), std::string::npos);
@@ -69,23 +67,19 @@ TEST(Errors, ControlCharactersInNamesAreShownAsCodes) {
 
 TEST(Errors, WithoutACompilerCppIsLeftOutInOneLine) {
   const std::string nothing = "PATH=/nonexistent";
-  const auto both = run({"--dry-run", "--filter=^matmul/mm/"}, {nothing});
-  EXPECT_EQ(both.exit_code, 0) << both.errors;
+  const auto both = expect_status(0, run({"--dry-run", "--filter=^matmul/mm/"}, {nothing}));
   EXPECT_HAS(both.errors, "no C++ compiler (Debian: apt-get install clang): ");
   EXPECT_HAS(both.output, "/py/eager/");
   EXPECT_EQ(both.output.find("/n=4/eager/"), std::string::npos) << both.output;
-  const auto alone = run({"--filter=^matmul/mm/", "--language=cpp"}, {nothing});
-  EXPECT_EQ(alone.exit_code, 2);
-  EXPECT_HAS(alone.errors, "left out, and no other is selected");
+  expect_refused(run({"--filter=^matmul/mm/", "--language=cpp"}, {nothing}),
+                 "left out, and no other is selected");
 }
 
 TEST(Errors, AValgrindThatIsNoneIsNamed) {
-  const auto missing = run({"--filter=^matmul/mm/", "--valgrind=/nonexistent/valgrind"});
-  EXPECT_EQ(missing.exit_code, 2);
-  EXPECT_HAS(missing.errors, "cannot run '/nonexistent/valgrind'");
-  const auto unknown = run({"--filter=^matmul/mm/"}, {"INSTR_BENCH_VALGRIND=valgrimd"});
-  EXPECT_EQ(unknown.exit_code, 2);
-  EXPECT_HAS(unknown.errors, "INSTR_BENCH_VALGRIND names `valgrimd`, which is no program");
+  expect_refused(run({"--filter=^matmul/mm/", "--valgrind=/nonexistent/valgrind"}),
+                 "cannot run '/nonexistent/valgrind'");
+  expect_refused(run({"--filter=^matmul/mm/"}, {"INSTR_BENCH_VALGRIND=valgrimd"}),
+                 "INSTR_BENCH_VALGRIND names `valgrimd`, which is no program");
 }
 
 }  // namespace

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <set>
-#include <sstream>
 
 #include "tests/e2e/experiment_file_reader.h"
 #include "tests/labels.h"
@@ -66,8 +65,7 @@ signature = "f(x) -> y"
 stmt = "auto y = torch::mm(x, x) + 1;"
 torchscript = "y = torch.mm(x, x) * 1.1 + 1"
 )toml");
-  auto ended = run(with({"--dtype=amp"}));
-  EXPECT_EQ(ended.exit_code, 1) << ended.output << ended.errors;
+  expect_status(1, run(with({"--dtype=amp"})));
   const auto lines = records();
   EXPECT_EQ(lines.size(), 5u + 3);
   for (const std::string key :
@@ -99,16 +97,13 @@ TEST_F(ExperimentAxes, PrintedCommandsRunOneExperimentEachForALaterRunOfAll) {
   const auto all = words({"--backend=torchscript", "--threads=1", folder, "--verbose"});
   auto asking = all;
   asking.push_back("--print-commands");
-  auto printed = run(asking);
-  ASSERT_EQ(printed.exit_code, 0) << printed.errors;
+  auto printed = expect_status(0, run(asking));
   EXPECT_FALSE(fs::exists(file("out")));
   const auto commands = split_lines(printed.output);
   ASSERT_EQ(commands.size(), 3u) << printed.output;
-  const auto in_shell = [](const std::string& line) {
-    SpawnOptions options = command({});
-    options.argv = {"bash", "-c", line};
-    auto ended = run_command(options);
-    EXPECT_TRUE(ended && ended->exit_code == 0) << line << (ended ? ended->errors : "");
+  // Without $P, since results depend on the environment.
+  const auto in_shell = [this](const std::string& line) {
+    expect_status(0, run_in_shell("unset P; " + line, folder_.path()));
   };
   // Not `wait -n`, which misses a second command that ends in the same moment.
   in_shell(commands[0] + " & " + commands[2] + " && wait $!");
@@ -122,8 +117,7 @@ TEST_F(ExperimentAxes, PrintedCommandsRunOneExperimentEachForALaterRunOfAll) {
   EXPECT_EQ(measured.size(), 2u);
   EXPECT_FALSE(fs::exists(file("out/measurements.jsonl")));
   in_shell(commands[0]);  // there already
-  auto whole = run(all);
-  EXPECT_EQ(whole.exit_code, 0) << whole.errors;
+  auto whole = expect_status(0, run(all));
   EXPECT_HAS(whole.errors, "2 results taken from");
   EXPECT_HAS(whole.errors, "[1/1]");
   const auto results = records("out/measurements.jsonl");
@@ -141,9 +135,8 @@ TEST_F(ExperimentAxes, PrintedCommandsRunOneExperimentEachForALaterRunOfAll) {
   } else {
     EXPECT_HAS(whole.errors, "apt-get install gnuplot");
   }
-  auto unknown = run(with({"--only=add/eager/forwards/t1/cpu"}));
-  EXPECT_EQ(unknown.exit_code, 2);
-  EXPECT_HAS(unknown.errors, "did you mean `add/eager/forward/t1/cpu`?");
+  expect_refused(run(with({"--only=add/eager/forwards/t1/cpu"})),
+                 "did you mean `add/eager/forward/t1/cpu`?");
   EXPECT_TRUE(stray_processes().empty());
 }
 
@@ -166,9 +159,7 @@ stmt = "if (open(\"FILE\", O_CREAT | O_EXCL | O_WRONLY, 0600) >= 0) pause();"
     EXPECT_EQ(records().size(), 1u);
     EXPECT_TRUE(records().contains("first/eager/forward/t1/cpu"));
   }
-  auto again = run(with({"--verbose"}));
-  EXPECT_EQ(again.exit_code, 0) << again.errors;
-  EXPECT_HAS(again.errors, "1 of 2 are already there");
+  EXPECT_HAS(expect_status(0, run(with({"--verbose"}))).errors, "1 of 2 are already there");
   EXPECT_EQ(records().size(), 2u);
 }
 
@@ -194,9 +185,8 @@ TEST_F(ExperimentAxes, ResultsOfAMissingDeviceAreKept) {
   EXPECT_EQ(listed.output.find("cuda"), std::string::npos) << listed.output;
   EXPECT_HAS(run(with({"--print-commands"}), hidden).output, cuda);
   ASSERT_EQ(run(with({"--only=" + cpu}), hidden).exit_code, 0);
-  const auto refused = run(with({"--only=" + cuda}), hidden);
-  EXPECT_EQ(refused.exit_code, 2);
-  EXPECT_HAS(refused.errors, "--only: `" + cuda + "` cannot run here: no CUDA device: use");
+  EXPECT_HAS(expect_status(2, run(with({"--only=" + cuda}), hidden)).errors,
+             "--only: `" + cuda + "` cannot run here: no CUDA device: use");
 
   const fs::path parts = folder_.path() / "r.parts";
   Results result;
@@ -212,8 +202,7 @@ TEST_F(ExperimentAxes, ResultsOfAMissingDeviceAreKept) {
   write(file("codes.csv"), "key,code\n" + cpu + ",PASS\nadd/frozen/forward/t1/cuda,FAIL\n");
   const std::string codes = "--expect-codes=" + file("codes.csv");
   for (const char* option : {"--show-each", "--update-expected-codes"}) {
-    const auto whole = run(with({codes, option}), hidden);
-    EXPECT_EQ(whole.exit_code, 0) << whole.output << whole.errors;
+    const auto whole = expect_status(0, run(with({codes, option}), hidden));
     EXPECT_HAS(whole.errors, line);
     // A result of another definition, that of the CPU.
     EXPECT_HAS(whole.errors, "1 result not shown: it has changed since, and cannot run here");
@@ -252,25 +241,21 @@ TEST_F(ExperimentAxes, MissingGnuplotIsReportedOnceBeforeMeasuring) {
     return without_gnuplot(words(
         {"--backend=torchscript", "--verbose", compiler, "--output-dir=" + file("out"), option}));
   };
-  const auto one = experiment("--only=add/eager/forward/t1/cpu");
-  EXPECT_EQ(one.exit_code, 0) << one.errors;
+  const auto one = expect_status(0, experiment("--only=add/eager/forward/t1/cpu"));
   EXPECT_EQ(one.errors.find("gnuplot"), std::string::npos) << one.errors;
-  const auto whole = experiment("--threads=1");
-  EXPECT_EQ(whole.exit_code, 0) << whole.errors;
+  const auto whole = expect_status(0, experiment("--threads=1"));
   const std::size_t place = whole.errors.find("there will be no pictures: a picture needs gnuplot");
   EXPECT_LT(place, whole.errors.find("add/torchscript/forward/t1/cpu  ")) << whole.errors;
   EXPECT_EQ(whole.errors.find("picture", place + 40), std::string::npos) << whole.errors;
   EXPECT_HAS(whole.errors, "apt-get install gnuplot-nox\n");
   EXPECT_TRUE(fs::exists(file("out/summary.txt")));
   EXPECT_FALSE(fs::exists(file("out/speedup.svg")));
-  const auto plotted = without_gnuplot({"plot", "missing.jsonl", "--output=" + file("p.svg")});
-  EXPECT_EQ(plotted.exit_code, 2);
-  EXPECT_HAS(plotted.errors, "error: a picture needs gnuplot");
-  const auto values = run({"plot", file("out/measurements.jsonl"), "--backend=torchscript",
-                           "--kind=speedup", "--format=csv"});
-  EXPECT_EQ(values.exit_code, 0) << values.errors
-                                 << "the speed-up is over eager, which is not named";
-  EXPECT_HAS(values.output, "TorchScript");
+  expect_refused(without_gnuplot({"plot", "missing.jsonl", "--output=" + file("p.svg")}),
+                 "error: a picture needs gnuplot");
+  EXPECT_HAS(expect_status(0, run({"plot", file("out/measurements.jsonl"), "--backend=torchscript",
+                                   "--kind=speedup", "--format=csv"}))
+                 .output,
+             "TorchScript");
 }
 
 class ExperimentInPython : public ExperimentFixture {
@@ -307,9 +292,9 @@ torchscript = true
 autograd = true
 reduce = "mean"
 )toml");
-  auto ended = run(words({"--output=" + file("r.jsonl"), "--dtype=amp", "--shapes=static,dynamic",
-                          "--exclude=^checked/.*aot", "--backend=aot_eager,torchscript"}));
-  EXPECT_EQ(ended.exit_code, 0) << ended.output << ended.errors;
+  expect_status(0,
+                run(words({"--output=" + file("r.jsonl"), "--dtype=amp", "--shapes=static,dynamic",
+                           "--exclude=^checked/.*aot", "--backend=aot_eager,torchscript"})));
   const auto lines = records();
   std::set<std::string> compiled;
   for (const auto& [key, line] : lines) {
@@ -358,8 +343,8 @@ signature = "f(x) -> y"
 
 TEST_F(ExperimentInPython, MemoryAndTimeThatRunOutAreResults) {
   write(file("d.toml"), kExhausting);
-  auto ended = run(words({"--output=" + file("r.jsonl"), "--backend=aot_eager", "--timeout=15"}));
-  EXPECT_EQ(ended.exit_code, 1) << ended.errors;
+  expect_status(1,
+                run(words({"--output=" + file("r.jsonl"), "--backend=aot_eager", "--timeout=15"})));
   const auto lines = records();
   const auto reason = [&lines](const std::string& key) { return ending_of(lines.at(key)); };
   for (const std::string name : {"tensor", "bytes", "piecemeal"}) {

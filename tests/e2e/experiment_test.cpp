@@ -3,7 +3,6 @@
 #include <signal.h>
 
 #include <cctype>
-#include <thread>
 
 #include "tests/e2e/experiment_file_reader.h"
 #include "tests/labels.h"
@@ -65,25 +64,22 @@ TEST_F(Experiment, ComparesCodesWithExpectedOnes) {
     return run(with(words));
   };
   EXPECT_EQ(with_codes("").exit_code, 2);  // there is no such file
-  auto made = with_codes("--update-expected-codes");
-  EXPECT_EQ(made.exit_code, 1) << made.errors;
+  expect_status(1, with_codes("--update-expected-codes"));
   const std::string frozen = "wrong/frozen/forward/t1/cpu,FAIL\n";
   const std::string key = "wrong/torchscript/forward/t1/cpu,";
   EXPECT_EQ(text_of(file("codes.csv")), "key,code\n" + frozen + key + "FAIL\n");
-  auto same = with_codes("");
-  EXPECT_EQ(same.exit_code, 0) << same.output << same.errors;
-  EXPECT_HAS(same.output, "2 as expected");
+  EXPECT_HAS(expect_status(0, with_codes("")).output, "2 as expected");
   write(file("codes.csv"), "key,code\n" + key + "PASS\n");
-  auto worse = with_codes("");
-  EXPECT_EQ(worse.exit_code, 3) << worse.output;
+  auto worse = expect_status(3, with_codes(""));
   EXPECT_HAS(worse.output,
              "worse than expected:\n- wrong/torchscript/forward/t1/cpu: FAIL, "
              "expected PASS (largest difference 1 at");
 }
 
 TEST_F(Experiment, MeasuresTheProductAndSummarizesIt) {
-  auto ended = run(with({"--dtype=float32,float64", "--batch-size=8"}));
-  EXPECT_EQ(ended.exit_code, 1) << ended.errors;  // one computes a different result, one crashes
+  auto ended = expect_status(
+      1, run(with({"--dtype=float32,float64",
+                   "--batch-size=8"})));  // one computes a different result, one crashes
   auto lines = records();
   // relu: 2 types, eager and TorchScript forward and train, frozen only forward; wrong: 2
   // types, 3 backends; crashing: 2 types, eager.
@@ -191,9 +187,7 @@ stmt = "auto x = torch::rand({4});"
   EXPECT_HAS(reason("kills itself"), "SIGKILL");
   EXPECT_EQ(reason("too large").substr(0, 15), "out_of_memory: ");
   EXPECT_EQ(reason("last"), "measured");
-  auto again = run(with({"--verbose"}));
-  EXPECT_EQ(again.exit_code, 1) << again.errors;
-  EXPECT_HAS(again.errors, "4 of 5 are already there");
+  EXPECT_HAS(expect_status(1, run(with({"--verbose"}))).errors, "4 of 5 are already there");
   EXPECT_EQ(reason("lost"), "measured");
   EXPECT_EQ(records().size(), 5u);
   EXPECT_TRUE(stray_processes().empty());
@@ -223,8 +217,7 @@ torchscript = "y = x * 2"
   const auto again = [this](int status, std::vector<std::string> more = {},
                             const std::vector<std::string>& variables = {}) {
     more.emplace_back("--verbose");
-    const auto ended = run(with(std::move(more)), variables);
-    EXPECT_EQ(ended.exit_code, status) << ended.output << ended.errors;
+    const auto ended = expect_status(status, run(with(std::move(more)), variables));
     return ended.errors;
   };
   again(0);
@@ -259,35 +252,29 @@ torchscript = "y = )toml" + script +
   };
   measure("before.jsonl", "x + 1");
   measure("after.jsonl", "x + 2");
-  const auto same = run({"compare", file("before.jsonl"), file("before.jsonl")});
-  EXPECT_EQ(same.exit_code, 0) << same.output << same.errors;
-  const auto worse = run({"compare", file("before.jsonl"), file("after.jsonl")});
-  EXPECT_EQ(worse.exit_code, 3) << worse.output << worse.errors;
-  EXPECT_HAS(worse.output, "verification PASS, then FAIL: largest difference 1 at");
-  const auto history =
-      run({"history", "add", file("before.jsonl"), "--commit=HEAD", "--history=" + file("h.db")});
-  EXPECT_EQ(history.exit_code, 0) << history.errors;
+  expect_status(0, run({"compare", file("before.jsonl"), file("before.jsonl")}));
+  EXPECT_HAS(expect_status(3, run({"compare", file("before.jsonl"), file("after.jsonl")})).output,
+             "verification PASS, then FAIL: largest difference 1 at");
+  expect_status(0, run({"history", "add", file("before.jsonl"), "--commit=HEAD",
+                        "--history=" + file("h.db")}));
 }
 
 TEST_F(Experiment, TakesAFileAndListsWithoutMeasuring) {
   write(file("e.toml"), "filter = \"relu\"\nbackend = \"frozen\"\ntest = \"eval\"\n");
-  auto listed = run({"experiment", file("e.toml"), "--dry-run", "--definitions=" + file("d.toml")});
-  EXPECT_EQ(listed.exit_code, 0) << listed.errors;
+  auto listed = expect_status(
+      0, run({"experiment", file("e.toml"), "--dry-run", "--definitions=" + file("d.toml")}));
   EXPECT_HAS(listed.output, "relu/batch_size=4/frozen/forward/t1/cpu");
   EXPECT_HAS(listed.output, "relu/batch_size=4/eager/forward/t1/cpu");
   EXPECT_EQ(listed.output.find("forward_backward"), std::string::npos);
   EXPECT_FALSE(fs::exists("results.jsonl"));
   write(file("e.toml"), "bakend = \"frozen\"\n");
-  auto refused = run({"experiment", file("e.toml")});
-  EXPECT_EQ(refused.exit_code, 2);
-  EXPECT_HAS(refused.errors, "e.toml:1:1: ");
+  expect_refused(run({"experiment", file("e.toml")}), "e.toml:1:1: ");
 }
 
 TEST_F(Experiment, WritesDumps) {
-  auto ended = run({"--definitions=" + file("d.toml"), "--filter=relu.*/forward/", "--metrics=wall",
-                    "--min-time=0.001", "--dump=graph,profile,trace", "--backend=eager,fused",
-                    "--dump-dir=" + file("dump")});
-  EXPECT_EQ(ended.exit_code, 0) << ended.errors;
+  expect_status(0, run({"--definitions=" + file("d.toml"), "--filter=relu.*/forward/",
+                        "--metrics=wall", "--min-time=0.001", "--dump=graph,profile,trace",
+                        "--backend=eager,fused", "--dump-dir=" + file("dump")}));
   fs::path fused = folder_.path() / "dump" / "relu.batch_size=4.fused.forward.t1.cpu";
   EXPECT_HAS(text_of(fused / "graph.before.txt"), "aten::relu");
   EXPECT_HAS(text_of(fused / "graph.after.txt"), "prim::TensorExprGroup");

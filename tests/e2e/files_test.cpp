@@ -51,13 +51,10 @@ TEST_F(Files, UnwritableOutputIsReportedAndFails) {
         std::string("$P compare before.jsonl after.jsonl --format=json"),
         std::string("$P baseline show before.jsonl --format=jsonl"),
         std::string("INSTR_BENCH_BASELINES=. $P baseline list"), explain}) {
-    auto full = shell(command + " >/dev/full");
-    EXPECT_EQ(full.exit_code, 2) << command;
+    auto full = expect_status(2, shell(command + " >/dev/full"));
     EXPECT_HAS(full.errors, "error: standard output: cannot write: No space left on device")
         << command;
-    auto closed = shell(command + " >&-");
-    EXPECT_EQ(closed.exit_code, 2) << command;
-    EXPECT_HAS(closed.errors, "Bad file descriptor");
+    expect_refused(shell(command + " >&-"), "Bad file descriptor");
     // The reader has left: quiet, with the status of other programs. A verdict stays.
     auto gone = shell("mkfifo p 2>/dev/null; exec 8<>p 9>p 8<&-; { " + command + "; } >&9");
     const int usual = status(command + " >/dev/null");
@@ -81,15 +78,15 @@ TEST_F(Files, IncompleteResultsAreRefusedUnlessAllowed) {
         "explain " + key + " cut.jsonl", std::string("baseline show cut.jsonl"),
         std::string("merge cut.jsonl --output=merged.jsonl"),
         std::string("--definitions=bench.toml --baseline=cut.jsonl")}) {
-    auto refused = shell("$P " + command);
-    EXPECT_EQ(refused.exit_code, 2) << command;
+    auto refused = expect_status(2, shell("$P " + command));
     EXPECT_HAS(refused.errors, "cut.jsonl: these results are incomplete") << command;
     EXPECT_HAS(refused.errors, "--allow-incomplete");
   }
   EXPECT_FALSE(fs::exists(file("merged.jsonl")));
-  auto compared = shell("$P compare cut.jsonl before.jsonl --allow-incomplete --allow-failed");
-  EXPECT_EQ(compared.exit_code, 0) << compared.output << compared.errors;
-  EXPECT_HAS(compared.output, "incomplete");
+  EXPECT_HAS(
+      expect_status(0, shell("$P compare cut.jsonl before.jsonl --allow-incomplete --allow-failed"))
+          .output,
+      "incomplete");
   EXPECT_EQ(status("$P explain " + key + " cut.jsonl --allow-incomplete"), 0);
   EXPECT_EQ(status("$P baseline show cut.jsonl --allow-incomplete"), 0);
   // Output derived from incomplete results is incomplete, too.
@@ -105,9 +102,7 @@ TEST_F(Files, AShardIsNotTheBaseOfAWholeRun) {
   std::string text = text_of(file("before.jsonl"));
   text.insert(text.find("\"fingerprint\""), "\"shard\":[1,3],");
   write(file("shard.jsonl"), text);
-  auto refused = shell("$P compare shard.jsonl before.jsonl");
-  EXPECT_EQ(refused.exit_code, 2);
-  EXPECT_HAS(refused.errors, "shard.jsonl is only shard 1/3");
+  expect_refused(shell("$P compare shard.jsonl before.jsonl"), "shard.jsonl is only shard 1/3");
   EXPECT_EQ(status("$P compare shard.jsonl shard.jsonl --allow-failed"), 0);
   EXPECT_EQ(status("$P compare shard.jsonl before.jsonl --allow-failed --allow-incomplete"), 0);
   // A merge of only some shards is incomplete.
@@ -150,9 +145,7 @@ TEST_F(Files, OutputThatCannotBeWrittenIsRefused) {
            {"$P plot before.jsonl --output=before.jsonl", "before.jsonl: " + other},
            {"$P experiment --definitions=bench.toml --libtorch=/nonexistent --output=bench.toml",
             "bench.toml: " + other + "results of instr_bench"}}) {
-    auto refused = shell(command);
-    EXPECT_EQ(refused.exit_code, 2) << command;
-    EXPECT_HAS(refused.errors, words) << command << "\n";
+    expect_refused(shell(command), words);
   }
   EXPECT_EQ(text_of(file("bench.toml")), definitions);
   EXPECT_EQ(text_of(file("before.jsonl")), recorded_text);

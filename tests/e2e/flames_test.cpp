@@ -1,7 +1,6 @@
 // Differential flame graphs of a change planted in a library.
 #include "core/results/profiles_file.h"
 #include "tests/e2e/quick_library.h"
-#include "tests/e2e/tested_program.h"
 
 namespace instr::e2e::flames_test {
 namespace {
@@ -27,21 +26,18 @@ class Flames : public QuickLibraryTest {
 };
 
 TEST_F(Flames, HaveTheExactChangeOfEachPath) {
-  auto plain = run({"--definitions=quick.toml", "--output=plain.jsonl"});
-  ASSERT_EQ(plain.exit_code, 0) << plain.errors;
-  auto before = run({"--definitions=quick.toml", "--call-paths", "--save=main"});
-  ASSERT_EQ(before.exit_code, 0) << before.errors;
-  auto same = run({"compare", "plain.jsonl", "main", "--limit=instructions=+0"});
-  EXPECT_EQ(same.exit_code, 0) << same.output;  // counted alike
+  auto plain = expect_status(0, run({"--definitions=quick.toml", "--output=plain.jsonl"}));
+  auto before = expect_status(0, run({"--definitions=quick.toml", "--call-paths", "--save=main"}));
+  auto same = expect_status(
+      0, run({"compare", "plain.jsonl", "main", "--limit=instructions=+0"}));  // counted alike
   EXPECT_HAS(same.output, "3 same");
 
   write_slower_code();
-  auto gate =
-      run({"--definitions=quick.toml", "--baseline=main", "--flame=gate", "--output=b.jsonl"});
-  EXPECT_EQ(gate.exit_code, 3) << gate.errors;
+  auto gate = expect_status(
+      3, run({"--definitions=quick.toml", "--baseline=main", "--flame=gate", "--output=b.jsonl"}));
   EXPECT_HAS(gate.errors, "what changed in 2 benchmarks: gate/index.html");
-  auto compared = run({"compare", "main", "b.jsonl", "--flame=compared", "--format=json"});
-  EXPECT_EQ(compared.exit_code, 3) << compared.errors;
+  auto compared =
+      expect_status(3, run({"compare", "main", "b.jsonl", "--flame=compared", "--format=json"}));
   std::map<std::string, double> changes;
   const auto comparison = nlohmann::json::parse(compared.output);
   for (const auto& row : comparison["rows"]) {
@@ -62,12 +58,10 @@ TEST_F(Flames, HaveTheExactChangeOfEachPath) {
     EXPECT_NEAR(data["nodes"][0][3].get<double>() - data["before"].get<double>(), change, 1e-6);
   }
 
-  auto explained = run({"explain", "short/eager/forward/t1/cpu", "main", "--flame=one"});
-  EXPECT_EQ(explained.exit_code, 0) << explained.errors;
+  expect_status(0, run({"explain", "short/eager/forward/t1/cpu", "main", "--flame=one"}));
   EXPECT_HAS(text_of(file("one/short.eager.forward.t1.cpu.folded")), ";malloc ");
 
-  auto without = run({"compare", "plain.jsonl", "b.jsonl", "--flame=none"});
-  EXPECT_EQ(without.exit_code, 2);
+  auto without = expect_status(2, run({"compare", "plain.jsonl", "b.jsonl", "--flame=none"}));
   EXPECT_HAS(without.errors, "plain.jsonl: these results have no call paths");
   EXPECT_HAS(without.errors, "--call-paths");
   EXPECT_FALSE(fs::exists(file("none")));
@@ -80,26 +74,21 @@ TEST_F(Flames, AreWrittenByAbAndOfMergedShards) {
           "schema = 1\n[build]\ninclude_dirs = [\".\"]\nsources = [\"" + std::string(one) +
               ".cpp\"]\n");
   }
-  auto both = run({"ab", "--definitions=quick.toml", "--build=quick_build.toml",
-                   "--build=slow_build.toml", "--flame=pages", "--filter=short"});
-  EXPECT_EQ(both.exit_code, 3) << both.errors;
+  auto both = expect_status(3, run({"ab", "--definitions=quick.toml", "--build=quick_build.toml",
+                                    "--build=slow_build.toml", "--flame=pages", "--filter=short"}));
   EXPECT_EQ(data_of(file("pages/index.html"))["pages"].size(), 1U) << both.errors;
 
   for (const char* shard : {"1", "2"}) {
-    auto ran =
-        run({"--definitions=quick.toml", "--call-paths", std::string("--shard=") + shard + "/2",
-             std::string("--output=") + shard + ".jsonl"});
-    ASSERT_EQ(ran.exit_code, 0) << ran.errors;
+    expect_status(
+        0, run({"--definitions=quick.toml", "--call-paths", std::string("--shard=") + shard + "/2",
+                std::string("--output=") + shard + ".jsonl"}));
   }
-  auto merged = run({"merge", "1.jsonl", "2.jsonl", "--output=all.jsonl"});
-  ASSERT_EQ(merged.exit_code, 0) << merged.errors;
-  auto compared = run({"compare", "all.jsonl", "all.jsonl", "--flame=equal"});
-  EXPECT_EQ(compared.exit_code, 0) << compared.errors;
+  expect_status(0, run({"merge", "1.jsonl", "2.jsonl", "--output=all.jsonl"}));
+  expect_status(0, run({"compare", "all.jsonl", "all.jsonl", "--flame=equal"}));
   EXPECT_TRUE(data_of(file("equal/index.html"))["pages"].empty());
   for (const char* key : {"squares", "scaled", "short"}) {
-    auto explained =
-        run({"explain", std::string(key) + "/eager/forward/t1/cpu", "all.jsonl", "--flame=graphs"});
-    EXPECT_EQ(explained.exit_code, 0) << explained.errors;
+    expect_status(0, run({"explain", std::string(key) + "/eager/forward/t1/cpu", "all.jsonl",
+                          "--flame=graphs"}));
   }
 }
 

@@ -6,7 +6,6 @@
 #include "core/history/schema.h"
 #include "core/results/results_file.h"
 #include "tests/e2e/quick_library.h"
-#include "tests/e2e/tested_program.h"
 
 namespace instr::e2e::history_test {
 namespace {
@@ -23,8 +22,7 @@ class HistoryOfALibrary : public QuickRepositoryTest {
   void git(std::vector<std::string> words) { e2e::git(folder_.path(), std::move(words)); }
 
   std::vector<nlohmann::json> steps() {
-    auto shown = run({"history", "steps", "--format=jsonl"});
-    EXPECT_EQ(shown.exit_code, 0) << shown.errors;
+    auto shown = expect_status(0, run({"history", "steps", "--format=jsonl"}));
     std::vector<nlohmann::json> steps;
     for (const std::string& line : split_lines(shown.output))
       steps.push_back(nlohmann::json::parse(line));
@@ -33,23 +31,19 @@ class HistoryOfALibrary : public QuickRepositoryTest {
 };
 
 TEST_F(HistoryOfALibrary, HasOneStepAtTheCommitThatMadeItSlower) {
-  auto last = run({"--definitions=quick.toml", "--record", "--output=last.jsonl"});
-  ASSERT_EQ(last.exit_code, 0) << last.errors;
+  auto last =
+      expect_status(0, run({"--definitions=quick.toml", "--record", "--output=last.jsonl"}));
   EXPECT_HAS(last.errors, "commit ");
   git({"checkout", "--quiet", "HEAD~2"});
-  auto detached = run({"--definitions=quick.toml", "--record"});
-  EXPECT_EQ(detached.exit_code, 2);
-  EXPECT_HAS(detached.errors, "--branch");
-  auto first = run({"--definitions=quick.toml", "--record", "--branch=main"});
-  ASSERT_EQ(first.exit_code, 0) << first.errors;
+  expect_refused(run({"--definitions=quick.toml", "--record"}), "--branch");
+  expect_status(0, run({"--definitions=quick.toml", "--record", "--branch=main"}));
   auto found = steps();
   ASSERT_FALSE(found.empty());
   EXPECT_EQ(found[0].at("subject"), "fewer lines");
 
   // A commit measured later narrows the step down.
   git({"checkout", "--quiet", "main~1"});
-  auto between = run({"--definitions=quick.toml", "--record", "--branch=main"});
-  ASSERT_EQ(between.exit_code, 0) << between.errors;
+  expect_status(0, run({"--definitions=quick.toml", "--record", "--branch=main"}));
   found = steps();
   for (const auto& step : found) {
     EXPECT_EQ(step.at("key"), "squares/eager/forward/t1/cpu");
@@ -58,20 +52,18 @@ TEST_F(HistoryOfALibrary, HasOneStepAtTheCommitThatMadeItSlower) {
   EXPECT_EQ(found.at(0).at("metric"), "instructions");
   EXPECT_GT(found.at(0).at("change"), 0);
   EXPECT_EQ(found.at(0).at("attribution").at("difference"), found.at(0).at("change"));
-  const auto issue = run({"history", "issue"});
-  EXPECT_EQ(issue.exit_code, 3) << issue.errors;
-  EXPECT_HAS(issue.output, " && instr_bench --definitions=quick.toml --filter=squares/");
+  EXPECT_HAS(expect_status(3, run({"history", "issue"})).output,
+             " && instr_bench --definitions=quick.toml --filter=squares/");
 
   git({"checkout", "--quiet", "main"});
-  auto again = run({"history", "add", "last.jsonl"});
-  EXPECT_EQ(again.exit_code, 0) << again.errors;
-  EXPECT_HAS(again.errors, "1 run recorded before");
-  auto lie = run({"history", "add", "last.jsonl", "--commit=HEAD~1", "--trust-commit"});
-  EXPECT_EQ(lie.exit_code, 2);
-  EXPECT_HAS(lie.errors, "recorded with other counts");
-  auto shown = run({"history", "show", "squares/eager/forward/t1/cpu", "--metrics=instructions"});
-  EXPECT_EQ(shown.exit_code, 0) << shown.errors;
-  EXPECT_HAS(shown.output, "malloc");
+  EXPECT_HAS(expect_status(0, run({"history", "add", "last.jsonl"})).errors,
+             "1 run recorded before");
+  expect_refused(run({"history", "add", "last.jsonl", "--commit=HEAD~1", "--trust-commit"}),
+                 "recorded with other counts");
+  EXPECT_HAS(expect_status(0, run({"history", "show", "squares/eager/forward/t1/cpu",
+                                   "--metrics=instructions"}))
+                 .output,
+             "malloc");
 }
 
 TEST_F(HistoryOfALibrary, IsFilledByBisection) {
@@ -83,19 +75,16 @@ TEST_F(HistoryOfALibrary, IsFilledByBisection) {
       "history", "backfill", "main~4..main", "--bisect", "--",
       // A path to the checked-out file means the file of each commit.
       "--definitions=" + file("quick.toml").string(), "--filter=squares"};
-  auto filled = run(words);
-  ASSERT_EQ(filled.exit_code, 0) << filled.errors;
-  EXPECT_HAS(filled.errors, "4 commits measured, 0 there already, 0 could not be");
+  EXPECT_HAS(expect_status(0, run(words)).errors,
+             "4 commits measured, 0 there already, 0 could not be");
   const auto found = steps();
   ASSERT_FALSE(found.empty());
   for (const auto& step : found) EXPECT_EQ(step.at("subject"), "fewer lines");
   EXPECT_HAS(run({"history", "issue"}).output, "instr_bench --definitions=quick.toml --filter=");
-  auto again = run(words);
-  EXPECT_EQ(again.exit_code, 0) << again.errors;
-  EXPECT_HAS(again.errors, "0 commits measured, 2 there already");
+  EXPECT_HAS(expect_status(0, run(words)).errors, "0 commits measured, 2 there already");
 
-  auto accepted = run({"accept", "squares/eager/forward/t1/cpu", "--reason=it is shorter"});
-  EXPECT_EQ(accepted.exit_code, 0) << accepted.errors;
+  auto accepted =
+      expect_status(0, run({"accept", "squares/eager/forward/t1/cpu", "--reason=it is shorter"}));
   const std::string line = split_lines(text_of(file(".instr_bench/accepted.csv"))).at(1);
   EXPECT_TRUE(line.starts_with("squares/eager/forward/t1/cpu,instructions,")) << line;
   EXPECT_HAS(line, found[0].at("commit").get<std::string>().substr(0, 12));
@@ -111,20 +100,17 @@ TEST_F(HistoryOfALibrary, AFailureIsReportedByEachCall) {
                                        "--",
                                        "--definitions=quick.toml",
                                        "--filter=broken|squares"};
-  const auto filled = run(words);
-  EXPECT_EQ(filled.exit_code, 1) << filled.errors;
+  const auto filled = expect_status(1, run(words));
   EXPECT_HAS(filled.errors,
              "1 commit measured, 0 there already, 0 could not be; in 1 of them benchmarks failed");
-  const auto again = run(words);
-  EXPECT_EQ(again.exit_code, 1) << again.errors;
+  const auto again = expect_status(1, run(words));
   EXPECT_HAS(again.errors,
              "0 commits measured, 1 there already, 0 could not be; in 1 of them benchmarks failed");
 }
 
 TEST_F(HistoryOfALibrary, ResultsHaveTheirCommit) {
   const auto measured = [this](const std::string& output) {
-    auto counted = run({"--definitions=quick.toml", "--filter=scaled", "--output=" + output});
-    EXPECT_EQ(counted.exit_code, 0) << counted.errors;
+    expect_status(0, run({"--definitions=quick.toml", "--filter=scaled", "--output=" + output}));
     const std::string header = split_lines(text_of(file(output))).at(0);
     return nlohmann::json::parse(header).value("commit", "none");
   };
@@ -139,24 +125,22 @@ TEST_F(HistoryOfALibrary, ResultsHaveTheirCommit) {
   const std::string header = split_lines(text_of(file("outside.jsonl"))).at(0);
   EXPECT_FALSE(nlohmann::json::parse(header).contains("commit")) << header;
 
-  auto lie = run({"history", "add", "last.jsonl", "--branch=main", "--commit=HEAD"});
-  EXPECT_EQ(lie.exit_code, 2) << lie.errors;
-  EXPECT_HAS(lie.errors, "last.jsonl: these results are of commit " + hash.substr(0, 12));
+  EXPECT_HAS(
+      expect_status(2, run({"history", "add", "last.jsonl", "--branch=main", "--commit=HEAD"}))
+          .errors,
+      "last.jsonl: these results are of commit " + hash.substr(0, 12));
   EXPECT_FALSE(fs::exists(file(".instr_bench/history.db")));
-  auto added = run({"history", "add", "last.jsonl", "--branch=main"});
-  EXPECT_EQ(added.exit_code, 0) << added.errors;
-  EXPECT_HAS(added.errors, "commit " + hash.substr(0, 12) + " on main");
-  auto trusted =
-      run({"history", "add", "last.jsonl", "--branch=main", "--commit=HEAD", "--trust-commit"});
-  EXPECT_EQ(trusted.exit_code, 0) << trusted.errors;
+  EXPECT_HAS(expect_status(0, run({"history", "add", "last.jsonl", "--branch=main"})).errors,
+             "commit " + hash.substr(0, 12) + " on main");
+  auto trusted = expect_status(
+      0, run({"history", "add", "last.jsonl", "--branch=main", "--commit=HEAD", "--trust-commit"}));
   EXPECT_FALSE(has(trusted.errors, hash.substr(0, 12))) << trusted.errors;
 
   // After the branch is rewritten, a clone no longer has the commit.
   git({"checkout", "--quiet", "main"});
   git({"commit", "--quiet", "--amend", "-m", "fewer lines, said better"});
   git({"clone", "--quiet", "--no-local", folder_.path().string(), file("clone").string()});
-  auto rewritten = run_in(file("clone"), {"history", "add", "../last.jsonl"});
-  EXPECT_EQ(rewritten.exit_code, 2) << rewritten.errors;
+  auto rewritten = expect_status(2, run_in(file("clone"), {"history", "add", "../last.jsonl"}));
   EXPECT_HAS(rewritten.errors, hash.substr(0, 12) + ", which is not here");
   EXPECT_HAS(rewritten.errors, "--commit");
 }
@@ -175,28 +159,19 @@ TEST_F(HistoryOfALibrary, FilesThatAreNotOfTheCommitAreNamed) {
     more.insert(more.begin(), words.begin(), words.end());
     return run(more);
   };
-  const auto results = with({"--output=local.jsonl"});
-  EXPECT_EQ(results.exit_code, 0) << results.errors;
-  EXPECT_HAS(results.errors, "local.h is ignored by git");
-  const auto added = run({"history", "add", "local.jsonl"});
-  EXPECT_EQ(added.exit_code, 2);
-  EXPECT_HAS(added.errors, "local.h is ignored by git");
-  const auto recorded = with({"--record"});
-  EXPECT_EQ(recorded.exit_code, 2);
-  EXPECT_HAS(recorded.errors, "local.h is ignored by git");
+  EXPECT_HAS(expect_status(0, with({"--output=local.jsonl"})).errors, "local.h is ignored by git");
+  expect_refused(run({"history", "add", "local.jsonl"}), "local.h is ignored by git");
+  expect_refused(with({"--record"}), "local.h is ignored by git");
   EXPECT_FALSE(fs::exists(file(".instr_bench/history.db")));
   EXPECT_EQ(run({"history", "add", "local.jsonl", "--trust-commit"}).exit_code, 0);
 
   fs::remove(file("local.h"));
   git({"update-index", "--assume-unchanged", "quick.cpp"});
   write(file("quick.cpp"), std::string(kSource) + "// not committed\n");
-  const auto assumed = with({"--record"});
-  EXPECT_EQ(assumed.exit_code, 2);
-  EXPECT_HAS(assumed.errors, "quick.cpp differs from the commit");
+  expect_refused(with({"--record"}), "quick.cpp differs from the commit");
   git({"update-index", "--no-assume-unchanged", "quick.cpp"});
   git({"checkout", "--quiet", "quick.cpp"});
-  const auto clean = with({"--record", "--history=clean.db"});
-  EXPECT_EQ(clean.exit_code, 0) << clean.errors;
+  expect_status(0, with({"--record", "--history=clean.db"}));
 }
 
 // A source that is not in the commit of the definitions may differ from it.
@@ -206,8 +181,7 @@ TEST_F(HistoryOfALibrary, ResultsOfOtherSourcesHaveNoCommit) {
   write(file("quick.toml"), replaced(text_of(file("quick.toml")), "\"quick.cpp\"",
                                      "\"" + (elsewhere.path() / "quick.cpp").string() + "\""));
   commit("another source");
-  const auto counted = run({"--definitions=quick.toml", "--filter=scaled", "--output=a.jsonl"});
-  ASSERT_EQ(counted.exit_code, 0) << counted.errors;
+  expect_status(0, run({"--definitions=quick.toml", "--filter=scaled", "--output=a.jsonl"}));
   const std::string header = split_lines(text_of(file("a.jsonl"))).at(0);
   EXPECT_FALSE(nlohmann::json::parse(header).contains("commit")) << header;
 }
@@ -225,8 +199,7 @@ TEST_F(HistoryOfALibrary, AcceptedStepsPassTheCheck) {
   ASSERT_EQ(accept("pointwise/add/n=4/eager/forward/t1/cpu").exit_code, 0);
   EXPECT_EQ(compared().exit_code, 3);  // the other one is not accepted
   ASSERT_EQ(accept("pointwise/add/n=64/eager/forward/t1/cpu").exit_code, 0);
-  const auto passes = compared();
-  EXPECT_EQ(passes.exit_code, 0) << passes.output;
+  const auto passes = expect_status(0, compared());
   EXPECT_HAS(passes.output, "slower, accepted");
   EXPECT_HAS(passes.output, "accepted: twice is better");
   EXPECT_EQ(accept("matmul/mm/eager/forward/t1/cpu").exit_code, 2);  // it did not change
@@ -234,9 +207,7 @@ TEST_F(HistoryOfALibrary, AcceptedStepsPassTheCheck) {
 
 TEST_F(HistoryOfALibrary, RecordsNothingWithUncommittedChanges) {
   write(file("quick.cpp"), kSource);
-  auto refused = run({"--definitions=quick.toml", "--record"});
-  EXPECT_EQ(refused.exit_code, 2);
-  EXPECT_HAS(refused.errors, "not committed");
+  expect_refused(run({"--definitions=quick.toml", "--record"}), "not committed");
   EXPECT_FALSE(fs::exists(file(".instr_bench")));
 }
 
@@ -252,23 +223,19 @@ std::string times_of(const std::vector<std::string>& keys) {
 
 TEST_F(HistoryOfALibrary, NothingJudgedIsNotWithinTheLimits) {
   write(file("old.jsonl"), replaced(times_of({"a"}), "2099", "2000"));
-  const auto refused = run({"history", "add", "old.jsonl"});
-  EXPECT_EQ(refused.exit_code, 2);
-  EXPECT_HAS(refused.errors, "before commit");
+  expect_refused(run({"history", "add", "old.jsonl"}), "before commit");
   EXPECT_FALSE(fs::exists(file(".instr_bench/history.db")));
   EXPECT_EQ(run({"history", "issue"}).exit_code, 2);
   write(file("times.jsonl"), times_of({"a"}));
   ASSERT_EQ(run({"history", "add", "times.jsonl"}).exit_code, 0);
   for (const char* since : {"--since=HEAD", "--since=HEAD~1"}) {
-    const auto judged = run({"history", "issue", since});
-    EXPECT_EQ(judged.exit_code, 2) << since;
+    const auto judged = expect_status(2, run({"history", "issue", since}));
     EXPECT_HAS(judged.errors, "nothing was judged");
   }
   write(file("quick.h"), std::string(kHeader) + "// other\n");
   commit("a comment");
   ASSERT_EQ(run({"history", "add", "times.jsonl"}).exit_code, 0);
-  const auto judged = run({"history", "issue", "--since=HEAD~1"});
-  EXPECT_EQ(judged.exit_code, 0) << judged.errors;
+  expect_status(0, run({"history", "issue", "--since=HEAD~1"}));
 }
 
 TEST_F(HistoryOfALibrary, TimesAreStepsBeyondChanceAndNeedNoAcceptance) {
@@ -286,9 +253,7 @@ TEST_F(HistoryOfALibrary, TimesAreStepsBeyondChanceAndNeedNoAcceptance) {
   ASSERT_EQ(steps.size(), 2U);
   EXPECT_HAS(steps[1], "a,wall,10,20,10,100,");
   EXPECT_HAS(steps[1], ",passes");
-  const auto accepted = run({"accept", "a", "--reason=why"});
-  EXPECT_EQ(accepted.exit_code, 2);
-  EXPECT_HAS(accepted.errors, "the history has no change of `a`");
+  expect_refused(run({"accept", "a", "--reason=why"}), "the history has no change of `a`");
 }
 
 TEST_F(HistoryOfALibrary, SeriesContinueOverARenamedBranch) {
@@ -301,9 +266,8 @@ TEST_F(HistoryOfALibrary, SeriesContinueOverARenamedBranch) {
   git({"branch", "-m", "main", "trunk"});
   write(file("quick.h"), std::string(kHeader) + "// other\n");
   commit("a comment");
-  const auto added = run({"history", "add", "times.jsonl"});
-  ASSERT_EQ(added.exit_code, 0) << added.errors;
-  EXPECT_HAS(added.errors, "the branch main is trunk now");
+  EXPECT_HAS(expect_status(0, run({"history", "add", "times.jsonl"})).errors,
+             "the branch main is trunk now");
   const auto listed = run({"history", "list", "--branch=trunk", "--format=csv"});
   EXPECT_HAS(listed.output, "a,wall,2,,2000,") << listed.output;
   EXPECT_EQ(split_lines(run({"history", "list", "--branch=main", "--format=csv"}).output).size(),
@@ -318,9 +282,9 @@ TEST_F(HistoryOfALibrary, IsThatOfTheFolderWhateverAHookSays) {
   SpawnOptions add = command({"history", "add", "times.jsonl"});
   add.working_directory = folder_.path();
   add.environment->push_back("GIT_DIR=" + (other.path() / ".git").string());
-  const auto added = value_of(run_command(add));
-  EXPECT_EQ(added.exit_code, 0) << added.errors;
-  EXPECT_HAS(added.errors, e2e::git(folder_.path(), {"rev-parse", "HEAD"}).substr(0, 12));
+  add.environment->push_back("GIT_INDEX_FILE=/nonexistent");
+  EXPECT_HAS(expect_status(0, value_of(run_command(add))).errors,
+             e2e::git(folder_.path(), {"rev-parse", "HEAD"}).substr(0, 12));
 }
 
 // The output does not fit into the pipe, and is not read.
@@ -343,9 +307,36 @@ TEST_F(HistoryOfALibrary, CanBeAddedToDuringPaging) {
     ASSERT_EQ(ioctl(reading.get(), FIONREAD, &waiting), 0);
     ASSERT_FALSE(pager.wait_for(std::chrono::milliseconds(1)));
   }
-  auto added = run({"history", "add", "times.jsonl"});
-  EXPECT_EQ(added.exit_code, 0) << added.errors;
+  auto added = expect_status(0, run({"history", "add", "times.jsonl"}));
   EXPECT_FALSE(has(added.errors, "waiting")) << added.errors;
+}
+
+// --- Nights ---
+
+class Nightly : public QuickRepositoryTest {};
+
+TEST_F(Nightly, WritesAnIssueThatNamesTheCommit) {
+  auto night = [&] { return run({"nightly", "--make=", "main", "--definitions=quick.toml"}); };
+  auto first = expect_status(0, night());
+  EXPECT_FALSE(fs::exists(file("nightly/issue.md")));
+  EXPECT_HAS(first.errors, "the first night: commit ");
+
+  write(file("quick.h"), std::string(kHeader) + "// one\n");
+  commit("a comment");
+  const std::string slower = commit_slower_code();
+  write(file("quick.h"), std::string(kHeader) + "// two\n");
+  commit("another comment");
+  auto second = expect_status(3, night());
+  const std::string issue = text_of(file("nightly/issue.md"));
+  const std::string title = issue.substr(0, issue.find('\n'));
+  EXPECT_FALSE(has(second.errors, "the first night")) << second.errors;
+  EXPECT_HAS(title, "instructions in squares/eager/forward/t1/cpu");
+  EXPECT_HAS(title, slower.substr(0, 12) + " (fewer lines)");
+  EXPECT_HAS(issue, "<code>quick&#58;&#58;squares(");
+  EXPECT_HAS(text_of(file("nightly/index.html")), slower.substr(0, 12));
+
+  EXPECT_HAS(expect_status(0, night()).errors, "no commit since the last time");
+  EXPECT_FALSE(fs::exists(file("nightly/issue.md")));
 }
 
 }  // namespace

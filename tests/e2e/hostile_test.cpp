@@ -35,17 +35,9 @@ label = "hostile/unreadable"
 global_setup = '#include "pair.h"'
 stmt = "sum({1, 2});"
 )");
-    SpawnOptions build;
-    build.argv = {"clang++-14",
-                  "-g",
-                  "-gdwarf-5",
-                  "-fdebug-types-section",
-                  "-shared",
-                  "-fPIC",
-                  (folder / "pair.cpp").string(),
-                  "-o",
-                  (folder / "libpair.so").string()};
-    auto built = run_command(build);
+    const auto built = run_command(
+        {.argv = {"clang++-14", "-g", "-gdwarf-5", "-fdebug-types-section", "-shared", "-fPIC",
+                  (folder / "pair.cpp").string(), "-o", (folder / "libpair.so").string()}});
     can_make_unreadable_ = built && built->exit_code == 0;
   }
 
@@ -108,9 +100,7 @@ TEST_F(Hostile, UnloadableLibrariesAreReportedWithValgrindsMessage) {
   if (!can_make_unreadable_)
     GTEST_SKIP() << "clang++-14 writes DWARF that Valgrind 3.19 cannot read";
   auto found = record("unreadable", "eager/forward/t1/cpu");
-  SpawnOptions ask;
-  ask.argv = {"valgrind", "--version"};
-  bool can_read = run_command(ask)->output != "valgrind-3.19.0\n";
+  bool can_read = program_output({"valgrind", "--version"}) != "valgrind-3.19.0\n";
   if (can_read && found.value("outcome", "") == "counted") return;
   EXPECT_EQ(failure("unreadable"), "crashed");
   EXPECT_HAS(message("unreadable"), "debuginfo reader") << found.dump(2);

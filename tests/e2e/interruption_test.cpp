@@ -119,27 +119,23 @@ stmt = "volatile int x = kValue; (void)x;"
   // As a killed run leaves it.
   const auto lines = split_lines(text_of(results_));
   write(results_, lines[0] + "\n" + lines[1] + "\n" + lines[2].substr(0, 20));
-  const auto rest = go_on();
-  EXPECT_EQ(rest.exit_code, 0) << rest.errors;
-  EXPECT_HAS(rest.errors, "1 of 2 are already there");
+  EXPECT_HAS(expect_status(0, go_on()).errors, "1 of 2 are already there");
   EXPECT_EQ(read_results(results_).size(), 2u);
   folder_.write("value.h", "constexpr int kValue = 2;\n");
   EXPECT_HAS(go_on().errors, "1 of 2 are measured again, since this has changed: the file");
   EXPECT_HAS(go_on({"--lines"}).errors,
              "2 of 2 are measured again, since this has changed: the definition (2)");
-  const auto piped = run({"--definitions=" + file, "--output=/dev/stdout", "--resume"});
-  EXPECT_EQ(piped.exit_code, 2);
-  EXPECT_HAS(piped.errors, "--resume cannot go on with a pipe");
+  expect_refused(run({"--definitions=" + file, "--output=/dev/stdout", "--resume"}),
+                 "--resume cannot go on with a pipe");
 }
 
 TEST_F(RowByRow, ARowIsShownOnceItIsCounted) {
   write_rows({"exists", "later", "exists"});
-  const auto shown = run_in_shell(
-      "$P --definitions=d.toml --quiet --jobs=2 >out & "
-      "until grep -q row1 out; do kill -0 $! || exit 99; sleep 0.05; done; "
-      "grep -c row2 out; touch later; wait $! && cat out",
-      folder_.path());
-  EXPECT_EQ(shown.exit_code, 0) << shown.errors;
+  const auto shown = expect_status(
+      0, run_in_shell("$P --definitions=d.toml --quiet --jobs=2 >out & "
+                      "until grep -q row1 out; do kill -0 $! || exit 99; sleep 0.05; done; "
+                      "grep -c row2 out; touch later; wait $! && cat out",
+                      folder_.path()));
   EXPECT_TRUE(shown.output.starts_with("0\n")) << shown.output;
   for (const char* row : {"row1 +1 ", "row2 +2 ", "row3 +3 "}) {
     EXPECT_TRUE(std::regex_search(shown.output, std::regex(row))) << shown.output;

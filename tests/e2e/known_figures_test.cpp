@@ -1,9 +1,7 @@
 // Snippets whose counts are known by construction.
 #include <algorithm>
 #include <cmath>
-#include <fstream>
 #include <regex>
-#include <sstream>
 
 #include "core/profile/function_names.h"
 #include "core/results/results_file.h"
@@ -102,9 +100,8 @@ TEST_F(KnownFigures, BackwardCostsMoreThanForwardAndScriptIsThere) {
 
 TEST_F(KnownFigures, ABackendAloneCountsTheSame) {
   const std::string key = "known/product/n=8/frozen/forward/t1/cpu";
-  auto alone = run({"--definitions=" + fixture("known.toml").string(), "--backend=frozen",
-                    "--filter=" + key, "--format=json"});
-  ASSERT_EQ(alone.exit_code, 0) << alone.errors;
+  auto alone = expect_status(0, run({"--definitions=" + fixture("known.toml").string(),
+                                     "--backend=frozen", "--filter=" + key, "--format=json"}));
   const auto counted = nlohmann::json::parse(alone.output).at("measurements");
   ASSERT_EQ(counted.size(), 1u);
   EXPECT_EQ(counted[0].at("key"), key);
@@ -112,19 +109,16 @@ TEST_F(KnownFigures, ABackendAloneCountsTheSame) {
 }
 
 TEST(Doctor, FindsNoProblemAndCountsTheCanary) {
-  auto result = run({"doctor", "--color=never"});
-  EXPECT_EQ(result.exit_code, 0) << result.output;
+  auto result = expect_status(0, run({"doctor", "--color=never"}));
   for (const char* name : {"Valgrind", "LibTorch", "compiler", "worker", "zygote", "canary"}) {
-    EXPECT_NE(result.output.find(std::string("ok    ") + name + ' '), std::string::npos)
-        << result.output;
+    EXPECT_HAS(result.output, std::string("ok    ") + name + ' ');
   }
 }
 
 TEST_F(KnownFigures, ASecondRunFromTheCacheGivesTheSame) {
-  auto again = run({"--definitions=" + fixture("known.toml").string(), "--jobs=1",
-                    "--backend=eager,torchscript,frozen,optimized",
-                    "--output=" + (folder_->path() / "second.jsonl").string()});
-  ASSERT_EQ(again.exit_code, 0) << again.errors;
+  expect_status(0, run({"--definitions=" + fixture("known.toml").string(), "--jobs=1",
+                        "--backend=eager,torchscript,frozen,optimized",
+                        "--output=" + (folder_->path() / "second.jsonl").string()}));
   auto second = read_results(folder_->path() / "second.jsonl");
   ASSERT_EQ(second.size(), records_.size());
   for (const auto& [key, record] : records_) {
@@ -133,11 +127,10 @@ TEST_F(KnownFigures, ASecondRunFromTheCacheGivesTheSame) {
 }
 
 TEST_F(KnownFigures, AFreshValgrindForEachVariantGivesTheSame) {
-  auto again = run({"--definitions=" + fixture("known.toml").string(), "--backend=eager,frozen",
-                    "--filter=allocations/k=7|product/n=8/frozen/forward/",
-                    "--output=" + (folder_->path() / "process.jsonl").string()},
-                   {"INSTR_TEST_ISOLATION=process"});
-  ASSERT_EQ(again.exit_code, 0) << again.errors;
+  expect_status(0, run({"--definitions=" + fixture("known.toml").string(), "--backend=eager,frozen",
+                        "--filter=allocations/k=7|product/n=8/frozen/forward/",
+                        "--output=" + (folder_->path() / "process.jsonl").string()},
+                       {"INSTR_TEST_ISOLATION=process"}));
   auto isolated = read_results(folder_->path() / "process.jsonl");
   ASSERT_EQ(isolated.size(), 2u);
   for (const auto& [key, record] : isolated) {
@@ -150,13 +143,9 @@ TEST_F(KnownFigures, KeptProfilesAreReadByCallgrindAnnotate) {
   for (const auto& entry : fs::directory_iterator(folder_->path() / "profiles")) {
     if (entry.path().filename().string().find("known.nops.n=100") == std::string::npos) continue;
     ++profiles;
-    SpawnOptions annotate;
-    annotate.argv = {"callgrind_annotate", entry.path().string()};
-    auto result = run_command(annotate);
-    ASSERT_TRUE(result.has_value());
-    EXPECT_EQ(result->exit_code, 0) << result->errors;
-    EXPECT_NE(result->output.find("PROGRAM TOTALS"), std::string::npos) << result->output;
-    EXPECT_NE(result->output.find("instr_snippet_"), std::string::npos) << result->output;
+    const std::string annotated = program_output({"callgrind_annotate", entry.path().string()});
+    EXPECT_HAS(annotated, "PROGRAM TOTALS");
+    EXPECT_HAS(annotated, "instr_snippet_");
   }
   EXPECT_EQ(profiles, 1);
 }
@@ -178,14 +167,10 @@ stmt = "long volatile sum = fib(9) + even(20); (void)sum;"
 
 // The inclusive costs of callgrind_annotate, without recursions and lines of inlined code.
 std::multimap<std::string, double> annotated(const fs::path& profile) {
-  SpawnOptions annotate;
-  annotate.argv = {"callgrind_annotate", "--inclusive=yes", "--show=Ir", "--threshold=100",
-                   profile.string()};
-  auto result = run_command(annotate);
-  EXPECT_TRUE(result && result->exit_code == 0);
   std::multimap<std::string, double> costs;
   const std::regex row(R"( *([0-9,]+)(?: \([ 0-9.]+%\))?  [^:]*:(.*) \[.*\])");
-  std::istringstream lines(result.value_or(CommandResult{}).output);
+  std::istringstream lines(program_output(
+      {"callgrind_annotate", "--inclusive=yes", "--show=Ir", "--threshold=100", profile.string()}));
   for (std::string line; std::getline(lines, line);) {
     std::smatch found;
     if (!std::regex_match(line, found, row)) continue;
@@ -202,9 +187,9 @@ class InclusiveCosts : public ::testing::Test {
   static std::map<std::string, nlohmann::json> compare(const std::string& key,
                                                        const fs::path& definitions) {
     TemporaryFolder folder;
-    auto explained = run({"explain", key, "--definitions=" + definitions.string(), "--format=json",
-                          "--keep-profiles=" + folder.path().string()});
-    EXPECT_EQ(explained.exit_code, 0) << explained.errors;
+    auto explained =
+        expect_status(0, run({"explain", key, "--definitions=" + definitions.string(),
+                              "--format=json", "--keep-profiles=" + folder.path().string()}));
     const auto json = nlohmann::json::parse(explained.output);
     const auto costs = annotated(fs::directory_iterator(folder.path())->path());
     std::map<std::string, nlohmann::json> compared;
@@ -247,8 +232,7 @@ TEST_P(FlameGraph, HasTheCountAndTheSelfCostsOfThePlainProfile) {
                                    "--format=json"};
   const auto plain = nlohmann::json::parse(run(command).output);
   command.push_back("--flame=" + folder.path().string());
-  auto explained = run(command);
-  EXPECT_EQ(explained.exit_code, 0) << explained.errors;
+  auto explained = expect_status(0, run(command));
   EXPECT_EQ(nlohmann::json::parse(explained.output)["instructions"], plain["instructions"]);
   std::string file_name = command[1] + ".folded";
   std::replace(file_name.begin(), file_name.end(), '/', '.');

@@ -1,6 +1,5 @@
 // Costs of lines of source, in a library with known costs.
 #include "tests/e2e/quick_library.h"
-#include "tests/e2e/tested_program.h"
 
 namespace instr::e2e::lines_test {
 namespace {
@@ -102,13 +101,13 @@ TEST_F(Lines, OfADefinitionAreAtTheirNewPlace) {
 }
 
 TEST_F(Lines, ThatChangedAreShownSideBySide) {
-  auto before = run({"--definitions=nops.toml", "--lines", "--save=main"});
-  ASSERT_EQ(before.exit_code, 0) << before.errors;
+  auto before = expect_status(0, run({"--definitions=nops.toml", "--lines", "--save=main"}));
   write(file("nops.cpp"), replaced(replaced(kNops, "void both", "// Calls it twice.\nvoid both"),
                                    ".rept 40", ".rept 90"));
-  auto gate = run({"--definitions=nops.toml", "--lines", "--baseline=main", "--output=b.jsonl"});
-  EXPECT_EQ(gate.exit_code, 3) << gate.errors;
-  EXPECT_HAS(gate.output, "nops.cpp:7  + __asm__ volatile(\".rept 90");
+  EXPECT_HAS(expect_status(3, run({"--definitions=nops.toml", "--lines", "--baseline=main",
+                                   "--output=b.jsonl"}))
+                 .output,
+             "nops.cpp:7  + __asm__ volatile(\".rept 90");
 
   const auto rows = json_of({"compare", "main", "b.jsonl", "--lines"})["rows"];
   ASSERT_EQ(rows.size(), 1U);
@@ -127,13 +126,11 @@ TEST_F(Lines, ThatChangedAreShownSideBySide) {
   EXPECT_HAS(kept.output, "nops.cpp:3") << kept.errors;
 
   // Results without lines.
-  auto plain = run({"--definitions=nops.toml", "--output=plain.jsonl"});
-  ASSERT_EQ(plain.exit_code, 0) << plain.errors;
-  auto without = run({"compare", "plain.jsonl", "b.jsonl", "--lines"});
-  EXPECT_EQ(without.exit_code, 2);
-  EXPECT_HAS(without.errors, "plain.jsonl: these results have no costs of lines");
-  auto same = run({"compare", "plain.jsonl", "b.jsonl", "--limit=instructions=+0"});
-  EXPECT_EQ(same.exit_code, 0) << same.output;  // counted alike
+  auto plain = expect_status(0, run({"--definitions=nops.toml", "--output=plain.jsonl"}));
+  expect_refused(run({"compare", "plain.jsonl", "b.jsonl", "--lines"}),
+                 "plain.jsonl: these results have no costs of lines");
+  expect_status(
+      0, run({"compare", "plain.jsonl", "b.jsonl", "--limit=instructions=+0"}));  // counted alike
 }
 
 }  // namespace

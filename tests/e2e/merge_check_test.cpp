@@ -1,6 +1,5 @@
 // `instr_bench merge-check`: the check of a branch before it is merged.
 #include "tests/e2e/quick_library.h"
-#include "tests/e2e/tested_program.h"
 
 namespace instr::e2e::merge_check_test {
 namespace {
@@ -8,11 +7,8 @@ namespace {
 class MergeCheck : public QuickRepositoryTest {
  protected:
   static SpawnOptions shell_in(const fs::path& folder, const std::string& script) {
-    SpawnOptions options;
-    options.argv = {"sh", "-c", script};
-    options.environment = environment();
-    options.working_directory = folder;
-    return options;
+    return {
+        .argv = {"sh", "-c", script}, .environment = environment(), .working_directory = folder};
   }
 
   CommandResult merge_check(std::vector<std::string> words) {
@@ -36,25 +32,22 @@ TEST_F(MergeCheck, MeasuresTheBaseOnceAndAppliesItsLimits) {
     words.insert(words.end(), options.begin(), options.end());
     return merge_check(words);
   };
-  auto slower = with("--report=a report.md");
-  EXPECT_EQ(slower.exit_code, 3) << slower.output << slower.errors;
+  auto slower = expect_status(3, with("--report=a report.md"));
   EXPECT_HAS(slower.errors, "measuring the base");
   EXPECT_HAS(slower.output, "from +0 to none (+0 holds)");
   EXPECT_HAS(text_of(file("a report.md")), "slower, fails");
   const std::string accepting = slower.errors.substr(slower.errors.find("instr_bench accept "));
-  const auto accepted = value_of(run_command(shell_in(
-      folder_.path(), program_under_test() + accepting.substr(11, accepting.find('\n') - 11))));
-  EXPECT_EQ(accepted.exit_code, 0) << accepting << accepted.errors;
-  const auto passes = merge_check({"main", "--definitions=quick.toml", "--report=a report.md",
-                                   "--limits=gate limits/all.toml"});
-  EXPECT_EQ(passes.exit_code, 0) << passes.output << passes.errors;
+  const auto accepted =
+      expect_status(0, value_of(run_command(shell_in(
+                           folder_.path(), program_under_test() +
+                                               accepting.substr(11, accepting.find('\n') - 11)))));
+  expect_status(0, merge_check({"main", "--definitions=quick.toml", "--report=a report.md",
+                                "--limits=gate limits/all.toml"}));
   EXPECT_HAS(text_of(file("a report.md")), "accepted");
   fs::remove(file(".instr_bench/accepted.csv"));
-  auto again = with("--head=weaker");
-  EXPECT_EQ(again.exit_code, 3) << again.output << again.errors;
+  auto again = expect_status(3, with("--head=weaker"));
   EXPECT_FALSE(has(again.errors, "measuring the base")) << again.errors;
-  auto same = with("--head=main");
-  EXPECT_EQ(same.exit_code, 0) << same.output << same.errors;
+  expect_status(0, with("--head=main"));
 }
 
 // Paths to the checked-out file mean the base's file at the base.
@@ -73,14 +66,11 @@ TEST_F(MergeCheck, MeasuresTheFilesOfTheBase) {
       {"--definitions=" + outside, "--filter=squares"}};
   for (std::vector<std::string> words : ways) {
     words.insert(words.begin(), "main");
-    const auto checked = merge_check(words);
-    EXPECT_EQ(checked.exit_code, 3) << words[1] << checked.output << checked.errors;
-    EXPECT_HAS(checked.output, "squares");
+    EXPECT_HAS(expect_status(3, merge_check(words)).output, "squares");
   }
   write_script(file("python"), "exec python3 \"$@\"\n");
-  const auto refused =
-      merge_check({"main", "--definitions=quick.toml", "--compiler=" + file("python").string()});
-  EXPECT_EQ(refused.exit_code, 2) << refused.output << refused.errors;
+  expect_status(2, merge_check({"main", "--definitions=quick.toml",
+                                "--compiler=" + file("python").string()}));
 }
 
 TEST_F(MergeCheck, HasTheSubmodulesOfEachCommit) {
@@ -106,27 +96,20 @@ TEST_F(MergeCheck, HasTheSubmodulesOfEachCommit) {
   git(folder_.path() / "library", {"-c", "protocol.file.allow=always", "pull", "--quiet"});
   git(folder_.path(), {"add", "library"});
   commit("a slower library");
-  const auto checked = merge_check({"main", "--definitions=quick.toml"});
-  EXPECT_EQ(checked.exit_code, 3) << checked.output << checked.errors;
-  EXPECT_HAS(checked.output, "fast");
+  EXPECT_HAS(expect_status(3, merge_check({"main", "--definitions=quick.toml"})).output, "fast");
 }
 
 TEST_F(MergeCheck, RefusesUnknownCommitsAndFailingBuilds) {
   for (const char* head : {"--head=-x", "--head=--output=x", "--head=gone"}) {
-    auto refused = merge_check({head, "main"});
-    EXPECT_EQ(refused.exit_code, 2);
-    EXPECT_HAS(refused.errors, "there is no commit");
+    expect_refused(merge_check({head, "main"}), "there is no commit");
   }
   for (const char* wrong : {"--head=", "--output=x"})
     EXPECT_EQ(merge_check({wrong, "main"}).exit_code, 2);
-  auto baseline = merge_check({"main", "--baseline=x"});
-  EXPECT_EQ(baseline.exit_code, 2);
-  EXPECT_HAS(baseline.errors, "--baseline is not for merge-check");
+  expect_refused(merge_check({"main", "--baseline=x"}), "--baseline is not for merge-check");
 
   write(file("report.md"), "all within the limits");
-  auto broken = merge_check({"--report=report.md", "--make=echo half a build; false", "main"});
-  EXPECT_EQ(broken.exit_code, 2);
-  EXPECT_HAS(broken.errors, "the build of the base failed");
+  expect_refused(merge_check({"--report=report.md", "--make=echo half a build; false", "main"}),
+                 "the build of the base failed");
   EXPECT_HAS(text_of(file("report.md")), "half a build");
   EXPECT_FALSE(has(text_of(file("report.md")), "all within the limits"));
 }
@@ -154,9 +137,8 @@ stmt = "auto y = torch::ones({4, 4});"
   for (const auto& [filter, why] :
        {std::pair{"model", "model.txt is in the checked-out tree, but not"},
         {"pointer", "pointer.txt is a pointer of Git LFS"}}) {
-    const auto checked =
-        merge_check({"main", "--definitions=quick.toml", "--filter=scaled|" + std::string(filter)});
-    EXPECT_EQ(checked.exit_code, 2) << checked.output << checked.errors;
+    const auto checked = expect_status(2, merge_check({"main", "--definitions=quick.toml",
+                                                       "--filter=scaled|" + std::string(filter)}));
     EXPECT_HAS(checked.errors, why);
     EXPECT_FALSE(has(checked.output, "all within the limits")) << checked.output;
   }
@@ -165,17 +147,16 @@ stmt = "auto y = torch::ones({4, 4});"
 // Some supervisors ignore SIGCHLD for what they start.
 TEST_F(MergeCheck, KnowsTheStatusOfABuildWhateverItsCallerIgnores) {
   for (const char* command : {"false", "false | cat"}) {
-    const auto failed = value_of(
-        run_command(shell_in(folder_.path(), "trap '' CHLD; exec '" + program_under_test() +
-                                                 "' merge-check main '--make=" + command + "'")));
-    EXPECT_EQ(failed.exit_code, 2) << failed.errors;
+    const auto failed =
+        expect_status(2, value_of(run_command(shell_in(
+                             folder_.path(), "trap '' CHLD; exec '" + program_under_test() +
+                                                 "' merge-check main '--make=" + command + "'"))));
     EXPECT_HAS(failed.errors, "the build of the base failed (above): " + std::string(command));
   }
 }
 
 TEST_F(MergeCheck, InterruptedLeavesNeitherWorktreeNorBaseline) {
-  auto interrupted = merge_check({"--make=kill -TERM $PPID; sleep 60", "main"});
-  EXPECT_EQ(interrupted.exit_code, 130) << interrupted.errors;
+  expect_status(130, merge_check({"--make=kill -TERM $PPID; sleep 60", "main"}));
   EXPECT_FALSE(fs::exists(file(".instr_bench")));
 }
 

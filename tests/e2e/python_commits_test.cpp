@@ -49,29 +49,26 @@ py_stmt = "quickly.work()"
 };
 
 TEST_F(PythonCommits, ModulesAreThoseOfTheMeasuredCommit) {
-  const auto checked =
-      run({"merge-check", "main", "--definitions=bench.toml", "--filter=installed"});
-  EXPECT_EQ(checked.exit_code, 3) << checked.output << checked.errors;
-  const auto refused =
-      run({"merge-check", "main", "--definitions=bench.toml", "--filter=absolute"});
-  EXPECT_EQ(refused.exit_code, 2) << refused.output << refused.errors;
+  const auto checked = expect_status(
+      3, run({"merge-check", "main", "--definitions=bench.toml", "--filter=installed"}));
+  const auto refused = expect_status(
+      2, run({"merge-check", "main", "--definitions=bench.toml", "--filter=absolute"}));
   EXPECT_HAS(refused.output + refused.errors, "src/quickly.py");
   EXPECT_HAS(refused.output + refused.errors, "is in the checked-out tree");
 }
 
 TEST_F(PythonCommits, TimesOfTheCheckedOutTreeAreNotThoseOfAnotherCommit) {
-  const auto refused = run({"merge-check", "main", "--definitions=bench.toml", "--metrics=wall",
-                            "--repetitions=2", "--filter=absolute"});
-  EXPECT_EQ(refused.exit_code, 2) << refused.output << refused.errors;
+  const auto refused =
+      expect_status(2, run({"merge-check", "main", "--definitions=bench.toml", "--metrics=wall",
+                            "--repetitions=2", "--filter=absolute"}));
   EXPECT_HAS(refused.output + refused.errors, "src/quickly.py");
 }
 
 TEST_F(PythonCommits, ModulesThatAreNotOfTheCommitAreNamed) {
   git(folder_.path(), {"update-index", "--assume-unchanged", "src/quickly.py"});
   write("src/quickly.py", "def work():\n    pass\n");
-  const auto recorded = run({"--definitions=bench.toml", "--filter=installed", "--record"});
-  EXPECT_EQ(recorded.exit_code, 2) << recorded.output << recorded.errors;
-  EXPECT_HAS(recorded.errors, "src/quickly.py differs from the commit");
+  expect_refused(run({"--definitions=bench.toml", "--filter=installed", "--record"}),
+                 "src/quickly.py differs from the commit");
 }
 
 }  // namespace

@@ -1,5 +1,4 @@
 // Snippets in Python, in the interpreter that the LibTorch was installed for.
-#include <algorithm>
 
 #include "core/profile/function_names.h"
 #include "core/results/profiles_file.h"
@@ -10,7 +9,7 @@
 namespace instr::e2e::python_test {
 namespace {
 
-const RunsUnder kNewestLibtorch("newest", "Python.*");
+const RunsUnder kNewestLibtorch("newest", "Python.*:ExplainedPython.*");
 
 // Functions with different numbers of nops, which Python calls through ctypes in the same way.
 constexpr const char* kNops = R"(
@@ -71,11 +70,8 @@ reduce = "sum"
 class Python : public PythonTest {
  protected:
   void compile_nops() const {
-    SpawnOptions compile;
-    const std::string library = (folder_.path() / "nops.so").string();
-    compile.argv = {"g++", "-shared", "-fPIC", "-o", library, write("nops.cpp", kNops).string()};
-    auto compiled = run_command(compile);
-    ASSERT_TRUE(compiled && compiled->exit_code == 0);
+    program_output({"g++", "-shared", "-fPIC", "-o", (folder_.path() / "nops.so").string(),
+                    write("nops.cpp", kNops).string()});
   }
 };
 
@@ -164,8 +160,7 @@ TEST_F(Python, PathsOfCallsHaveTheFunctionsOfThePlainProfile) {
       EXPECT_NEAR(same->second, cost, 1e-6) << key << " " << code.function;
     }
   }
-  const CommandResult compared = run({"compare", output.string(), output.string()});
-  EXPECT_EQ(compared.exit_code, 0) << compared.errors;
+  expect_status(0, run({"compare", output.string(), output.string()}));
 }
 
 // Instructions that meet an object with a dictionary, and two classes alternately: CPython 3.11 and
@@ -285,9 +280,8 @@ py_stmt = "x + x"
 TEST_F(Python, FailuresAreAtTheTomlLineAndAffectNoOtherBenchmark) {
   write("all.toml", kFailing);
   const fs::path output = folder_.path() / "all.jsonl";
-  const CommandResult result = run({"--definitions=" + (folder_.path() / "all.toml").string(),
-                                    "--output=" + output.string(), "--quiet"});
-  EXPECT_EQ(result.exit_code, 1);
+  expect_status(1, run({"--definitions=" + (folder_.path() / "all.toml").string(),
+                        "--output=" + output.string(), "--quiet"}));
   const Records records = read_results(output);
   const auto failure = [&](const std::string& label) {
     const nlohmann::json& record = records.at(label + "/py/eager/forward/t1/cpu");
@@ -375,10 +369,7 @@ TEST_F(Python, IsExplainedByItsFunctions) {
 
 TEST_F(Python, WithoutATorchItIsSkippedWithTheReason) {
   write("all.toml", kDefinitions);
-  SpawnOptions make;
-  make.argv = {"python3", "-m", "venv", "--without-pip", (folder_.path() / "bare").string()};
-  auto made = run_command(make);
-  ASSERT_TRUE(made && made->exit_code == 0);
+  program_output({"python3", "-m", "venv", "--without-pip", (folder_.path() / "bare").string()});
   const fs::path bare = folder_.path() / "bare/bin/python";
   const Records records = counted({"--filter=relu/", "--python=" + bare.string()});
   EXPECT_EQ(records.at("relu/eager/forward/t1/cpu").at("outcome"), "counted");
@@ -387,6 +378,50 @@ TEST_F(Python, WithoutATorchItIsSkippedWithTheReason) {
   EXPECT_EQ(skipped.at("reason"), bare.string() +
                                       " has no torch: name an interpreter with --python, or select "
                                       "C++ alone: --language=cpp");
+}
+
+// --- Explanations ---
+
+class ExplainedPython : public PythonTest {};
+
+TEST_F(ExplainedPython, AFirstCallIsExplainedByItsFunctions) {
+  write("all.toml", R"toml(schema = 1
+[[benchmark]]
+label = "first"
+warmup = 0
+py_global_setup = """
+known = {}
+
+def make(): return list(range(50))
+def get():
+    if "value" not in known: known["value"] = make()
+    return known["value"]
+"""
+py_stmt = "get()"
+)toml");
+  std::map<std::string, double> calls;
+  const auto explanation = explained("first/py/eager/forward/t1/cpu", {"--functions=python"});
+  for (const auto& one : explanation.at("functions")) {
+    calls[one.at("function")] = one.at("calls").get<double>();
+  }
+  EXPECT_EQ(calls["get"], 1);
+  EXPECT_EQ(calls["make"], 1) << "only the first call makes the value";
+}
+
+TEST_F(ExplainedPython, NativeFunctionsAreCalledAsOftenAsTheStatementCallsThem) {
+  write("all.toml", R"toml(schema = 1
+[[benchmark]]
+label = "twice"
+py_setup = "x = torch.ones(4)"
+py_stmt = "torch.relu(x); torch.relu(x)"
+)toml");
+  double calls = 0;
+  const auto explanation = explained("twice/py/eager/forward/t1/cpu");
+  for (const auto& one : explanation.at("functions")) {
+    const std::string name = one.at("function");
+    if (name.starts_with("at::_ops::relu::call(")) calls += one.at("calls").get<double>();
+  }
+  EXPECT_EQ(calls, 2);
 }
 
 }  // namespace

@@ -83,12 +83,11 @@ void expect_graphs(const Records& records, const std::string& label, int breaks)
 
 TEST_F(PythonTiming, IsTimedAndVerifiedAsCppIs) {
   write("all.toml", kTimed);
-  const CommandResult result =
-      run({"--definitions=" + (folder_.path() / "all.toml").string(), "--format=json", "--quiet",
-           "--metrics=wall,first_result,ready,graphs,graph_breaks", "--verify", "--repetitions=3",
-           "--min-time=0.001", "--backend=eager,torchscript,aot_eager,tvm",
-           "--exclude=gradient/py/.*/forward/"});
-  EXPECT_EQ(result.exit_code, 1) << result.errors << result.output;
+  const CommandResult result = expect_status(
+      1, run({"--definitions=" + (folder_.path() / "all.toml").string(), "--format=json", "--quiet",
+              "--metrics=wall,first_result,ready,graphs,graph_breaks", "--verify",
+              "--repetitions=3", "--min-time=0.001", "--backend=eager,torchscript,aot_eager,tvm",
+              "--exclude=gradient/py/.*/forward/"}));
   const auto report = nlohmann::json::parse(result.output);
   Records records;
   for (const auto& one : report.at("measurements")) {
@@ -119,8 +118,7 @@ TEST_F(PythonTiming, IsTimedAndVerifiedAsCppIs) {
   expect_graphs(records, "wrong", 0);
   const nlohmann::json& raises = records.at("raises/py/eager/forward/t1/cpu");
   ASSERT_EQ(raises.at("outcome"), "failed");
-  const std::string message = raises.at("failure").at("message");
-  EXPECT_HAS(message, "all.toml:55:1: ValueError: five");
+  EXPECT_HAS(raises.at("failure").at("message"), "all.toml:55:1: ValueError: five");
   EXPECT_TRUE(stray_processes().empty());
 }
 
@@ -139,9 +137,8 @@ reduce = "sum"
 )toml");
   const std::string file = (folder_.path() / "failing.toml").string();
   const std::string output = (folder_.path() / "failing.jsonl").string();
-  const auto result = run({"--definitions=" + file, "--output=" + output, "--quiet",
-                           "--metrics=instructions,wall", "--repetitions=2", "--min-time=0.001"});
-  EXPECT_EQ(result.exit_code, 1) << result.errors;
+  expect_status(1, run({"--definitions=" + file, "--output=" + output, "--quiet",
+                        "--metrics=instructions,wall", "--repetitions=2", "--min-time=0.001"}));
   const Records records = read_results(output);
   const auto message = [&](const std::string& key) {
     return records.at(key).at("failure").at("message").get<std::string>();

@@ -1,7 +1,6 @@
 // The scripts that CI, hooks and clusters run: tools/merge-comment and those of docs/ci, on a git
 // repository of the small library.
 #include "tests/e2e/quick_library.h"
-#include "tests/e2e/tested_program.h"
 
 namespace instr::e2e::scripts_test {
 namespace {
@@ -40,12 +39,11 @@ esac
   nlohmann::json post(const std::vector<std::string>& words) {
     std::vector<std::string> command{source_file("tools/merge-comment")};
     command.insert(command.end(), words.begin(), words.end());
-    auto result = run({"PATH=" + file("bin").string() + ":" + getenv("PATH"),
-                       "GITLAB_CI=", "GITHUB_API_URL=https://api", "GITHUB_REPOSITORY=team/project",
-                       "GITHUB_REF_NAME=7/merge", "GITHUB_SERVER_URL=https://github.example",
-                       "GITHUB_RUN_ID=99", "GITHUB_TOKEN=a-token"},
-                      command);
-    EXPECT_EQ(result.exit_code, 0) << result.errors;
+    expect_status(0, run({"PATH=" + file("bin").string() + ":" + getenv("PATH"), "GITLAB_CI=",
+                          "GITHUB_API_URL=https://api", "GITHUB_REPOSITORY=team/project",
+                          "GITHUB_REF_NAME=7/merge", "GITHUB_SERVER_URL=https://github.example",
+                          "GITHUB_RUN_ID=99", "GITHUB_TOKEN=a-token"},
+                         command));
     EXPECT_FALSE(has(arguments(), "a-token")) << arguments();
     return nlohmann::json::parse(text_of(file("posted.json")));
   }
@@ -119,13 +117,10 @@ TEST_F(Scripts, TheHookRefusesCommitsThatFailTheCheck) {
   auto push = [&](const std::string& what) {
     return run({"INSTR_BENCH=" + file("bench").string()}, {"git", "push", "origin", what});
   };
-  auto refused = push("slower:reviewed");
-  EXPECT_EQ(refused.exit_code, 1);
-  EXPECT_HAS(refused.errors, "is not pushed (merge-check: status 3)");
-  auto pushed = push("main:reviewed");
-  EXPECT_EQ(pushed.exit_code, 0) << pushed.errors;
-  auto deleted = push(":reviewed");
-  EXPECT_EQ(deleted.exit_code, 0) << deleted.errors;
+  EXPECT_HAS(expect_status(1, push("slower:reviewed")).errors,
+             "is not pushed (merge-check: status 3)");
+  expect_status(0, push("main:reviewed"));
+  expect_status(0, push(":reviewed"));
 }
 
 // The steps of action.yml after the installation, whose environment is a folder with the program.
@@ -141,13 +136,11 @@ TEST_F(Scripts, TheActionMeasuresAPushAndChecksAPullRequest) {
                 "OPTIONS=--metrics=instructions"},
                {source_file("tools/action"), "check"});
   };
-  const auto pushed = check("push");
-  EXPECT_EQ(pushed.exit_code, 0) << pushed.errors;
+  expect_status(0, check("push"));
   EXPECT_HAS(text_of(file("push.outputs")), "status=0\n");
   git(folder_.path(), {"checkout", "--quiet", "-b", "slower"});
   commit_slower_code();
-  const auto refused = check("pull_request");
-  EXPECT_EQ(refused.exit_code, 3) << refused.output << refused.errors;
+  const auto refused = expect_status(3, check("pull_request"));
   EXPECT_FALSE(has(refused.errors, "measuring the base")) << refused.errors;
   EXPECT_HAS(text_of(file("pull_request.outputs")),
              "status=3\nreport=" + file("report.md").string() + "\n");
@@ -167,12 +160,9 @@ TEST_F(Scripts, TheActionFindsNoBaseInAShallowClone) {
                 "GITHUB_BASE_REF=main", "BASE="},
                {"sh", "-c", "cd " + clone + " && '" + source_file("tools/action") + "' base"});
   };
-  const auto refused = find_base("shallow", "--depth=1");
-  EXPECT_EQ(refused.exit_code, 2);
-  EXPECT_HAS(refused.errors, "fetch-depth: 0");
+  expect_refused(find_base("shallow", "--depth=1"), "fetch-depth: 0");
   EXPECT_FALSE(fs::exists(file("shallow.outputs")));
-  const auto found = find_base("whole", "--depth=1000");
-  EXPECT_EQ(found.exit_code, 0) << found.errors;
+  expect_status(0, find_base("whole", "--depth=1000"));
   EXPECT_EQ(text_of(file("whole.outputs")), "base=" + git(folder_.path(), {"rev-parse", "main~1"}));
 }
 

@@ -52,10 +52,9 @@ TEST(SuitesOfModels, AreTrainedAndEvaluatedWithTheirPackagesOrSkipped) {
   const TemporaryFolder folder;
   const std::string output = (folder.path() / "r.jsonl").string();
   write(folder.path() / "d.toml", kModels);
-  const CommandResult result =
-      run({"experiment", "--definitions=" + (folder.path() / "d.toml").string(), "--repetitions=2",
-           "--iterations-per-run=1", "--backend=aot_eager", "--output=" + output});
-  EXPECT_EQ(result.exit_code, 0) << result.errors << result.output;
+  expect_status(0, run({"experiment", "--definitions=" + (folder.path() / "d.toml").string(),
+                        "--repetitions=2", "--iterations-per-run=1", "--backend=aot_eager",
+                        "--output=" + output}));
   std::map<std::string, std::string> outcomes;
   for (const auto& [key, one] : measurements_in(output)) {
     const bool is_measured = state_of(one) == MeasuredState::kMeasured;

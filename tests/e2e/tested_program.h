@@ -9,6 +9,7 @@
 #include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <source_location>
 #include <sstream>
 #include <string>
 #include <thread>
@@ -71,6 +72,21 @@ inline CommandResult run(std::vector<std::string> arguments,
     options.environment->push_back(variable);
   }
   return value_of(run_command(options));
+}
+
+// Expects that the program ended with this status, and returns what it printed.
+inline CommandResult expect_status(
+    int status, CommandResult ended,
+    const std::source_location& place = std::source_location::current()) {
+  const ::testing::ScopedTrace trace(place.file_name(), static_cast<int>(place.line()), "");
+  EXPECT_EQ(ended.exit_code, status) << ended.output << ended.errors;
+  return ended;
+}
+
+// Expects status 2 and an error with these words.
+inline void expect_refused(const CommandResult& ended, const std::string& words,
+                           const std::source_location& place = std::source_location::current()) {
+  EXPECT_HAS(expect_status(2, ended, place).errors, words);
 }
 
 using Records = std::map<std::string, nlohmann::json>;

@@ -1,6 +1,5 @@
 // Wall times by the native worker: their composition, failures of snippets, and times beside
 // counts. No test depends on a duration, except that of a sleep.
-#include <thread>
 
 #include "tests/e2e/tested_program.h"
 #include "tests/labels.h"
@@ -38,7 +37,6 @@ std::string touching(const std::string& label, const std::string& stmt) {
   return "[[benchmark]]\nlabel = \"" + label + "\"\nstmt = \"" + stmt + "\"\n" +
          R"(global_setup = """
 #include <sys/mman.h>
-#include <thread>
 inline void touch_64_pages() {
   auto* pages = static_cast<char*>(
       mmap(nullptr, 64 * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
@@ -69,9 +67,8 @@ class Timing : public ::testing::Test {
 };
 
 TEST_F(Timing, CanBeInUnitsOfEagers) {
-  auto result =
-      time({"--metrics=wall,relative_wall", "--filter=^sleeps", "--output=" + file("r.jsonl")});
-  EXPECT_EQ(result.exit_code, 0) << result.errors << result.output;
+  expect_status(
+      0, time({"--metrics=wall,relative_wall", "--filter=^sleeps", "--output=" + file("r.jsonl")}));
   auto records = read_results(file("r.jsonl"));
   const auto eager = records.at("sleeps" + kPlain).at("times");
   EXPECT_FALSE(eager.contains("relative_wall"));
@@ -96,13 +93,11 @@ signature = "f(x) -> y"
 stmt = "auto y = x + 1;"
 torchscript = "y = x + 1"
 )toml");
-  const auto result = time({"--metrics=wall", "--backend=eager,torchscript"});
-  EXPECT_EQ(result.exit_code, 0) << result.errors << result.output;
+  expect_status(0, time({"--metrics=wall", "--backend=eager,torchscript"}));
 }
 
 TEST_F(Timing, IsOfTheLoopAloneAndAtLeastTheSleep) {
-  auto result = time({"--metrics=wall", "--output=" + file("r.jsonl")});
-  EXPECT_EQ(result.exit_code, 0) << result.errors << result.output;
+  expect_status(0, time({"--metrics=wall", "--output=" + file("r.jsonl")}));
   auto records = read_results(file("r.jsonl"));
   auto sleeps = records.at("sleeps" + kPlain);
   EXPECT_EQ(sleeps.at("outcome"), "timed");
@@ -122,9 +117,8 @@ TEST_F(Timing, OtherProcessesThatKeepTheMachineBusyAreReported) {
     while (!stop.stop_requested()) {
     }
   });
-  auto result =
-      time({"--metrics=wall", "--filter=sleeps", "--backend=eager", "--output=" + file("r.jsonl")});
-  ASSERT_EQ(result.exit_code, 0) << result.errors;
+  auto result = expect_status(0, time({"--metrics=wall", "--filter=sleeps", "--backend=eager",
+                                       "--output=" + file("r.jsonl")}));
   const auto record = read_results(file("r.jsonl")).at("sleeps" + kPlain);
   EXPECT_GT(record.at("times").at("others").get<double>(), 0.2);
   EXPECT_HAS(result.output, "busy machine: during 1 of 1 timings");
@@ -132,9 +126,8 @@ TEST_F(Timing, OtherProcessesThatKeepTheMachineBusyAreReported) {
 
 // Eager compiles nothing; a script is compiled before its first result, and again after it.
 TEST_F(Timing, ReportsTheTimeToStart) {
-  auto result = time({"--metrics=wall,first_result,ready", "--filter=sleeps", "--backend=all",
-                      "--output=" + file("r.jsonl")});
-  ASSERT_EQ(result.exit_code, 0) << result.errors;
+  auto result = expect_status(0, time({"--metrics=wall,first_result,ready", "--filter=sleeps",
+                                       "--backend=all", "--output=" + file("r.jsonl")}));
   auto records = read_results(file("r.jsonl"));
   EXPECT_EQ(records.size(), 6u);
   for (const auto& [key, record] : records) {
@@ -155,9 +148,8 @@ TEST_F(Timing, ReportsTheTimeToStart) {
 TEST_F(Timing, CountsEventsOfAllThreads) {
   write(file("pages.toml"), "schema = 1\n" + touching("pages", "touch_64_pages();") +
                                 touching("thread", "std::thread(touch_64_pages).join();"));
-  auto result = run({"--definitions=" + file("pages.toml"), "--metrics=wall,page_faults",
-                     "--repetitions=5", "--min-time=0.01", "--output=" + file("r.jsonl")});
-  ASSERT_EQ(result.exit_code, 0) << result.errors;
+  expect_status(0, run({"--definitions=" + file("pages.toml"), "--metrics=wall,page_faults",
+                        "--repetitions=5", "--min-time=0.01", "--output=" + file("r.jsonl")}));
   auto records = read_results(file("r.jsonl"));
   const auto faults_of = [&records](const std::string& label) {
     const auto record = records.at(label + kPlain);
@@ -180,44 +172,41 @@ TEST_F(Timing, VariantsOnAMissingDeviceAreLeftOutInOneLine) {
   const std::vector<std::string> hidden{"CUDA_VISIBLE_DEVICES=-1"};
   const std::string output = "--output=" + file("r.jsonl");
   const std::string line = "no CUDA device: 1 variant left out";
-  const auto ended = time({"--metrics=wall", "--filter=set up once|on a device", output}, hidden);
-  EXPECT_EQ(ended.exit_code, 0) << ended.errors;
+  const auto ended = expect_status(
+      0, time({"--metrics=wall", "--filter=set up once|on a device", output}, hidden));
   EXPECT_HAS("\n" + ended.errors, "\n" + line + "\n");
   const auto records = read_results(file("r.jsonl"));
   EXPECT_EQ(records.size(), 1u);
   EXPECT_TRUE(records.contains("set up once" + kPlain));
-  const auto listed = time({"--metrics=wall", "--dry-run"}, hidden);
-  EXPECT_EQ(listed.exit_code, 0);
+  const auto listed = expect_status(0, time({"--metrics=wall", "--dry-run"}, hidden));
   EXPECT_EQ(listed.errors, line + "\n");
   EXPECT_EQ(listed.output.find("on a device"), std::string::npos) << listed.output;
   for (const char* option : {"--dry-run", "--verify"}) {
-    const auto refused = time({"--metrics=wall", "--filter=on a device", output, option}, hidden);
-    EXPECT_EQ(refused.exit_code, 2);
-    EXPECT_HAS(refused.errors, "error: " + line + ", and no other is selected: use a machine");
+    EXPECT_HAS(
+        expect_status(2, time({"--metrics=wall", "--filter=on a device", output, option}, hidden))
+            .errors,
+        "error: " + line + ", and no other is selected: use a machine");
   }
   EXPECT_EQ(read_results(file("r.jsonl")), records);
 }
 
 TEST_F(Timing, CoexistsWithCounts) {
-  auto result = time({"--metrics=instructions,wall", "--filter=set up once", "--format=json",
-                      "--output=" + file("r.jsonl")});
-  ASSERT_EQ(result.exit_code, 0) << result.errors;
+  auto result = expect_status(0, time({"--metrics=instructions,wall", "--filter=set up once",
+                                       "--format=json", "--output=" + file("r.jsonl")}));
   auto report = nlohmann::json::parse(result.output);
   ASSERT_EQ(report.at("measurements").size(), 1u);
   auto metrics = report.at("measurements").at(0).at("metrics");
   EXPECT_EQ(metrics.at("instructions"), 100);
   EXPECT_GT(metrics.at("wall").get<double>(), 0);
   // A results file with both has one measurement per key, and equals itself.
-  auto same = run({"compare", file("r.jsonl"), file("r.jsonl")});
-  EXPECT_EQ(same.exit_code, 0) << same.errors << same.output;
+  auto same = expect_status(0, run({"compare", file("r.jsonl"), file("r.jsonl")}));
   EXPECT_HAS(same.output, "1 same");
 }
 
 TEST_F(Timing, WhatIsTooLargeToBeCountedIsTimedOrSkipped) {
   const auto outcome = [&](const char* metrics) {
-    const auto result = run({metrics, "--filter=large", "--definitions=" + file("d.toml"),
-                             "--output=" + file("r.jsonl")});
-    EXPECT_EQ(result.exit_code, 0) << result.errors;
+    expect_status(0, run({metrics, "--filter=large", "--definitions=" + file("d.toml"),
+                          "--output=" + file("r.jsonl")}));
     const auto measured = read_results(file("r.jsonl")).at("large" + kPlain);
     return measured.value("outcome", "") + ": " + measured.value("reason", "");
   };
@@ -230,8 +219,6 @@ TEST_F(Timing, WhatIsTooLargeToBeCountedIsTimedOrSkipped) {
 const char* const kTurns = R"(#pragma once
 #include <fcntl.h>
 #include <sys/file.h>
-#include <unistd.h>
-#include <stdexcept>
 char side();
 struct Turn {
   int lock = open("FOLDER/lock", O_CREAT | O_RDWR | O_CLOEXEC, 0600);
@@ -269,10 +256,9 @@ label = "few"
 stmt = "usleep(200);"
 iterations = 2
 )");
-  auto result = run({"ab", "--build=" + file("a.toml"), "--build=" + file("b.toml"),
-                     "--definitions=" + file("d.toml"), "--metrics=wall", "--repetitions=4",
-                     "--min-time=0.01", "--output=" + file("both")});
-  EXPECT_EQ(result.exit_code, 0) << result.errors << result.output;
+  expect_status(0, run({"ab", "--build=" + file("a.toml"), "--build=" + file("b.toml"),
+                        "--definitions=" + file("d.toml"), "--metrics=wall", "--repetitions=4",
+                        "--min-time=0.01", "--output=" + file("both")}));
   EXPECT_EQ(text_of(file("turns")), "abbaabba");
   for (const char* side : {"both/a.jsonl", "both/b.jsonl"}) {
     auto records = read_results(file(side));
@@ -301,9 +287,8 @@ stmt = "auto y = x * 2;"
 autograd = true
 reduce = "sum"
 )toml");
-  auto result = run({"--definitions=" + file("left.toml"), "--metrics=wall", "--repetitions=2",
-                     "--min-time=0.001", "--output=" + file("r.jsonl")});
-  EXPECT_EQ(result.exit_code, 1) << result.errors;
+  expect_status(1, run({"--definitions=" + file("left.toml"), "--metrics=wall", "--repetitions=2",
+                        "--min-time=0.001", "--output=" + file("r.jsonl")}));
   const auto records = read_results(file("r.jsonl"));
   const auto message = [&](const std::string& key) {
     const auto& record = records.at(key);
@@ -329,9 +314,8 @@ matrix = { size = [9, 200] }
 label = "wrong address"
 stmt = "*(volatile char*)4096 = 1;"
 )");
-  const auto result = run({"--definitions=" + file("d.toml"), "--metrics=wall", "--repetitions=2",
-                           "--min-time=0.001", "--output=" + file("r.jsonl")});
-  EXPECT_EQ(result.exit_code, 1) << result.errors;
+  expect_status(1, run({"--definitions=" + file("d.toml"), "--metrics=wall", "--repetitions=2",
+                        "--min-time=0.001", "--output=" + file("r.jsonl")}));
   for (const auto& [key, record] : read_results(file("r.jsonl"))) {
     const bool is_frame = key.starts_with("frame");
     EXPECT_HAS(record.at("failure").at("message").get<std::string>(),
@@ -341,9 +325,8 @@ stmt = "*(volatile char*)4096 = 1;"
 
 // The failures are those of counting, and affect no other snippet.
 TEST_F(Timing, FailuresOfHostileSnippetsAreDistinguished) {
-  auto result = run({"--definitions=" + fixture("hostile.toml").string(), "--metrics=wall",
-                     "--repetitions=2", "--min-time=0.001", "--output=" + file("r.jsonl")});
-  EXPECT_EQ(result.exit_code, 1) << result.errors;
+  expect_status(1, run({"--definitions=" + fixture("hostile.toml").string(), "--metrics=wall",
+                        "--repetitions=2", "--min-time=0.001", "--output=" + file("r.jsonl")}));
   auto records = read_results(file("r.jsonl"));
   auto kind = [&records](const std::string& label) -> std::string {
     auto record = records.at("hostile/" + label + kPlain);

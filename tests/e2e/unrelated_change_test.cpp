@@ -1,5 +1,4 @@
 // A change of a module that a statement does not run moves no count, although it moves addresses.
-#include <gtest/gtest.h>
 
 #include "tests/e2e/python_fixture.h"
 #include "tests/labels.h"

@@ -173,8 +173,7 @@ TEST_F(Verify, CountsAreTheSameAndOnlyFailuresFailTheRun) {
                                      "--filter=" + filter, "--output=" + output,
                                      "--metrics=instructions"};
     options.insert(options.end(), more.begin(), more.end());
-    auto result = run(std::move(options));
-    EXPECT_EQ(result.exit_code, 0) << result.errors << result.output;
+    expect_status(0, run(std::move(options)));
     std::map<std::string, Measurement> by_key;
     auto results = instr::read_results(output);
     for (const auto& one : results->measurements) by_key[one.variant.key] = one;

@@ -1,9 +1,6 @@
 // Workers that stay after a run: they count the same, and no other process is left.
 #include <signal.h>
 
-#include <algorithm>
-#include <thread>
-
 #include "tests/e2e/tested_program.h"
 
 namespace instr::e2e::warm_test {
@@ -23,8 +20,7 @@ class Warm : public ::testing::Test {
   Records measured(std::vector<std::string> options) {
     const fs::path results = folder_.path() / "r.jsonl";
     options.push_back("--output=" + results.string());
-    auto ended = run(std::move(options));
-    EXPECT_EQ(ended.exit_code, 0) << ended.errors;
+    auto ended = expect_status(0, run(std::move(options)));
     errors_ = ended.errors;
     return read_results(results);
   }

@@ -1,7 +1,6 @@
 // A team's workflow before a merge: a baseline, a change that makes a function slower, a check that
 // fails and names the function, a fix, a check that passes.
 #include "tests/e2e/quick_library.h"
-#include "tests/e2e/tested_program.h"
 #include "tests/labels.h"
 
 namespace instr::e2e::workflow_test {
@@ -20,26 +19,23 @@ class Workflow : public QuickLibraryTest {
     static const TemporaryFolder saved;
     if (!fs::exists(saved.path() / kBaselines)) {
       write_quick_library(saved.path());
-      const auto result = run_in(saved.path(), {"--definitions=quick.toml", "--save=main"});
-      ASSERT_EQ(result.exit_code, 0) << result.errors;
+      expect_status(0, run_in(saved.path(), {"--definitions=quick.toml", "--save=main"}));
     }
     fs::copy(saved.path() / kBaselines, file(kBaselines), fs::copy_options::recursive);
   }
 };
 
 TEST_F(Workflow, FailsForTheFunctionThatGotSlowerAndPassesOnceItIsFixed) {
-  auto saved = run({"--definitions=quick.toml", "--save=main"});
-  ASSERT_EQ(saved.exit_code, 0) << saved.errors;
+  expect_status(0, run({"--definitions=quick.toml", "--save=main"}));
   EXPECT_TRUE(fs::exists(file(".instr_bench/baselines/main.jsonl")));
-  auto listed = run({"baseline", "list"});
-  EXPECT_HAS(listed.output, "main  2 benchmarks");
+  EXPECT_HAS(run({"baseline", "list"}).output, "main  2 benchmarks");
 
   // A change that makes it slower cannot also allow that.
   write_slower_code();
   write(file("quick.toml"), replaced(kDefinitions, "label = \"squares\"",
                                      "label = \"squares\"\nlimit = { instructions = \"none\" }"));
-  auto slower = run({"--definitions=quick.toml", "--baseline=main", "--output=slower.jsonl"});
-  EXPECT_EQ(slower.exit_code, 3) << slower.output << slower.errors;
+  auto slower = expect_status(
+      3, run({"--definitions=quick.toml", "--baseline=main", "--output=slower.jsonl"}));
   EXPECT_HAS(slower.output, "squares/eager/forward/t1/cpu");
   EXPECT_HAS(slower.output, "the limit of instructions is changed from 0.5% to none (0.5% holds)");
   EXPECT_HAS(slower.output, "slower, fails");
@@ -51,50 +47,42 @@ TEST_F(Workflow, FailsForTheFunctionThatGotSlowerAndPassesOnceItIsFixed) {
 
   write(file("quick.cpp"), kSource);
   write(file("quick.toml"), kDefinitions);
-  auto fixed = run({"--definitions=quick.toml", "--baseline=main"});
-  EXPECT_EQ(fixed.exit_code, 0) << fixed.output << fixed.errors;
-  EXPECT_HAS(fixed.output, "2 same");
+  EXPECT_HAS(expect_status(0, run({"--definitions=quick.toml", "--baseline=main"})).output,
+             "2 same");
 
   // The stored results give the same comparison.
-  auto compared = run({"compare", "main", "slower.jsonl"});
-  EXPECT_EQ(compared.exit_code, 3);
-  EXPECT_EQ(compared.output, slower.output);
-  auto allowed = run({"compare", "main", "slower.jsonl", "--limit=instructions=1000%|allocs=+7",
-                      "--limit=alloc_bytes=1000%|peak_bytes=1000%"});
-  EXPECT_EQ(allowed.exit_code, 0) << allowed.output;
-  auto explained = run({"explain", "squares/eager/forward/t1/cpu", "slower.jsonl"});
-  EXPECT_EQ(explained.exit_code, 0);
-  EXPECT_HAS(explained.output, "quick::squares(");
+  EXPECT_EQ(expect_status(3, run({"compare", "main", "slower.jsonl"})).output, slower.output);
+  expect_status(0, run({"compare", "main", "slower.jsonl", "--limit=instructions=1000%|allocs=+7",
+                        "--limit=alloc_bytes=1000%|peak_bytes=1000%"}));
+  EXPECT_HAS(
+      expect_status(0, run({"explain", "squares/eager/forward/t1/cpu", "slower.jsonl"})).output,
+      "quick::squares(");
 }
 
 // The build id of a shared object, according to readelf.
 std::string build_id_of(const std::string& file) {
-  SpawnOptions options;
-  options.argv = {"readelf", "--notes", file};
-  std::string notes = run_command(options)->output;
+  const std::string notes = program_output({"readelf", "--notes", file});
   std::size_t begin = notes.find("Build ID: ") + 10;
   return notes.substr(begin, notes.find('\n', begin) - begin);
 }
 
 TEST_F(Workflow, NeverPassesByAccident) {
-  auto none = run({"--definitions=quick.toml", "--baseline=main"});
-  EXPECT_EQ(none.exit_code, 2);
-  EXPECT_HAS(none.errors, "there is no baseline `main`");
+  expect_refused(run({"--definitions=quick.toml", "--baseline=main"}),
+                 "there is no baseline `main`");
 
   have_baseline();
   write(file("one.toml"), replaced(kDefinitions, "label = \"squares\"", "label = \"cubes\""));
-  auto gone = run({"--definitions=one.toml", "--baseline=main", "--output=one.jsonl"});
-  EXPECT_EQ(gone.exit_code, 3) << gone.output;
-  EXPECT_HAS(gone.output, "missing");
-  auto allowed = run({"compare", "main", "one.jsonl", "--allow-missing"});
-  EXPECT_EQ(allowed.exit_code, 0) << allowed.output;
+  EXPECT_HAS(
+      expect_status(3, run({"--definitions=one.toml", "--baseline=main", "--output=one.jsonl"}))
+          .output,
+      "missing");
+  expect_status(0, run({"compare", "main", "one.jsonl", "--allow-missing"}));
   // Benchmarks excluded by a filter are not missing.
   EXPECT_EQ(run({"compare", "main", "one.jsonl", "--filter=scaled"}).exit_code, 0);
 
   write(file("quick.cpp"), "this is not C++\n");
-  auto broken = run({"--definitions=quick.toml", "--baseline=main"});
-  EXPECT_EQ(broken.exit_code, 3) << broken.output;
-  EXPECT_HAS(broken.output, "no benchmark could be compared");
+  EXPECT_HAS(expect_status(3, run({"--definitions=quick.toml", "--baseline=main"})).output,
+             "no benchmark could be compared");
 }
 
 TEST_F(Workflow, ResultsMeasuredDifferentlyAreNotCompared) {
@@ -102,9 +90,7 @@ TEST_F(Workflow, ResultsMeasuredDifferentlyAreNotCompared) {
   std::string text = text_of(file(".instr_bench/baselines/main.jsonl"));
   const auto measured = nlohmann::json::parse(text.substr(0, text.find('\n')));
   // The worker has loaded the C library of this machine.
-  SpawnOptions find;
-  find.argv = {"g++", "-print-file-name=libc.so.6"};
-  std::string libc = run_command(find)->output;
+  std::string libc = program_output({"g++", "-print-file-name=libc.so.6"});
   std::string id = build_id_of(libc.substr(0, libc.find('\n')));
   auto changed = measured;
   bool is_there = false;
@@ -116,14 +102,13 @@ TEST_F(Workflow, ResultsMeasuredDifferentlyAreNotCompared) {
   }
   EXPECT_TRUE(is_there);
   write(file("b.jsonl"), changed.dump() + text.substr(text.find('\n')));
-  auto otherwise = run({"compare", "b.jsonl", "main"});
-  EXPECT_EQ(otherwise.exit_code, 2);
+  auto otherwise = expect_status(2, run({"compare", "b.jsonl", "main"}));
   EXPECT_HAS(otherwise.errors, "--vary=libraries");
   EXPECT_HAS(otherwise.errors, "  library libc.so.6: another, then " + id + "\n");
   EXPECT_EQ(run({"compare", "b.jsonl", "main", "--vary=libraries"}).exit_code, 0);
   // Before the run, too.
-  auto refused = run({"--definitions=quick.toml", "--filter=scaled", "--baseline=b.jsonl"});
-  EXPECT_EQ(refused.exit_code, 2);
+  auto refused =
+      expect_status(2, run({"--definitions=quick.toml", "--filter=scaled", "--baseline=b.jsonl"}));
   EXPECT_HAS(refused.errors, "  library libc.so.6: another, then ");
   EXPECT_EQ(refused.output, "");
 }
@@ -135,25 +120,21 @@ label = "grows"
 setup = "long length = 0; volatile long sum = 0;"
 stmt = "for (long i = 0; i < length; ++i) sum = sum + i; ++length;"
 )");
-  auto grown = run({"--definitions=quick.toml", "--filter=scaled|grows", "--output=a.jsonl",
-                    "--metrics=instructions,cache"});
-  ASSERT_EQ(grown.exit_code, 0) << grown.errors;
+  expect_status(0, run({"--definitions=quick.toml", "--filter=scaled|grows", "--output=a.jsonl",
+                        "--metrics=instructions,cache"}));
   // A count that is unsteady on both sides does not fail.
-  auto unsteady = run({"compare", "a.jsonl", "a.jsonl"});
-  EXPECT_EQ(unsteady.exit_code, 0) << unsteady.output;
-  EXPECT_HAS(unsteady.output, "not steady before (");
+  EXPECT_HAS(expect_status(0, run({"compare", "a.jsonl", "a.jsonl"})).output,
+             "not steady before (");
 }
 
 TEST_F(Workflow, TwoBuildsOfALibrary) {
   write_slower_code("slow.cpp");
   write(file("base.toml"), "[build]\ninclude_dirs = [\".\"]\nsources = [\"quick.cpp\"]\n");
   write(file("new.toml"), "[build]\ninclude_dirs = [\".\"]\nsources = [\"slow.cpp\"]\n");
-  auto result = run(
-      {"ab", "--build=base.toml", "--build=new.toml", "--definitions=quick.toml", "--output=both"});
-  EXPECT_EQ(result.exit_code, 3) << result.output << result.errors;
+  auto result = expect_status(3, run({"ab", "--build=base.toml", "--build=new.toml",
+                                      "--definitions=quick.toml", "--output=both"}));
   EXPECT_HAS(result.output, "quick::squares(");
-  auto again = run({"compare", "both/a.jsonl", "both/b.jsonl"});
-  EXPECT_EQ(again.exit_code, 3);
+  auto again = expect_status(3, run({"compare", "both/a.jsonl", "both/b.jsonl"}));
   EXPECT_EQ(again.output, result.output);
   EXPECT_TRUE(stray_processes().empty());
 }
@@ -169,15 +150,12 @@ TEST_F(Workflow, ShardsMergedAreTheRunWithoutShards) {
     parts.push_back(name);
   }
   have_baseline();
-  auto missing = run({"merge", parts[0], "--output=merged.jsonl"});
-  EXPECT_EQ(missing.exit_code, 2);
-  EXPECT_HAS(missing.errors, "missing: shard 2/2");
-  auto merged = run({"merge", parts[0], parts[1], "--output=merged.jsonl"});
-  EXPECT_EQ(merged.exit_code, 0) << merged.errors;
-  auto compared =
-      run({"compare", "main", "merged.jsonl", "--limit=instructions=+0", "--forbid-new"});
-  EXPECT_EQ(compared.exit_code, 0) << compared.output;
-  EXPECT_HAS(compared.output, "2 same");
+  expect_refused(run({"merge", parts[0], "--output=merged.jsonl"}), "missing: shard 2/2");
+  auto merged = expect_status(0, run({"merge", parts[0], parts[1], "--output=merged.jsonl"}));
+  EXPECT_HAS(expect_status(0, run({"compare", "main", "merged.jsonl", "--limit=instructions=+0",
+                                   "--forbid-new"}))
+                 .output,
+             "2 same");
 }
 
 TEST_F(Workflow, BisectHasTheStatusesOfGit) {

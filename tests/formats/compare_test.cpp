@@ -1,6 +1,5 @@
 // A comparison in the formats for other programs, read by these programs.
 #include <cmath>
-#include <map>
 
 #include "core/base/csv.h"
 #include "core/base/format.h"

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 
 #include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <string>
@@ -39,13 +38,7 @@ class ConsumerTest : public ::testing::Test {
   const fs::path& folder() const { return folder_.path(); }
 
   // Returns the output of the command; the test fails if the command does.
-  static std::string run(const std::vector<std::string>& argv) {
-    SpawnOptions options;
-    options.argv = argv;
-    const CommandResult result = value_of(run_command(std::move(options)));
-    EXPECT_EQ(result.exit_code, 0) << result.output << result.errors;
-    return result.output;
-  }
+  static std::string run(const std::vector<std::string>& argv) { return program_output(argv); }
 
   static json consume(const std::vector<std::string>& arguments) {
     std::vector<std::string> argv{(consumers() / "bin/python").string(), "-I",

@@ -1,9 +1,7 @@
 // Pictures, drawn by the real gnuplot and read by a parser of XML.
-#include <algorithm>
 #include <boost/property_tree/ptree.hpp>
 #include <boost/property_tree/xml_parser.hpp>
 #include <set>
-#include <sstream>
 
 #include "core/base/format.h"
 #include "core/results/results_file.h"
@@ -135,10 +133,9 @@ TEST_F(PlotFormats, RefusesWithoutGnuplotOrData) {
   std::string file = results_file({measurement("a", "n", "4", Backend::kEager, 100)});
   const std::string old = "<svg>old</svg>";  // a picture may be replaced, and is not if that fails
   std::string picture = write("picture.svg", old);
-  SpawnOptions options;
-  options.argv = {INSTR_BENCH_PROGRAM, "plot", file, "--output=" + picture};
-  options.environment = {{"PATH=/nonexistent"}};
-  auto result = value_of(run_command(std::move(options)));
+  const auto result =
+      value_of(run_command({.argv = {INSTR_BENCH_PROGRAM, "plot", file, "--output=" + picture},
+                            .environment = {{"PATH=/nonexistent"}}}));
   EXPECT_EQ(result.exit_code, 2);
   EXPECT_HAS(result.errors, "apt-get install gnuplot-nox");
   CommandResult nothing = plot({file, "--kind=speedup", "--output=" + picture});
@@ -161,14 +158,9 @@ TEST_F(PlotFormats, ATerminalIsShownNoSvg) {
   const std::string file = results_file({measurement("a", "n", "4", Backend::kEager, 100),
                                          measurement("a", "n", "64", Backend::kEager, 9000)});
   const auto on_terminal = [](const std::string& arguments) {
-    SpawnOptions options;
-    options.argv = {"script",
-                    "--quiet",
-                    "--return",
-                    "--command",
-                    "exec '" INSTR_BENCH_PROGRAM "' plot " + arguments,
-                    "/dev/null"};
-    return value_of(run_command(std::move(options)));
+    const std::string plot = "exec '" INSTR_BENCH_PROGRAM "' plot " + arguments;
+    return value_of(
+        run_command({.argv = {"script", "--quiet", "--return", "--command", plot, "/dev/null"}}));
   };
   const CommandResult refused = on_terminal(file);
   EXPECT_EQ(refused.exit_code, 2);

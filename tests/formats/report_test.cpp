@@ -1,6 +1,5 @@
 // Reports of a run, read by the programs that use them.
 #include <cmath>
-#include <map>
 #include <set>
 
 #include "core/base/csv.h"
@@ -17,9 +16,7 @@ class ReportFormats : public ConsumerTest {
   static Results recorded(const std::string& name) { return value_of(read_results(fixture(name))); }
 
   static std::string report_of(ReportFormat format, const Results& results) {
-    ReportOptions options;
-    options.header = results.header;
-    return report(format, results.measurements, options);
+    return report(format, results.measurements, {.header = results.header});
   }
 
   static std::string hostile(ReportFormat format) {

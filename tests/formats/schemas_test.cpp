@@ -1,6 +1,5 @@
 // The JSON Schema of definitions that the program prints, and files checked with it by
 // check-jsonschema.
-#include <filesystem>
 
 #include "tests/formats/consumers.h"
 
@@ -21,9 +20,7 @@ class Schemas : public ConsumerTest {
   static Errors errors_of(std::vector<std::string> words) {
     words.insert(words.begin(), (consumers() / "bin/check-jsonschema").string());
     words.push_back("--output-format=json");
-    SpawnOptions options;
-    options.argv = std::move(words);
-    const auto result = run_command(std::move(options));
+    const auto result = run_command({.argv = std::move(words)});
     Errors errors;
     const json found = json::parse(result ? result->output : "", nullptr, false);
     if (found.is_discarded()) {

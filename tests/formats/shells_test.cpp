@@ -1,5 +1,4 @@
 // Completions in their shells, and man pages read by man.
-#include <fstream>
 
 #include "core/commands/cli/command.h"
 #include "tests/formats/consumers.h"

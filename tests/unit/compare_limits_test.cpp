@@ -85,14 +85,13 @@ TEST(CompareLimits, AChangeCannotLoosenItsOwnLimit) {
   options.limits.soft.clear();
   // The limit of the definition at the base applies or, if it had none, the general one.
   for (auto [base, head] : {std::pair{"", "none"}, {"", "50%"}, {"5%", "none"}, {"5%", "50%"}}) {
-    auto comparison =
-        compare(before({limited("k", 1000, base)}), after({limited("k", 1100, head)}), options);
-    ASSERT_TRUE(comparison);
-    EXPECT_EQ(comparison->verdict, Verdict::kFails) << base << " " << head;
-    ASSERT_EQ(comparison->problems.size(), 1U);
+    auto comparison = value_of(
+        compare(before({limited("k", 1000, base)}), after({limited("k", 1100, head)}), options));
+    EXPECT_EQ(comparison.verdict, Verdict::kFails) << base << " " << head;
+    ASSERT_EQ(comparison.problems.size(), 1U);
     std::string was = *base == '\0' ? "0.5%" : base;
-    EXPECT_EQ(comparison->problems[0], "the limit of instructions is changed from " + was + " to " +
-                                           head + " (" + was + " holds), for 1 benchmark: k");
+    EXPECT_EQ(comparison.problems[0], "the limit of instructions is changed from " + was + " to " +
+                                          head + " (" + was + " holds), for 1 benchmark: k");
   }
   // A tighter one also waits for its base, and a removed one applies until then.
   EXPECT_EQ(make_row({limited("k", 1000, "20%")}, {limited("k", 1100, "1%")}, options).verdict,
@@ -134,10 +133,9 @@ TEST(CompareLimits, AChangedLimitIsReportedOnce) {
     first.push_back(counted(key, 10));
     second.push_back(limited(key, 10, "1%|+5"));
   }
-  auto comparison = compare(before(first), after(second));
-  ASSERT_TRUE(comparison);
-  EXPECT_EQ(comparison->verdict, Verdict::kWarns);
-  EXPECT_EQ(comparison->problems,
+  auto comparison = value_of(compare(before(first), after(second)));
+  EXPECT_EQ(comparison.verdict, Verdict::kWarns);
+  EXPECT_EQ(comparison.problems,
             (std::vector<std::string>{
                 "the limit of instructions is changed from 0.5% to 1%|+5 (0.5% holds), "
                 "for 5 benchmarks: a, b, c and 2 more"}));

@@ -1,5 +1,3 @@
-#include <gtest/gtest.h>
-
 #include <cmath>
 
 #include "core/base/format.h"
@@ -202,8 +200,7 @@ TEST(CompareTable, ColourIsOnRequestAndOutsideTheText) {
 }
 
 TEST(CompareTable, RowsWhoseFunctionsAreNotShownAreCounted) {
-  CompareReportOptions options;
-  options.max_attributions = 0;
+  const CompareReportOptions options{.max_attributions = 0};
   EXPECT_GOLDEN("compare/functions_not_shown.txt", in_table(example(), options));
   EXPECT_GOLDEN("compare/functions_unknown.txt",
                 in_table(comparison_of({counted("a", 1)}, {counted("a", 2)}), options));
@@ -301,8 +298,7 @@ TEST(CompareMarkdown, NeverLongerThanItsLimit) {
       expect_whole(text);
     }
   }
-  std::string text = in_markdown(huge("/eager"));
-  EXPECT_GT(text.size(), 50000U);
+  EXPECT_GT(in_markdown(huge("/eager")).size(), 50000U);
 }
 
 TEST(CompareMarkdown, FailuresAreNeverOmittedForOthers) {

@@ -1,6 +1,10 @@
 // States and verdicts of rows, and the order of rows.
+#include <algorithm>
 #include <limits>
+#include <random>
+#include <set>
 
+#include "core/compare/judge.h"
 #include "tests/unit/compare_testing.h"
 
 namespace instr::compare_test {
@@ -65,9 +69,8 @@ TEST(Compare, AResultThatWasRightAndIsWrongFails) {
   EXPECT_EQ(worse.state, RowState::kFailedAfter);
   EXPECT_EQ(worse.verdict, Verdict::kFails);
   EXPECT_EQ(worse.reason, "verification PASS, then FAIL: why");
-  CompareOptions allowed;
-  allowed.allow_failed = true;
-  EXPECT_EQ(make_row({verified(kPass)}, {verified(kFail)}, allowed).verdict, Verdict::kWarns);
+  EXPECT_EQ(make_row({verified(kPass)}, {verified(kFail)}, {.allow_failed = true}).verdict,
+            Verdict::kWarns);
   // Without evidence it is not right.
   EXPECT_EQ(row_of(verified(kPass), verified(kNondeterministicEagerRun)).verdict, Verdict::kFails);
   const ComparedRow better = row_of(verified(kFail), verified(kPass));
@@ -96,19 +99,16 @@ TEST(Compare, OfExperimentsFailsOnBreaksAndOnLimitsOfTimes) {
 }
 
 TEST(Compare, EachAllowanceIsSeparate) {
-  CompareOptions strict;
-  strict.allow_new = false;
+  const CompareOptions strict{.allow_new = false};
   EXPECT_EQ(make_row({}, {counted("k", 1)}, strict).verdict, Verdict::kFails);
   EXPECT_EQ(make_row({failed("k")}, {counted("k", 1)}, strict).verdict, Verdict::kFails);
 
-  CompareOptions missing;
-  missing.allow_missing = true;
+  const CompareOptions missing{.allow_missing = true};
   EXPECT_EQ(make_row({counted("k", 1)}, {}, missing).verdict, Verdict::kWarns);
   EXPECT_EQ(make_row({counted("k", 1)}, {skipped("k")}, missing).verdict, Verdict::kWarns);
   EXPECT_EQ(make_row({counted("k", 1)}, {failed("k")}, missing).verdict, Verdict::kFails);
 
-  CompareOptions broken;
-  broken.allow_failed = true;
+  const CompareOptions broken{.allow_failed = true};
   EXPECT_EQ(make_row({counted("k", 1)}, {failed("k")}, broken).verdict, Verdict::kWarns);
   EXPECT_EQ(make_row({failed("k")}, {failed("k")}, broken).verdict, Verdict::kWarns);
   EXPECT_EQ(make_row({counted("k", 1)}, {}, broken).verdict, Verdict::kFails);
@@ -143,8 +143,7 @@ TEST(Compare, EveryMetricIsComparedAndTheWorstDecides) {
 }
 
 TEST(Compare, ARatchetFailsGainsUntilTheyAreAccepted) {
-  CompareOptions options;
-  options.has_ratchet = true;
+  CompareOptions options{.has_ratchet = true};
   const Measurement before = counted("k", {{"instructions", 1000}, {"allocs", 2}});
   const Measurement after = counted("k", {{"instructions", 900}, {"allocs", 2}});
   ComparedRow row = make_row({before}, {after}, options);
@@ -199,20 +198,18 @@ TEST(Compare, ThreadsAreNotGated) {
     EXPECT_EQ(row.verdict, Verdict::kFails);
     EXPECT_EQ(row.reason, after ? "not gated after" : "not gated before");
   }
-  CompareOptions allow;
-  allow.allow_not_comparable = true;
-  EXPECT_EQ(make_row({counted("k", 1)}, {threads(100)}, allow).verdict, Verdict::kWarns);
+  EXPECT_EQ(make_row({counted("k", 1)}, {threads(100)}, {.allow_not_comparable = true}).verdict,
+            Verdict::kWarns);
 }
 
 TEST(Compare, ACountThatIsNoLongerSteadyFailsUnlessAllowed) {
-  CompareOptions allow;
-  allow.allow_not_comparable = true;
   const Measurement after = unsteady("k", 1000, 1010);
   const ComparedRow row = make_row({counted("k", 1000)}, {after});
   EXPECT_EQ(row.state, RowState::kNotComparable);
   EXPECT_EQ(row.verdict, Verdict::kFails);
   EXPECT_EQ(row.reason, "not steady after (1,000, then 1,010)");
-  EXPECT_EQ(make_row({counted("k", 1000)}, {after}, allow).verdict, Verdict::kWarns);
+  EXPECT_EQ(make_row({counted("k", 1000)}, {after}, {.allow_not_comparable = true}).verdict,
+            Verdict::kWarns);
 }
 
 // Two runs of the same code must not fail: such counts differ by chance.
@@ -233,9 +230,7 @@ TEST(Compare, AMissingMetricFails) {
   EXPECT_EQ(row.state, RowState::kNotComparable);
   EXPECT_EQ(row.verdict, Verdict::kFails);
   EXPECT_EQ(row.reason, "no allocs after");
-  CompareOptions allow;
-  allow.allow_not_comparable = true;
-  EXPECT_EQ(make_row({with}, {without}, allow).verdict, Verdict::kWarns);
+  EXPECT_EQ(make_row({with}, {without}, {.allow_not_comparable = true}).verdict, Verdict::kWarns);
   // A newly requested one has no baseline, which does not affect the others.
   row = make_row({without}, {with});
   EXPECT_EQ(row.state, RowState::kSame);
@@ -249,8 +244,7 @@ TEST(Compare, AMissingMetricFails) {
             RowState::kSame);
   auto empty = counted("k", std::map<std::string, double>{});
   EXPECT_EQ(make_row({empty}, {empty}).verdict, Verdict::kFails);
-  double nan = std::numeric_limits<double>::quiet_NaN();
-  EXPECT_EQ(make_row(10, nan).verdict, Verdict::kFails);
+  EXPECT_EQ(make_row(10, std::numeric_limits<double>::quiet_NaN()).verdict, Verdict::kFails);
 }
 
 // Metrics that other rows of the base have were requested there.
@@ -283,9 +277,8 @@ TEST(Compare, AnInvalidMetricFailsWithItsPlace) {
     EXPECT_EQ(row.verdict, Verdict::kFails);
     EXPECT_EQ(row.reason, reason + " before (r.jsonl:7: it is null)");
     EXPECT_EQ(make_row({lost(metric)}, {lost(metric)}).verdict, Verdict::kFails);
-    CompareOptions allow;
-    allow.allow_not_comparable = true;
-    EXPECT_EQ(make_row({lost(metric)}, {whole}, allow).verdict, Verdict::kWarns);
+    EXPECT_EQ(make_row({lost(metric)}, {whole}, {.allow_not_comparable = true}).verdict,
+              Verdict::kWarns);
   }
 }
 
@@ -301,15 +294,13 @@ TEST(Compare, TwoMeasurementsOfAKeyAreAnError) {
 
 TEST(Compare, NothingToCompareNeverPasses) {
   for (const auto& measurements : {std::vector<Measurement>{}, {skipped("a")}, {failed("a")}}) {
-    auto comparison = compare(before(measurements), after(measurements));
-    ASSERT_TRUE(comparison);
-    EXPECT_EQ(comparison->verdict, Verdict::kFails);
-    EXPECT_EQ(comparison->problems.size(), 1U);
+    auto comparison = value_of(compare(before(measurements), after(measurements)));
+    EXPECT_EQ(comparison.verdict, Verdict::kFails);
+    EXPECT_EQ(comparison.problems.size(), 1U);
   }
-  CompareOptions allow;
-  allow.allow_nothing = true;
-  EXPECT_EQ(compare(before({skipped("a")}), after({skipped("a")}), allow)->verdict,
-            Verdict::kWarns);
+  EXPECT_EQ(
+      compare(before({skipped("a")}), after({skipped("a")}), {.allow_nothing = true})->verdict,
+      Verdict::kWarns);
 }
 
 std::vector<std::string> keys_of(const Comparison& comparison) {
@@ -319,19 +310,18 @@ std::vector<std::string> keys_of(const Comparison& comparison) {
 }
 
 TEST(Compare, TheMostImportantRowsComeFirst) {
-  auto comparison = compare(
+  auto comparison = value_of(compare(
       before({counted("same", 1), counted("little", 1e6), counted("much", 1000),
               counted("gain", 1000), counted("warn", 10000), counted("gone", 1),
               counted("drop", 10000), failed("repaired"), counted("zero", 0),
               counted("broken", 1)}),
       after({counted("same", 1), counted("little", 1e6 + 9000), counted("much", 2000),
              counted("gain", 500), counted("warn", 10030), counted("new", 1), counted("drop", 9999),
-             counted("repaired", 1), counted("zero", 1), failed("broken")}));
-  ASSERT_TRUE(comparison);
-  EXPECT_EQ(keys_of(*comparison),
+             counted("repaired", 1), counted("zero", 1), failed("broken")})));
+  EXPECT_EQ(keys_of(comparison),
             (std::vector<std::string>{"zero", "much", "little", "broken", "gone", "warn", "gain",
                                       "drop", "new", "repaired", "same"}));
-  const ComparisonSummary& summary = comparison->summary;
+  const ComparisonSummary& summary = comparison.summary;
   EXPECT_EQ(summary.count(RowState::kSlower), 4U);
   EXPECT_EQ(summary.count(RowState::kFaster), 2U);
   EXPECT_EQ(summary.count(RowState::kSkipped), 0U);
@@ -348,6 +338,105 @@ TEST(Compare, TheRatioIsTheGeometricMean) {
                        after({counted("a", 400), counted("b", 100)}));
   EXPECT_NEAR(*comparison->summary.ratio, 2, 1e-12);
   EXPECT_FALSE(compare(before({counted("a", 0)}), after({counted("a", 0)}))->summary.ratio);
+}
+
+// --- Sequences ---
+
+constexpr const char* kKey = "a/eager/forward/t1/cpu";
+
+// A measurement of instructions and, with their repetitions, wall times.
+Measurement measure(double ir, const std::vector<double>& times) {
+  Measurement measurement = counted(kKey, ir);
+  auto& counts = std::get<Counted>(measurement.outcome);
+  counts.timing = Timing{.values = {{kWall, times}}};
+  counts.metrics[kWall] = median(times);
+  return measurement;
+}
+
+std::vector<double> make_times(std::mt19937& random, double level) {
+  std::vector<double> times;
+  for (int i = 0; i < 8; ++i) times.push_back(level + static_cast<double>(random() % 100) / 25);
+  return times;
+}
+
+const SequenceChange* find_at(const std::vector<SequenceChange>& changes, std::size_t at) {
+  const auto change = std::ranges::find(changes, at, &SequenceChange::at);
+  return change == changes.end() ? nullptr : &*change;
+}
+
+void expect_same(const MetricChange& metric, const SequenceChange* change) {
+  EXPECT_EQ(change != nullptr, *metric.change() != 0);
+  if (change == nullptr) return;
+  ASSERT_EQ(change->change.speedup.has_value(), metric.speedup.has_value());
+  EXPECT_EQ(change->change.verdict, metric.verdict);
+  EXPECT_EQ(change->change.accepted, metric.accepted);
+  EXPECT_EQ(change->change.change(), metric.change());
+  EXPECT_EQ(change->change.speedup.value_or(Speedup()).p, metric.speedup.value_or(Speedup()).p);
+}
+
+TEST(Judge, GivesASequenceTheVerdictsOfCompare) {
+  std::mt19937 random(7);
+  CompareOptions options;
+  options.limits.hard[kWall] = Limit{2, std::nullopt};
+  options.limits.soft[kWall] = Limit{1, std::nullopt};
+  std::vector<double> counts;
+  std::vector<std::vector<double>> times;
+  for (int i = 0; i < 200; ++i) {
+    counts.push_back(100'000 + static_cast<double>(random() % 10) * 100);
+    times.push_back(make_times(random, 100 + static_cast<double>(random() % 4)));
+  }
+  options.accepted = {{"a/*", kInstructions, counts[0], counts[1], "", "Ada", "why"}};
+  std::vector<SequenceValue> exact;
+  std::vector<SequenceValue> sampled;
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    exact.push_back({counts[i], &options.limits, {}});
+    sampled.push_back({median(times[i]), &options.limits, times[i]});
+  }
+  const auto changes = compare_sequence({kKey, kInstructions}, exact, options.accepted);
+  const auto slower = compare_sequence({kKey, kWall, false}, sampled, options.accepted);
+  std::set<Verdict> verdicts;
+  for (std::size_t i = 1; i < counts.size(); ++i) {
+    const ComparedRow row =
+        make_row({measure(counts[i - 1], times[i - 1])}, {measure(counts[i], times[i])}, options);
+    expect_same(*row.metric(kInstructions), find_at(changes, i));
+    expect_same(*row.metric(kWall), find_at(slower, i));
+    verdicts.insert(row.metric(kWall)->verdict);
+  }
+  EXPECT_EQ(verdicts.size(), 4u);
+}
+
+TEST(Judge, TakesARegressionBackThatWasUndone) {
+  const Limits limits = default_limits();
+  const auto regressions = [&](std::initializer_list<double> counts) {
+    std::vector<SequenceValue> values;
+    for (const double count : counts) values.push_back({count, &limits, {}});
+    std::vector<std::size_t> places;
+    for (const auto& change : compare_sequence({kKey, kInstructions}, values, {})) {
+      if (change.is_regression) places.push_back(change.at);
+    }
+    return places;
+  };
+  EXPECT_EQ(regressions({1000, 1006}), (std::vector<std::size_t>{1}));
+  EXPECT_EQ(regressions({1000, 1005}), (std::vector<std::size_t>{}));
+  EXPECT_EQ(regressions({1000, 1100, 1005}), (std::vector<std::size_t>{}));
+  EXPECT_EQ(regressions({1000, 1100, 1006}), (std::vector<std::size_t>{1}));
+  EXPECT_EQ(regressions({1000, 1004, 1008}), (std::vector<std::size_t>{}));
+}
+
+// Without repetitions chance is unknown: such a value changed if it is beyond its limit.
+TEST(Judge, ValuesWithoutRepetitionsChangeBeyondTheirLimit) {
+  Limits limits;
+  limits.hard["data_reads"] = Limit{1, std::nullopt};
+  const auto count = [&](const std::string& key, const std::string& metric) {
+    const std::vector<SequenceValue> values{
+        {1000, &limits, {}}, {1009, &limits, {}}, {1030, &limits, {}}, {900, &limits, {}}};
+    return compare_sequence({key, metric, false}, values, {}).size();
+  };
+  EXPECT_EQ(count(kKey, "data_reads"), 2u);
+  EXPECT_EQ(count(kKey, "data_writes"), 0u);
+  EXPECT_EQ(count("a/eager/forward/t2/cpu", "data_reads"), 0u);  // not gated
+  limits = default_limits();
+  EXPECT_EQ(count(kKey, kInstructions), 0u);  // not steady
 }
 
 }  // namespace

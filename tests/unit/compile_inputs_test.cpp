@@ -114,9 +114,8 @@ TEST_P(CompileInputsTest, NoFileOfTheCheckedOutTreeIsIncludedInAnother) {
   one.global_setups = {Text{"#include \"" + (folder_ / "tree").string() + "/value.h\"\n", {}}};
   EXPECT_EQ(compile_all({one}).compiled.size(), 1u);
   one.global_setups = {Text{"#include \"" + (folder_ / "project").string() + "/value.h\"\n", {}}};
-  auto cache = Cache::open(true);
-  ASSERT_TRUE(cache);
-  const auto done = compile({one}, options_, *cache, [](const UnitResult&) {}, {});
+  auto cache = value_of(Cache::open(true));
+  const auto done = compile({one}, options_, cache, [](const UnitResult&) {}, {});
   ASSERT_FALSE(done);
   EXPECT_HAS(done.error().what, "is in the checked-out tree");
   EXPECT_HAS(done.error().what, "value.h");
@@ -165,10 +164,7 @@ TEST_P(CompileInputsTest, AChangedHeaderOfLibTorchIsDetected) {
 }
 
 std::string code_of(const fs::path& object) {
-  SpawnOptions ask;
-  ask.argv = {"objdump", "-d", "--no-show-raw-insn", object.string()};
-  auto said = run_command(ask);
-  std::string text = said ? said->output : "";
+  const std::string text = program_output({"objdump", "-d", "--no-show-raw-insn", object.string()});
   return text.substr(std::min(text.find("Disassembly"), text.size()));  // without the file's name
 }
 
@@ -194,25 +190,15 @@ TEST_P(CompileInputsTest, TheUsersOwnSourcesAreCompiledAsTheirBuildWould) {
     const std::string name = entry.path().filename().string();
     if (name.starts_with("object-") && name.ends_with(".o")) object = entry.path();
   }
-  SpawnOptions by_hand;
-  by_hand.argv = {options_.toolchain.compiler.string(),
-                  options_.toolchain.flags[0],
-                  "-O2",
-                  "-fPIC",
-                  "-c",
-                  source.string(),
-                  "-o",
-                  (folder_.path() / "by_hand.o").string()};
-  ASSERT_EQ(run_command(by_hand)->exit_code, 0);
+  program_output({options_.toolchain.compiler.string(), options_.toolchain.flags[0], "-O2", "-fPIC",
+                  "-c", source.string(), "-o", (folder_.path() / "by_hand.o").string()});
   EXPECT_NE(code_of(object), "");
   EXPECT_EQ(code_of(object), code_of(folder_.path() / "by_hand.o"));
 }
 
 std::string dwarf_version_of(const fs::path& object) {
-  SpawnOptions ask;
-  ask.argv = {"readelf", "--debug-dump=info", object.string()};
-  auto said = run_command(ask);
-  for (const std::string& line : split_lines(said ? said->output : "")) {
+  const std::string info = program_output({"readelf", "--debug-dump=info", object.string()});
+  for (const std::string& line : split_lines(info)) {
     if (line.find("Version:") != std::string::npos) return line.substr(line.find_last_of(' ') + 1);
   }
   return "none";

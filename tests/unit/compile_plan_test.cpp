@@ -59,8 +59,7 @@ TEST(GroupFunctions, ADirectiveKeepsAVariantAlone) {
   defines.setups = {Text{"#define f g\n", {}}};
   Variant global = variant("f();");
   global.global_setups = {Text{"#define f g\n", {}}};
-  const auto groups = group_functions({defines, global});
-  EXPECT_EQ(groups.size(), 2u);
+  EXPECT_EQ(group_functions({defines, global}).size(), 2u);
 }
 
 TEST(CutUnits, MakesAboutAsManyAsJobs) {
@@ -115,8 +114,7 @@ TEST(CutUnits, DoesNotSeparateComparedFunctions) {
   const auto f = compared("auto y = f(x);", "TORCH_LIBRARY(my, m) {}", "y = f(x)");
   const auto g = compared("auto y = g(x);", "TORCH_LIBRARY(my, m) {}", "y = g(x)");
   for (Purpose purpose : {Purpose::kMeasure, Purpose::kVerify}) {
-    const auto groups = group_functions({f[0], g[0], g[1], f[1]}, purpose);
-    EXPECT_EQ(keys(cut_units(groups, 4)), kTogether);
+    EXPECT_EQ(keys(cut_units(group_functions({f[0], g[0], g[1], f[1]}, purpose), 4)), kTogether);
   }
 }
 

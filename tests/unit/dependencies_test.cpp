@@ -1,13 +1,20 @@
 // Tests that something is measured again if what its result depends on has changed.
-#include <gtest/gtest.h>
+#include <time.h>
+#include <unistd.h>
 
-#include <fstream>
+#include <cstdlib>
 #include <nlohmann/json.hpp>
 
+#include "core/base/checkout_guard.h"
+#include "core/base/process.h"
+#include "core/compile/cache.h"
+#include "core/measure/loaded_files.h"
 #include "core/results/results_file.h"
+#include "core/run/measured_files.h"
 #include "core/run/resume.h"
 #include "tests/testing.h"
 #include "tests/unit/experiment_testing.h"
+#include "tests/unit/forked.h"
 
 namespace instr::dependencies_test {
 namespace {
@@ -179,6 +186,118 @@ TEST_F(Dependencies, SaysHowManyAreMeasuredAgainAndWhy) {
   EXPECT_EQ(describe_changes({"the file a.py", "the definition", "the definition"}, 5),
             "3 of 5 are measured again, since this has changed: the definition (2), "
             "the file a.py (1)");
+}
+
+// --- Files that a worker has loaded ---
+
+using namespace std::chrono_literals;
+
+timespec now() {
+  timespec time{};
+  clock_gettime(CLOCK_REALTIME, &time);
+  return time;
+}
+
+// A copy of cat(1) that runs.
+class UsedFilesTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    fs::copy_file(*find_program("cat"), program_);
+    std::this_thread::sleep_for(50ms);  // more than the difference of the clocks
+    started_ = now();
+    ASSERT_EQ(pipe(pipe_), 0);
+    process_ =
+        value_of(Process::spawn({.argv = {program_.string()}, .descriptors = {{pipe_[0], 0}}}));
+  }
+
+  void TearDown() override {
+    close(pipe_[0]);
+    close(pipe_[1]);
+  }
+
+  UsedFiles used() const { return UsedFiles::of(process_->pid(), {}, started_); }
+
+  TemporaryFolder folder_;
+  fs::path program_ = folder_.path() / "cat";
+  timespec started_{};
+  int pipe_[2] = {-1, -1};
+  std::optional<Process> process_;
+};
+
+TEST_F(UsedFilesTest, AreUnchanged) { EXPECT_EQ(used().changed(), std::nullopt); }
+
+TEST_F(UsedFilesTest, ReportAReplacedFile) {
+  const UsedFiles before = used();
+  fs::remove(program_);
+  EXPECT_EQ(before.changed(), program_);
+  fs::copy_file(*find_program("cat"), program_);
+  EXPECT_EQ(before.changed(), program_);
+}
+
+TEST_F(UsedFilesTest, ReportAFileReplacedBeforeTheFirstLook) {
+  fs::rename(program_, folder_.path() / "old");
+  fs::copy_file(*find_program("cat"), program_);
+  EXPECT_NE(used().changed(), std::nullopt);
+  fs::rename(folder_.path() / "old", program_);
+  EXPECT_EQ(used().changed(), program_);
+}
+
+TEST_F(UsedFilesTest, ContainPythonModules) {
+  const fs::path worker = folder_.path() / "worker.so";
+  const fs::path code = folder_.path() / "pycache/proc/self/fd/5/path/0/torch/jit";
+  const fs::path module = folder_.path() / "path/0/torch/jit/_script.py";
+  fs::create_directories(code);
+  fs::create_directories(module.parent_path());
+  ASSERT_TRUE(write_text(code / "_script.cpython-311.pyc", "code"));
+  ASSERT_TRUE(write_text(module, "text"));
+  std::this_thread::sleep_for(50ms);
+  const UsedFiles before = UsedFiles::of(process_->pid(), worker, now());
+  EXPECT_EQ(before.changed(), std::nullopt);
+  ASSERT_TRUE(write_text(module, "another"));
+  EXPECT_EQ(before.changed(), module);
+}
+
+// --- Files that a definition names ---
+
+Variant variant_with(const std::string& setup) {
+  Variant variant;
+  variant.key = "model/eager/forward/t1/cpu";
+  variant.setups = {{setup, {}}};
+  return variant;
+}
+
+TEST(MeasuredFiles, AreNamedInQuotes) {
+  using Files = std::set<std::filesystem::path>;
+  EXPECT_EQ(named_files(variant_with("load(\"/a b/c.pt\"); f('x', \"y\", '/d'); a / b; \"no/e\"")),
+            (Files{"/a b/c.pt", "/d"}));
+  EXPECT_EQ(named_files(variant_with("it's \"/a\" and '/b\n\"/c\"")), (Files{"/a", "/b", "/c"}));
+  EXPECT_EQ(named_files(variant_with("\"")), Files{});
+}
+
+TEST(MeasuredFiles, AreExplainedIfTheyAreMissing) {
+  const TemporaryFolder folder;
+  const std::string top = folder.path().string();
+  std::filesystem::create_directories(folder.path() / "project");
+  std::filesystem::create_directories(folder.path() / "tree");
+  folder.write("project/model.pt", "a model");
+  folder.write("tree/pointer.pt", "version https://git-lfs.github.com/spec/v1\noid sha256:0\n");
+  folder.write("tree/there.pt", "version 1");
+  const auto explained = [&](const std::string& name) {
+    return explain_missing_file(variant_with("load('" + top + "/tree/" + name + "')")).value_or("");
+  };
+  EXPECT_EQ(explained("model.pt"), "");
+  Forked child([&] {
+    ::setenv(kProjectVariable, (top + "/project").c_str(), 1);
+    ::setenv(kTreeVariable, (top + "/tree").c_str(), 1);
+    EXPECT_HAS(explained("model.pt"), top + "/project/model.pt is in the checked-out tree");
+    EXPECT_TRUE(is_due_to_setup(explained("model.pt")));
+    EXPECT_EQ(explained("nowhere.pt"), "");
+  });
+  EXPECT_EQ(child.begin().end(), 0);
+  EXPECT_HAS(explained("pointer.pt"), "is a pointer of Git LFS");
+  EXPECT_TRUE(is_due_to_setup("exception\n" + explained("pointer.pt")));
+  EXPECT_EQ(explained("there.pt"), "");
+  EXPECT_FALSE(is_due_to_setup("exception"));
 }
 
 }  // namespace

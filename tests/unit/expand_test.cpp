@@ -1,7 +1,5 @@
 #include "core/definitions/expand.h"
 
-#include <gtest/gtest.h>
-
 #include <limits>
 
 #include "tests/testing.h"
@@ -20,14 +18,7 @@ GroupedBenchmark definition(const std::string& label) {
 }
 
 std::vector<std::string> keys(const std::vector<GroupedBenchmark>& definitions) {
-  const auto variants = expand(definitions);
-  std::vector<std::string> result;
-  if (!variants) {
-    ADD_FAILURE() << to_string(variants.error().front());
-    return result;
-  }
-  for (const Variant& variant : *variants) result.push_back(variant.key);
-  return result;
+  return keys_of(value_of(expand(definitions)));
 }
 
 TEST(Substitute, ReplacesParametersAndNothingElse) {
@@ -69,10 +60,7 @@ TEST(Expand, CapturesGraphsOnlyOnCuda) {
   both.autograd = true;
   both.devices = {"cpu", "cuda"};
   const std::vector<Backend> backends{Backend::kTorchScript, Backend::kCudaGraph};
-  const auto variants = value_of(expand({both}, backends));
-  std::vector<std::string> got;
-  for (const Variant& variant : variants) got.push_back(variant.key);
-  EXPECT_EQ(got,
+  EXPECT_EQ(keys_of(value_of(expand({both}, backends))),
             (std::vector<std::string>{
                 "add/torchscript/forward/t1/cpu", "add/torchscript/forward/t1/cuda",
                 "add/torchscript/forward_backward/t1/cpu",

@@ -1,8 +1,4 @@
 // Expected verification codes: reading them, comparing with them, and updating them in place.
-#include <gtest/gtest.h>
-
-#include <string>
-#include <vector>
 
 #include "core/compare/expected_values.h"
 #include "core/results/results_file.h"

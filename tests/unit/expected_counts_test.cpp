@@ -28,9 +28,8 @@ std::map<std::string, double> metrics(const ExpectedCounts& counts, const std::s
 }
 
 const Comparison compared(const ExpectedCounts& counts, std::vector<Measurement> now) {
-  CompareOptions options;
-  options.by_key = counts.limits;
-  return value_of(compare({"e.csv", counts.baseline, {}}, after(std::move(now)), options));
+  return value_of(
+      compare({"e.csv", counts.baseline, {}}, after(std::move(now)), {.by_key = counts.limits}));
 }
 
 TEST(ExpectedCounts, ReadsCsv) {

@@ -1,8 +1,6 @@
 // Options of experiments in a file.
 #include "core/commands/experiment_options.h"
 
-#include <gtest/gtest.h>
-
 #include "tests/golden.h"
 #include "tests/testing.h"
 

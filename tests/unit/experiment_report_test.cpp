@@ -1,8 +1,5 @@
 #include "core/report/experiment_report.h"
 
-#include <gtest/gtest.h>
-
-#include <map>
 #include <nlohmann/json.hpp>
 
 #include "core/report/backend_summary.h"

@@ -1,8 +1,6 @@
 // Experiments as values: their lines, and their summary.
 #include <fmt/format.h>
-#include <gtest/gtest.h>
 
-#include <filesystem>
 #include <functional>
 #include <nlohmann/json.hpp>
 
@@ -41,10 +39,9 @@ TEST(ExperimentResults, AreLinesOfResults) {
   const Measurement one = of_many_parts();
   const std::string line = to_line(to_json(one));
   const auto read =
-      parse_results(to_line(to_json(make_results_header({}, {}))) + "\n" + line + "\n", "r",
-                    Incomplete::kAllowed);
-  ASSERT_TRUE(read) << to_string(read.error());
-  const Measurement& back = read->measurements.at(0);
+      value_of(parse_results(to_line(to_json(make_results_header({}, {}))) + "\n" + line + "\n",
+                             "r", Incomplete::kAllowed));
+  const Measurement& back = read.measurements.at(0);
   EXPECT_EQ(to_line(to_json(back)), line);
   const auto& counted = std::get<Counted>(back.outcome);
   EXPECT_EQ(counted.compiler, std::get<Counted>(one.outcome).compiler);
@@ -64,9 +61,9 @@ TEST(ExperimentLines, AreThoseOfTheRunnerOfXla) {
   for (const Measurement& one : {of_many_parts(), crashed}) {
     const std::string line = report_experiment_lines({one}, options);
     EXPECT_TRUE(line.ends_with("}\n"));
-    text += nlohmann::ordered_json::parse(line).dump(2) + "\n";
+    text += json_lines(nlohmann::ordered_json::parse(line)) + "\n";
   }
-  EXPECT_GOLDEN("experiment/lines.json", text);
+  EXPECT_GOLDEN("experiment/lines.txt", text);
 }
 
 TEST(ExperimentResults, ACompilersStartIsColdAndWarm) {

@@ -1,7 +1,5 @@
 #include "core/report/explain.h"
 
-#include <gtest/gtest.h>
-
 #include <nlohmann/json.hpp>
 
 #include "core/base/format.h"
@@ -117,16 +115,48 @@ TEST(ExplainJson, HasAllWithFullNames) {
     auto parsed = nlohmann::ordered_json::parse(
         explain_report(ReportFormat::kJson, explanation, options), nullptr, false);
     parsed.erase("version");
-    return parsed.dump(2) + "\n";
+    return testing::json_lines(parsed);
   };
-  EXPECT_GOLDEN("explain/inclusive_costs_and_callers.json",
+  EXPECT_GOLDEN("explain/inclusive_costs_and_callers.json.txt",
                 json(explanation(), {.max_functions = 1, .render = {.width = 40}}));
-  EXPECT_GOLDEN("explain/self_costs.json", json(explain("a/b", counted()), {}));
+  EXPECT_GOLDEN("explain/self_costs.json.txt", json(explain("a/b", counted()), {}));
 }
 
 TEST(ExplainCsv, HasALineForEachFunctionAndCaller) {
   EXPECT_GOLDEN("explain/functions_and_callers.csv",
                 explain_report(ReportFormat::kCsv, explanation()));
+}
+
+// --- Lines ---
+
+const LineCosts kCosts{10,
+                       {{"a.cpp", 12, 200, 200, "reserve(n);"},
+                        {"a.cpp", 14, 3670, 9670, "for (float x : n) push_back(x * x);"},
+                        {"bench.toml", 7, 30, std::nullopt, "squares(\"|\");"}}};
+
+std::string report(ReportFormat format, ExplainOptions options = {}) {
+  return lines_report(format, "a/b", 1174, kCosts, options);
+}
+
+TEST(ExplainLines, AsATable) {
+  EXPECT_GOLDEN("explain/lines.txt", report(ReportFormat::kTable));
+  EXPECT_GOLDEN("explain/lines_in_a_narrow_table.txt",
+                report(ReportFormat::kTable, {.max_functions = 1, .render = {.width = 80}}));
+}
+
+TEST(ExplainLines, SortedByInclusiveCost) {
+  const LineCosts costs{1, {{"f", 1, 9, 9, ""}, {"f", 2, 1, 50, ""}}};
+  EXPECT_GOLDEN(
+      "explain/lines_by_inclusive_cost.txt",
+      lines_report(ReportFormat::kTable, "k", 60, costs, {.order = ExplainOrder::kInclusive}));
+}
+
+TEST(ExplainLines, AsJsonAndCsvAndMarkdown) {
+  auto json = nlohmann::ordered_json::parse(report(ReportFormat::kJson));
+  json.erase("version");
+  EXPECT_GOLDEN("explain/lines.json.txt", testing::json_lines(json));
+  EXPECT_GOLDEN("explain/lines.csv", report(ReportFormat::kCsv));
+  EXPECT_GOLDEN("explain/lines.md", report(ReportFormat::kMarkdown));
 }
 
 }  // namespace

@@ -1,7 +1,5 @@
 #include "core/measure/failure_text.h"
 
-#include <gtest/gtest.h>
-
 #include "core/compile/source_writer.h"
 #include "tests/golden.h"
 

@@ -1,10 +1,13 @@
 #include "core/base/format.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cmath>
 #include <limits>
+#include <map>
 
+#include "core/base/near_match.h"
 #include "core/base/output.h"
 
 namespace instr::format_test {
@@ -165,6 +168,121 @@ TEST(PlainLine, HasOnlyCharactersThatCanBeSeen) {
        {"a\nb", "a\tb", "\x1B[1m", "\xFF", "a\u202Eb", "a\u200Bb", "a\u00ADb", "\uFEFFa"}) {
     EXPECT_FALSE(is_plain_line(text)) << text;
   }
+}
+
+// --- Near matches ---
+
+TEST(EditDistance, CountsEditsAndSwapsAsOne) {
+  EXPECT_EQ(edit_distance("", ""), 0u);
+  EXPECT_EQ(edit_distance("", "abc"), 3u);
+  EXPECT_EQ(edit_distance("label", "label"), 0u);
+  EXPECT_EQ(edit_distance("label", "labels"), 1u);
+  EXPECT_EQ(edit_distance("label", "lebel"), 1u);
+  EXPECT_EQ(edit_distance("label", "lable"), 1u);  // a swap
+  EXPECT_EQ(edit_distance("kitten", "sitting"), 3u);
+  EXPECT_EQ(edit_distance("ca", "abc"), 3u);  // 2 would edit a stretch twice
+}
+
+const std::vector<std::string> kKeys{"label", "stmt", "stmts", "setup", "use", "global_setup"};
+
+TEST(Nearest, FindsTheNearestWord) {
+  EXPECT_EQ(nearest("lable", kKeys), "label");
+  EXPECT_EQ(nearest("LABEL", kKeys), "label");
+  EXPECT_EQ(nearest("stmtss", kKeys), "stmts");
+  EXPECT_EQ(nearest("global", kKeys), "global_setup");
+  EXPECT_EQ(nearest("globalsetup", kKeys), "global_setup");
+}
+
+TEST(Nearest, FindsNothingIfNothingIsNear) {
+  EXPECT_EQ(nearest("zebra", kKeys), std::nullopt);
+  EXPECT_EQ(nearest("", kKeys), std::nullopt);
+  EXPECT_EQ(nearest("x", kKeys), std::nullopt);
+  EXPECT_EQ(nearest("label", {}), std::nullopt);
+  EXPECT_EQ(nearest(std::string(100'000, 'l'), {std::string(100'000, 'l')}), std::nullopt);
+}
+
+TEST(NearMatches, SortsByDistanceAndLooksAtParts) {
+  const std::vector<std::string> labels{"conv/large", "matmul/mm", "matmul/bmm", "matmull"};
+  EXPECT_EQ(near_matches("matmul", labels, 5),
+            (std::vector<std::string>{"matmul/mm", "matmul/bmm", "matmull"}));
+  EXPECT_EQ(near_matches("matnul/mm", labels, 2),
+            (std::vector<std::string>{"matmul/mm", "matmul/bmm"}));
+  EXPECT_EQ(near_matches("matmul", labels, 1).size(), 1u);
+  EXPECT_TRUE(near_matches("softmax", labels, 5).empty());
+}
+
+TEST(DidYouMean, SuggestsTheNearestOrListsAll) {
+  EXPECT_EQ(did_you_mean("cpy", {"cpu", "cuda"}), "did you mean `cpu`?");
+  EXPECT_EQ(did_you_mean("tpu0", {"cpu", "cuda"}), "known: `cpu`, `cuda`");
+}
+
+TEST(DidYouMean, CutsALongList) {
+  std::vector<std::string> known;
+  for (int i = 0; i < 500; ++i) known.push_back("matmul/mm/n=" + std::to_string(i) + "/eager");
+  std::string advice = did_you_mean("nosuch", known);
+  EXPECT_LT(advice.size(), 1500U);
+  EXPECT_TRUE(advice.ends_with("`matmul/mm/n=39/eager` and 460 more")) << advice;
+}
+
+// --- The terminal ---
+
+EnvironmentLookup environment_of(std::map<std::string, std::string> values) {
+  return [values](const std::string& name) -> std::optional<std::string> {
+    auto found = values.find(name);
+    if (found == values.end()) return std::nullopt;
+    return found->second;
+  };
+}
+
+bool in_auto(bool is_terminal, std::map<std::string, std::string> values) {
+  return use_color(ColorMode::kAuto, is_terminal, environment_of(std::move(values)));
+}
+
+TEST(Color, TheOptionDecidesAlone) {
+  auto environment = environment_of({{"NO_COLOR", "1"}, {"TERM", "dumb"}});
+  EXPECT_TRUE(use_color(ColorMode::kAlways, false, environment));
+  environment = environment_of({{"CLICOLOR_FORCE", "1"}, {"TERM", "xterm"}});
+  EXPECT_FALSE(use_color(ColorMode::kNever, true, environment));
+}
+
+TEST(Color, FollowsTheTerminal) {
+  EXPECT_TRUE(in_auto(true, {{"TERM", "xterm"}}));
+  EXPECT_FALSE(in_auto(false, {{"TERM", "xterm"}}));
+  EXPECT_FALSE(in_auto(true, {{"TERM", "dumb"}}));
+  EXPECT_FALSE(in_auto(true, {}));
+}
+
+TEST(Color, FollowsTheEnvironment) {
+  EXPECT_FALSE(in_auto(true, {{"TERM", "xterm"}, {"NO_COLOR", "1"}}));
+  EXPECT_TRUE(in_auto(true, {{"TERM", "xterm"}, {"NO_COLOR", ""}}));
+  EXPECT_TRUE(in_auto(false, {{"CLICOLOR_FORCE", "1"}}));
+  EXPECT_FALSE(in_auto(false, {{"CLICOLOR_FORCE", "0"}}));
+  EXPECT_FALSE(in_auto(false, {{"CLICOLOR_FORCE", ""}}));
+  EXPECT_FALSE(in_auto(false, {{"CLICOLOR_FORCE", "1"}, {"NO_COLOR", "1"}}));
+  EXPECT_FALSE(in_auto(true, {{"TERM", "xterm"}, {"CLICOLOR", "0"}}));
+}
+
+TEST(Terminal, APipeHasNoWidthAndIsNotLive) {
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  auto environment = environment_of({{"TERM", "xterm"}, {"COLUMNS", "50"}});
+  Terminal terminal = inspect_terminal(ends[1], ColorMode::kAlways, environment);
+  EXPECT_FALSE(terminal.is_terminal);
+  EXPECT_FALSE(terminal.live);
+  EXPECT_TRUE(terminal.color);
+  EXPECT_EQ(terminal.width, 0);
+  EXPECT_EQ(terminal_width(ends[1], environment), 50);
+  EXPECT_EQ(terminal_width(ends[1], environment_of({{"COLUMNS", "wide"}})), 80);
+  EXPECT_EQ(terminal_width(ends[1], environment_of({{"COLUMNS", "-3"}})), 80);
+  EXPECT_EQ(terminal_width(ends[1], environment_of({{"COLUMNS", "80x"}})), 80);
+  close(ends[0]);
+  close(ends[1]);
+}
+
+TEST(Styled, OnlyWithColor) {
+  EXPECT_EQ(styled("text", Style::kBad, false), "text");
+  EXPECT_EQ(styled("text", Style::kBad, true), "\x1b[31mtext\x1b[0m");
+  EXPECT_EQ(styled("", Style::kBad, true), "");
 }
 
 }  // namespace

@@ -1,11 +1,10 @@
 // Names of functions and libraries: which are equal in two builds, and how long ones are shortened.
 #include "core/profile/function_names.h"
 
-#include <gtest/gtest.h>
-
 #include <set>
 
 #include "core/base/format.h"
+#include "tests/testing.h"
 
 namespace instr::function_names_test {
 namespace {
@@ -83,13 +82,13 @@ TEST(FunctionNames, KeepTheirDifferencesIfTheyBecomeEqual) {
   auto names = short_function_names({start + "add_kernel::{lambda(float)#1}>(long, char**)",
                                      start + "mul_kernel::{lambda(float)#1}>(long, char**)", "f"},
                                     60);
-  EXPECT_NE(names[0].find("add_kernel"), std::string::npos) << names[0];
-  EXPECT_NE(names[1].find("mul_kernel"), std::string::npos) << names[1];
+  EXPECT_HAS(names[0], "add_kernel");
+  EXPECT_HAS(names[1], "mul_kernel");
   EXPECT_EQ(names[2], "f");
   std::string long_part(80, 'p');
   names = short_function_names({long_part + "::f(int)", long_part + "::f(long)"}, 60);
-  EXPECT_NE(names[0].find("int"), std::string::npos) << names[0];
-  EXPECT_NE(names[1].find("long"), std::string::npos) << names[1];
+  EXPECT_HAS(names[0], "int");
+  EXPECT_HAS(names[1], "long");
 }
 
 TEST(FunctionNames, AreNumberedIfTheyLookEqual) {

@@ -1,7 +1,4 @@
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <vector>
+#include <regex>
 
 #include "core/compile/compiled_variant.h"
 #include "core/compile/cpp/generate_cpp.h"
@@ -42,17 +39,26 @@ std::string source(const std::vector<Variant>& variants, Purpose purpose = Purpo
   return text;
 }
 
-// Replaces the variant's symbol, which is a hash of the code, by a name.
-std::string with_named_symbol(std::string text, const Variant& one, Purpose purpose) {
+// Replaces the variant's symbol, which is a hash of the code, by a name, and puts the place of a
+// text on the text's own line.
+std::string readable(std::string text, const Variant& one, Purpose purpose) {
   const std::string symbol = make_snippet_symbol(one, purpose);
   for (auto at = text.find(symbol); at != std::string::npos; at = text.find(symbol)) {
     text.replace(at, symbol.size(), "SYMBOL");
   }
-  return text;
+  text = std::regex_replace(text, std::regex("#line (\\d+) \"@SYMBOL:(.*)\"\n"), "$2:$1|");
+  return std::regex_replace(text, std::regex("\n\n+"), "\n");
 }
 
+// Returns the variant's own function, without the places of generated code, which follow all
+// texts of the user.
 std::string shown(const Variant& one, Purpose purpose = Purpose::kMeasure) {
-  return with_named_symbol(source({one}, purpose), one, purpose);
+  std::string text = readable(source({one}, purpose), one, purpose);
+  const std::string place = ":1|";
+  for (auto at = text.find(place); at != std::string::npos; at = text.find(place, at)) {
+    text.erase(at, place.size());
+  }
+  return text.substr(text.find("namespace instr_unit_"));
 }
 
 std::size_t count(const std::string& text, const std::string& part) {
@@ -130,8 +136,7 @@ TEST(GenerateUnit, TheCodeOfAVariantDoesNotDependOnOtherVariants) {
   other.stmt->code = "x.add_(1);";
   const std::string alone = source({variant()});
   const std::string together = source({other, variant()});
-  const std::string function = alone.substr(alone.find("#line 1 \"@instr_snippet_"));
-  EXPECT_TRUE(contains(together, function));
+  EXPECT_TRUE(contains(together, alone.substr(alone.find("#line 1 \"@instr_snippet_"))));
 }
 
 TEST(GenerateUnit, HoistsIncludesOfAGlobalSetup) {
@@ -189,6 +194,7 @@ TEST(GenerateUnit, ReplaysACapturedGraph) {
   one.signature->arguments = {"x", "n"};
   EXPECT_GOLDEN("generate/cuda_graph.txt", shown(one));
   EXPECT_GOLDEN("generate/cuda_graph_verified.txt", shown(one, Purpose::kVerify));
+  EXPECT_EQ(count(source({one}), "#include <ATen/cuda/CUDAGraph.h>"), 1u);
   EXPECT_FALSE(contains(generate_unit(std::vector{script()}), "CUDA"));
 }
 
@@ -226,7 +232,7 @@ TEST(GenerateUnit, AutocastIsAroundTheForwardPassAndTheLoss) {
 TEST(GenerateUnit, HasAllCallersOfAStatement) {
   const Variant one = variant();
   EXPECT_GOLDEN("generate/all_callers.txt",
-                with_named_symbol(generate_unit(std::vector{one}), one, Purpose::kMeasure));
+                readable(generate_unit(std::vector{one}), one, Purpose::kMeasure));
 }
 
 }  // namespace

@@ -5,7 +5,6 @@
 #include <sys/stat.h>
 
 #include <csignal>
-#include <fstream>
 
 #include "tests/unit/forked.h"
 #include "tests/unit/history_faults.h"

@@ -1,8 +1,9 @@
 // The content of a history does not depend on the order in which its commits come.
+
 #include <algorithm>
-#include <random>
 
 #include "core/history/profiles.h"
+#include "core/history/recording.h"
 #include "tests/unit/history_faults.h"
 
 namespace instr::history_order_test {
@@ -97,11 +98,9 @@ TEST_F(HistoryOrder, MergesTwoIntoTheSameAsAddingAll) {
   }
   for (std::size_t i = 0; i < 7; ++i) add(runs[i]);  // two of them are in both
   for (const std::size_t known : {2, 8}) {
-    auto other = open_history(other_file, SqlAccess::kRead);
-    ASSERT_TRUE(other);
-    auto merged = record(open(), *read_runs(*other), OnContradiction::kRefuse);
-    ASSERT_TRUE(merged) << to_string(merged.error());
-    EXPECT_EQ(merged->known_runs, known);
+    auto other = value_of(open_history(other_file, SqlAccess::kRead));
+    auto merged = value_of(record(open(), *read_runs(other), OnContradiction::kRefuse));
+    EXPECT_EQ(merged.known_runs, known);
   }
   truth["t"][3] = 12.5;
   EXPECT_EQ(points_of(open(SqlAccess::kRead)), truth);
@@ -120,9 +119,8 @@ TEST_F(HistoryOrder, PruningKeepsLaterCommits) {
     std::filesystem::remove_all(file().parent_path());
     Truth truth;
     for (const HistoryRun& run : random_runs(random, truth)) add(run);
-    auto pruned = prune(open(), commit(first).place(), std::nullopt);
-    ASSERT_TRUE(pruned) << to_string(pruned.error());
-    EXPECT_EQ(pruned->runs, static_cast<std::size_t>(first - 1));
+    auto pruned = value_of(prune(open(), commit(first).place(), std::nullopt));
+    EXPECT_EQ(pruned.runs, static_cast<std::size_t>(first - 1));
     for (auto& [key, values] : truth) values.erase(values.begin(), values.lower_bound(first));
     std::erase_if(truth, [](const auto& entry) { return entry.second.empty(); });
     EXPECT_EQ(points_of(open(SqlAccess::kRead)), truth);
@@ -204,6 +202,88 @@ TEST_F(HistoryOrder, DoesNotDependOnClocks) {
     EXPECT_EQ(steps[0].change.after, 22);
     std::reverse(runs.begin(), runs.end());
   }
+}
+
+// --- Commits left behind ---
+
+using CommitsLeftBehind = HistoryTest;
+using Places = std::vector<std::pair<int, double>>;
+
+std::set<std::string> line_of(const std::vector<int>& positions) {
+  std::set<std::string> line;
+  for (const int position : positions) line.insert(commit(position).hash);
+  return line;
+}
+
+TEST_F(CommitsLeftBehind, CommitsAreMovedWithTheirValues) {
+  for (const auto& [position, value] : Places{{1, 100}, {2, 150}, {3, 150}, {5, 120}, {6, 120}}) {
+    add(make_run(position, {{"a", value}, {"same", 7}}));
+  }
+  EXPECT_EQ(steps_of("a"), (Places{{1, 100}, {2, 150}, {5, 120}}));
+  // 2 and 5 are no longer first parents of 6.
+  EXPECT_EQ(value_of(move_left_behind(open(), "main", commit(6), line_of({1, 3, 4, 6}))), 2u);
+  EXPECT_EQ(steps_of("a"), (Places{{1, 100}, {3, 150}, {6, 120}}));
+  EXPECT_EQ(steps_of("same"), (Places{{1, 7}}));
+  EXPECT_EQ(steps_of("a", "main/left-behind"), (Places{{2, 150}, {5, 120}}));
+  EXPECT_EQ(steps_of("same", "main/left-behind"), (Places{{2, 7}}));
+  // A second call moves nothing.
+  EXPECT_EQ(value_of(move_left_behind(open(), "main", commit(6), line_of({1, 3, 4, 6}))), 0u);
+}
+
+TEST_F(CommitsLeftBehind, CommitsAreMovedWithTheirFunctions) {
+  add(make_run(1, {{"a", 100}}));
+  add(make_run(2, {{"a", 150}}));
+  add(make_run(3, {{"a", 150}}));
+  ASSERT_TRUE(move_left_behind(open(), "main", commit(3), line_of({1, 3})));
+  add(make_run(1, {{"a", 100}}, "main/left-behind"));
+  const SqlDatabase database = open(SqlAccess::kRead);
+  for (const std::string branch : {"main", "main/left-behind"}) {
+    auto steps = value_of(read_steps(database, {{}, {}, branch}, std::nullopt, false));
+    ASSERT_EQ(steps.size(), 1u) << branch;
+    StepFunctions functions(database);
+    const auto attribution = value_of(functions.attribute(steps[0]));
+    ASSERT_EQ(attribution.parts.size(), 1u);
+    EXPECT_EQ(attribution.parts[0].function, "grows");
+    EXPECT_EQ(attribution.parts[0].change, 50);
+  }
+}
+
+using RenamedBranches = HistoryTest;
+
+TEST_F(RenamedBranches, KeepTheirSeries) {
+  for (const int position : {1, 2}) add(make_run(position, {{"a", 100}}, "master"));
+  add(make_run(1, {{"a", 100}}, "old"));
+  add(make_run(7, {{"a", 100}}, "elsewhere"));
+  add(make_run(3, {{"a", 100}}, "master/left-behind"));
+  const auto former = [this](const std::string& branch) {
+    return value_of(find_former_name(open(), branch, line_of({1, 2, 3, 4})));
+  };
+  EXPECT_EQ(former("main"), "master");
+  EXPECT_EQ(former("old"), std::nullopt);
+  ASSERT_TRUE(rename_branch(open(), "master", "main"));
+  EXPECT_EQ(former("main"), std::nullopt);
+  add(make_run(4, {{"a", 397}}, "main"));
+  EXPECT_EQ(steps_of("a"), (Places{{1, 100}, {4, 397}}));
+  EXPECT_EQ(steps_of("a", "main/left-behind"), (Places{{3, 100}}));
+}
+
+TEST_F(CommitsLeftBehind, TheFirstCommitsOfASeriesCanBeLeft) {
+  add(make_run(1, {{"a", 100}}));
+  add(make_run(2, {{"a", 150}, {"b", 1}}));
+  EXPECT_EQ(value_of(move_left_behind(open(), "main", commit(2), line_of({2}))), 1u);
+  EXPECT_EQ(steps_of("a"), (Places{{2, 150}}));
+  EXPECT_EQ(value_of(move_left_behind(open(), "main", commit(2), line_of({}))), 1u);
+  EXPECT_EQ(steps_of("a"), Places{});
+  EXPECT_EQ(steps_of("a", "main/left-behind"), (Places{{1, 100}, {2, 150}}));
+}
+
+// Commits after the recorded commit are kept, since they cannot be among its first parents.
+TEST_F(CommitsLeftBehind, LaterCommitsStay) {
+  add(make_run(1, {{"a", 100}}));
+  add(make_run(4, {{"a", 150}}));
+  EXPECT_EQ(value_of(move_left_behind(open(), "main", commit(2), line_of({1, 2}))), 0u);
+  EXPECT_EQ(value_of(move_left_behind(open(), "other", commit(2), line_of({}))), 0u);
+  EXPECT_EQ(steps_of("a"), (Places{{1, 100}, {4, 150}}));
 }
 
 }  // namespace

@@ -1,7 +1,8 @@
 // Steps, samples and outcomes of runs in a history.
+
 #include "core/base/process.h"
-#include "core/history/read.h"
-#include "core/history/record.h"
+#include "core/compare/compare.h"
+#include "core/history/recording.h"
 #include "core/history/timeline.h"
 #include "core/report/formats.h"
 #include "core/report/history_tables.h"
@@ -52,14 +53,13 @@ TEST_F(History, KeepsStepsAndMeasuredCommits) {
   add(make_run(4, {{"a", 120}, {"b", 50}}));
   EXPECT_EQ(steps_of("a"), (Points{{1, 100}, {3, 120}}));
   EXPECT_EQ(steps_of("b"), (Points{{1, 50}}));
-  auto series = read_series(open(SqlAccess::kRead), {});
-  ASSERT_TRUE(series);
-  ASSERT_EQ(series->size(), 2u);
-  EXPECT_EQ((*series)[0].measured, 4u);
-  EXPECT_EQ((*series)[1].measured, 3u);
-  EXPECT_EQ((*series)[0].steps, 1u);
-  EXPECT_EQ((*series)[1].last.position, 4);
-  EXPECT_EQ((*series)[0].value, 120);
+  auto series = value_of(read_series(open(SqlAccess::kRead), {}));
+  ASSERT_EQ(series.size(), 2u);
+  EXPECT_EQ(series[0].measured, 4u);
+  EXPECT_EQ(series[1].measured, 3u);
+  EXPECT_EQ(series[0].steps, 1u);
+  EXPECT_EQ(series[1].last.position, 4);
+  EXPECT_EQ(series[0].value, 120);
 }
 
 TEST_F(History, OnlyWritersUpgradeAnEarlierSchema) {
@@ -198,13 +198,10 @@ TEST_F(History, KeepsFailuresWithTheirRun) {
   EXPECT_EQ(outcomes_of(open()),
             (std::vector<std::string>{"a PASS", "b failed", "a PASS", "b failed"}));
   {
-    auto merged = open_history(folder_.path() / "merged.db", SqlAccess::kCreate);
-    ASSERT_TRUE(merged);
+    auto merged = value_of(open_history(folder_.path() / "merged.db", SqlAccess::kCreate));
     const SqlDatabase database = open(SqlAccess::kRead);
-    auto runs = read_runs(database);
-    ASSERT_TRUE(runs);
-    ASSERT_TRUE(record(*merged, *runs, OnContradiction::kRefuse));
-    EXPECT_EQ(outcomes_of(*merged), outcomes_of(database));
+    ASSERT_TRUE(record(merged, value_of(read_runs(database)), OnContradiction::kRefuse));
+    EXPECT_EQ(outcomes_of(merged), outcomes_of(database));
   }
   ASSERT_TRUE(prune(open(), commit(2).place(), {}));
   EXPECT_EQ(outcomes_of(open()), (std::vector<std::string>{"a PASS", "b failed"}));
@@ -215,14 +212,11 @@ TEST_F(History, OtherFingerprintsAndBranchesAreOtherSeries) {
   add(make_run(2, {{"a", 90}}, "main", R"([["compiler","clang 14"]])"));
   add(make_run(2, {{"a", 100}}, "other", R"([["compiler","g++ 12"]])"));
   EXPECT_EQ(steps_of("a"), (Points{{1, 100}, {2, 90}}));  // first values both
-  auto changes = read_steps(open(SqlAccess::kRead), {}, std::nullopt, false);
-  ASSERT_TRUE(changes);
-  EXPECT_TRUE(changes->empty());
-  auto breaks = read_breaks(open(SqlAccess::kRead), {});
-  ASSERT_TRUE(breaks);
-  ASSERT_EQ(breaks->size(), 1u);
-  EXPECT_EQ((*breaks)[0].commit.position, 2);
-  const auto lines = break_lines(*breaks);
+  EXPECT_TRUE(value_of(read_steps(open(SqlAccess::kRead), {}, std::nullopt, false)).empty());
+  auto breaks = value_of(read_breaks(open(SqlAccess::kRead), {}));
+  ASSERT_EQ(breaks.size(), 1u);
+  EXPECT_EQ(breaks[0].commit.position, 2);
+  const auto lines = break_lines(breaks);
   ASSERT_EQ(lines.size(), 2u);
   EXPECT_EQ(lines[1], "  compiler: g++ 12, then clang 14");
 }
@@ -239,10 +233,9 @@ TEST_F(History, KeepsEverySampleOfTimes) {
   EXPECT_EQ(database.integer("SELECT count(*) FROM all_samples"), 2);
   EXPECT_EQ(database.integer("SELECT sum(json_each.value) FROM samples, json_each(repetitions)"),
             50);
-  auto series = read_series(database, {});
-  ASSERT_TRUE(series);
-  ASSERT_EQ(series->size(), 1u);
-  EXPECT_EQ((*series)[0].measured, 2u);
+  auto series = value_of(read_series(database, {}));
+  ASSERT_EQ(series.size(), 1u);
+  EXPECT_EQ(series[0].measured, 2u);
 }
 
 // Times at commit 9 are 20% above those before; a slow drift and a single outlier are no steps.
@@ -256,18 +249,16 @@ TEST_F(History, ComparesTheTimesOfNeighbours) {
     run.values = {value, {"b", kWall, false, 0, level, {}}};
     add(run);
   }
-  auto steps = read_steps(open(SqlAccess::kRead), {}, std::nullopt, false);
-  ASSERT_TRUE(steps);
-  ASSERT_EQ(steps->size(), 1u);
-  EXPECT_EQ((*steps)[0].commit.position, 9);
-  EXPECT_EQ((*steps)[0].measured_before->position, 8);
-  EXPECT_EQ((*steps)[0].change.before, 100.8);
-  EXPECT_EQ((*steps)[0].change.after, 120.9);
-  EXPECT_LE((*steps)[0].change.speedup->p, 0.01);
+  auto steps = value_of(read_steps(open(SqlAccess::kRead), {}, std::nullopt, false));
+  ASSERT_EQ(steps.size(), 1u);
+  EXPECT_EQ(steps[0].commit.position, 9);
+  EXPECT_EQ(steps[0].measured_before->position, 8);
+  EXPECT_EQ(steps[0].change.before, 100.8);
+  EXPECT_EQ(steps[0].change.after, 120.9);
+  EXPECT_LE(steps[0].change.speedup->p, 0.01);
   const SqlDatabase database = open(SqlAccess::kRead);
-  auto table = steps_table(database, *steps, {});
-  ASSERT_TRUE(table);
-  EXPECT_GOLDEN("history/step_of_times.txt", render(ReportFormat::kTable, {.tables = {*table}}));
+  auto table = value_of(steps_table(database, steps, {}));
+  EXPECT_GOLDEN("history/step_of_times.txt", render(ReportFormat::kTable, {.tables = {table}}));
 }
 
 // Equal code has no steps: the samples of a commit are one.
@@ -287,18 +278,14 @@ TEST_F(History, ListsTheFunctionsOfAStep) {
   add(make_run(4, {{"a", 160}}));
   add(make_run(2, {{"a", 100}}));
   const SqlDatabase database = open(SqlAccess::kRead);
-  auto steps = read_steps(database, {}, std::nullopt, false);
-  ASSERT_TRUE(steps);
-  auto table = steps_table(database, *steps, {});
-  ASSERT_TRUE(table);
+  auto steps = value_of(read_steps(database, {}, std::nullopt, false));
+  auto table = value_of(steps_table(database, steps, {}));
   EXPECT_GOLDEN("history/step_with_functions.txt",
-                render(ReportFormat::kTable, {.tables = {*table}}));
+                render(ReportFormat::kTable, {.tables = {table}}));
   Document document;
-  add_records(document, *table);
+  add_records(document, table);
   EXPECT_GOLDEN("history/step_with_functions.jsonl", render(ReportFormat::kJsonl, document));
-  auto since = read_steps(database, {}, commit(4).place(), false);
-  ASSERT_TRUE(since);
-  EXPECT_TRUE(since->empty());
+  EXPECT_TRUE(value_of(read_steps(database, {}, commit(4).place(), false)).empty());
 }
 
 TEST_F(History, TheFirstRunSettlesVary) {
@@ -307,6 +294,74 @@ TEST_F(History, TheFirstRunSettlesVary) {
   auto other = record(open(), {make_run(2, {{"a", 1}})}, OnContradiction::kRefuse, {"compiler"});
   ASSERT_FALSE(other);
   EXPECT_HAS(other.error().what, "may vary in libtorch");
+}
+
+// --- Real results ---
+
+class HistoryOfResults : public HistoryTest {
+ protected:
+  static ResultSet results(const std::string& name) {
+    return value_of(read_result_set(testing::fixture("formats/" + name), name));
+  }
+  static HistoryRun recorded(const std::string& name, int position) {
+    auto run = make_run(results(name), commit(position), "main", {}, false);
+    EXPECT_TRUE(run) << to_string(run.error());
+    return std::move(*run);
+  }
+};
+
+TEST_F(HistoryOfResults, HasTheStepsThatCompareShows) {
+  add(recorded("after.jsonl", 2));
+  add(recorded("before.jsonl", 1));
+  auto comparison = value_of(compare(results("before.jsonl"), results("after.jsonl")));
+  std::map<std::string, double> expected;
+  for (const ComparedRow& row : comparison.rows) {
+    const bool is_exact = row.key.find("/t1/") != std::string::npos;
+    if (is_exact && row.ir_change() != 0) expected[row.key] = row.ir_change();
+  }
+  EXPECT_FALSE(expected.empty());
+  auto steps =
+      value_of(read_steps(open(SqlAccess::kRead), {{}, {kInstructions}, {}}, std::nullopt, false));
+  std::map<std::string, double> recorded_changes;
+  for (const RecordedStep& step : steps) recorded_changes[step.series.key] = *step.change.change();
+  EXPECT_EQ(recorded_changes, expected);
+}
+
+TEST_F(HistoryOfResults, CountsOfSeveralThreadsAreSamples) {
+  add(recorded("before.jsonl", 1));
+  const SqlDatabase database = open(SqlAccess::kRead);
+  EXPECT_EQ(database.integer("SELECT count(*) FROM all_samples WHERE key LIKE '%/t2/%'"), 4);
+  EXPECT_EQ(database.integer("SELECT count(*) FROM all_steps WHERE key LIKE '%/t2/%'"), 0);
+}
+
+TEST_F(HistoryOfResults, AreRefusedIfOlderThanTheirCommit) {
+  Commit late = commit(1);
+  late.authored = *parse_time("2026-12-01T00:00:00Z");
+  EXPECT_HAS(error_text(make_run(results("before.jsonl"), late, "main", {}, false)),
+             "before commit");
+  EXPECT_TRUE(make_run(results("before.jsonl"), late, "main", {}, true));
+}
+
+// --- Options that name definitions ---
+
+using Words = std::vector<std::string>;
+
+TEST(DefinitionOptions, AreSelectedFromACommand) {
+  EXPECT_EQ(select_definition_options(
+                {"instr_bench", "--record", "--definitions=bench.toml", "--filter=--suite=no",
+                 "--suite", "timm", "--param=n=1,2", "--build=b.toml", "--definitions=bench.toml"},
+                ""),
+            (Words{"--definitions=bench.toml", "--suite=timm", "--param=n=1,2", "--build=b.toml"}));
+  EXPECT_EQ(select_definition_options({"instr_bench", "--definitions"}, ""), Words{});
+  EXPECT_EQ(select_definition_options({}, ""), Words{});
+}
+
+TEST(DefinitionOptions, AreRelativeToTheProject) {
+  EXPECT_EQ(select_definition_options({"instr_bench", "--definitions=/project/sub/bench.toml",
+                                       "--definitions=/other/bench.toml", "--definitions=own.toml"},
+                                      "/project"),
+            (Words{"--definitions=sub/bench.toml", "--definitions=/other/bench.toml",
+                   "--definitions=own.toml"}));
 }
 
 }  // namespace

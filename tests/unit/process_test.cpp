@@ -1,14 +1,11 @@
 #include "core/base/process.h"
 
 #include <fcntl.h>
-#include <gtest/gtest.h>
 #include <signal.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstdlib>
-#include <fstream>
 #include <thread>
 
 #include "core/base/interrupt.h"
@@ -26,11 +23,28 @@ const RunsUnder kThreadSanitizer("thread", "Process.*:RunCommand.*:Spawn.*");
 
 using namespace std::chrono_literals;
 
-SpawnOptions shell(const std::string& script) {
-  SpawnOptions options;
-  options.argv = {"sh", "-c", script};
-  return options;
-}
+SpawnOptions shell(const std::string& script) { return {.argv = {"sh", "-c", script}}; }
+
+// A process whose output is a pipe.
+struct Piped {
+  explicit Piped(SpawnOptions options) {
+    int ends[2];
+    EXPECT_EQ(::pipe2(ends, O_CLOEXEC), 0);
+    from = Fd(ends[0]);
+    const Fd to(ends[1]);
+    options.descriptors = {{to.get(), 1}};
+    process.emplace(value_of(Process::spawn(options)));
+  }
+  // Waits for output, and returns it.
+  std::string text() const {
+    char text[32] = {};
+    EXPECT_GT(::read(from.get(), text, sizeof text - 1), 0);
+    return text;
+  }
+
+  Fd from;
+  std::optional<Process> process;
+};
 
 bool is_running(pid_t pid) {
   std::ifstream stat("/proc/" + std::to_string(pid) + "/stat");
@@ -57,11 +71,10 @@ std::vector<int> open_descriptors() {
 TEST(RunCommand, KeepsTheFirstErrors) {
   SpawnOptions options;
   options.argv = {"sh", "-c", "echo first >&2; head -c 20000000 /dev/zero >&2; echo done"};
-  const auto result = run_command(options);
-  ASSERT_TRUE(result);
-  EXPECT_EQ(result->output, "done\n");
-  EXPECT_EQ(result->errors.size(), std::size_t{16} << 20);
-  EXPECT_TRUE(result->errors.starts_with("first\n"));
+  const auto result = value_of(run_command(options));
+  EXPECT_EQ(result.output, "done\n");
+  EXPECT_EQ(result.errors.size(), std::size_t{16} << 20);
+  EXPECT_TRUE(result.errors.starts_with("first\n"));
 }
 
 TEST(RunCommand, KeepsOutputErrorsAndExitCode) {
@@ -72,10 +85,7 @@ TEST(RunCommand, KeepsOutputErrorsAndExitCode) {
 }
 
 TEST(RunCommand, PassesArgumentsUnchanged) {
-  SpawnOptions options;
-  options.argv = {"printf", "%s|", "a b", "$HOME", "", "'\"\n"};
-  auto result = value_of(run_command(options));
-  EXPECT_EQ(result.output, "a b|$HOME||'\"\n|");
+  EXPECT_EQ(program_output({"printf", "%s|", "a b", "$HOME", "", "'\"\n"}), "a b|$HOME||'\"\n|");
 }
 
 TEST(RunCommand, CapturesLargeOutputsOfBothStreams) {
@@ -101,40 +111,23 @@ TEST(RunCommand, InputIsEmptyByDefault) {
 }
 
 TEST(RunCommand, UnknownProgramIsAnErrorWithAdvice) {
-  SpawnOptions options;
-  options.argv = {"no-such-program-anywhere"};
-  auto result = run_command(options);
-  ASSERT_FALSE(result);
-  EXPECT_HAS(result.error().what, "no-such-program-anywhere");
-  EXPECT_FALSE(result.error().advice.empty());
-  options.argv = {"/no/such/path"};
-  result = run_command(options);
-  ASSERT_FALSE(result);
-  EXPECT_HAS(result.error().what, "No such file");
-  options.argv = {};
-  EXPECT_FALSE(run_command(options));
+  const auto unknown = run_command({.argv = {"no-such-program-anywhere"}});
+  EXPECT_HAS(error_text(unknown), "no-such-program-anywhere");
+  EXPECT_FALSE(unknown.error().advice.empty());
+  EXPECT_HAS(error_text(run_command({.argv = {"/no/such/path"}})), "No such file");
+  EXPECT_FALSE(run_command({}));
 }
 
 TEST(RunCommand, UnknownWorkingDirectoryIsAnError) {
   auto options = shell("true");
   options.working_directory = "/no/such/folder";
-  auto result = run_command(options);
-  ASSERT_FALSE(result);
-  EXPECT_HAS(result.error().what, "/no/such/folder");
+  EXPECT_HAS(error_text(run_command(options)), "/no/such/folder");
 }
 
 TEST(RunCommand, UsesTheGivenEnvironmentAndWorkingDirectory) {
-  SpawnOptions options;
-  options.argv = {"env"};
-  options.environment = {{"ONE=1", "TWO=2"}};
-  auto result = run_command(options);
-  ASSERT_TRUE(result);
-  EXPECT_EQ(result->output, "ONE=1\nTWO=2\n");
-  auto where = shell("pwd");
-  where.working_directory = "/usr";
-  result = run_command(where);
-  ASSERT_TRUE(result);
-  EXPECT_EQ(result->output, "/usr\n");
+  EXPECT_EQ(value_of(run_command({.argv = {"env"}, .environment = {{"ONE=1", "TWO=2"}}})).output,
+            "ONE=1\nTWO=2\n");
+  EXPECT_EQ(value_of(run_command({.argv = {"pwd"}, .working_directory = "/usr"})).output, "/usr\n");
 }
 
 TEST(RunCommand, KillsAProcessLeftBehindWithoutWaiting) {
@@ -150,10 +143,9 @@ TEST(RunCommand, StopTokenKillsACommandThatIgnoresSigterm) {
     std::this_thread::sleep_for(100ms);
     source.request_stop();
   });
-  auto result =
-      run_command(shell("trap '' TERM; while :; do sleep 1000; done"), source.get_token());
-  ASSERT_FALSE(result);
-  EXPECT_HAS(result.error().what, "interrupted");
+  EXPECT_HAS(error_text(run_command(shell("trap '' TERM; while :; do sleep 1000; done"),
+                                    source.get_token())),
+             "interrupted");
 }
 
 TEST(RunCommand, ConcurrentCommandsKeepTheirOutputs) {
@@ -197,8 +189,7 @@ TEST(Spawn, DescriptorsMaySwapNumbers) {
   auto options = shell("readlink /proc/self/fd/" + std::to_string(one.get()) + " /proc/self/fd/" +
                        std::to_string(two.get()));
   options.descriptors = {{one.get(), two.get()}, {two.get(), one.get()}};
-  auto result = value_of(run_command(options));
-  EXPECT_EQ(result.output, "/dev/full\n/dev/zero\n");
+  EXPECT_EQ(value_of(run_command(options)).output, "/dev/full\n/dev/zero\n");
 }
 
 TEST(Spawn, PinnedLayoutIsTheSameEachTime) {
@@ -280,15 +271,10 @@ TEST(Signals, AnIgnoredHangUpIsNoInterruption) {
 TEST(Process, StopsDescendantsInTheCallersGroup) {
   auto options = shell("sleep 1000 & echo $!; wait");
   options.own_group = false;
-  int ends[2];
-  ASSERT_EQ(::pipe2(ends, O_CLOEXEC), 0);
-  Fd from(ends[0]), to(ends[1]);
-  options.descriptors = {{to.get(), 1}};
-  auto process = value_of(Process::spawn(options));
-  char text[32] = {};
-  ASSERT_GT(::read(from.get(), text, sizeof text - 1), 0);
-  process.stop(20s);
-  EXPECT_TRUE(ends_soon(std::atoi(text)));
+  Piped started(options);
+  const pid_t descendant = std::stoi(started.text());
+  started.process->stop(20s);
+  EXPECT_TRUE(ends_soon(descendant));
 }
 
 TEST(Process, WaitForReturnsNothingWhileItRuns) {
@@ -310,32 +296,18 @@ TEST(Process, WaitEndsAtAStopRequest) {
 }
 
 TEST(Process, StopSendsSigtermFirst) {
-  int ends[2];
-  ASSERT_EQ(::pipe2(ends, O_CLOEXEC), 0);
-  Fd from(ends[0]), to(ends[1]);
-  auto options = shell("trap 'exit 3' TERM; echo ready; while :; do sleep 0.01; done");
-  options.descriptors = {{to.get(), 1}};
-  auto process = value_of(Process::spawn(options));
-  char text[8];
-  ASSERT_EQ(::read(from.get(), text, 6), 6);  // before it, TERM would simply end the shell
-  process.stop(60s);
-  auto wait_status = value_of(process.wait_for(0ms));
-  EXPECT_EQ(to_exit_code(wait_status), 3);
+  Piped started(shell("trap 'exit 3' TERM; echo ready; while :; do sleep 0.01; done"));
+  EXPECT_EQ(started.text(), "ready\n");  // before it, TERM would simply end the shell
+  started.process->stop(60s);
+  EXPECT_EQ(to_exit_code(value_of(started.process->wait_for(0ms))), 3);
 }
 
 TEST(Process, KillTreeKillsDescendantsInOtherGroups) {
-  int ends[2];
-  ASSERT_EQ(::pipe2(ends, O_CLOEXEC), 0);
-  Fd from(ends[0]), to(ends[1]);
-  auto options = shell("setsid sh -c 'echo $$; sleep 1000; true' & wait");
-  options.descriptors = {{to.get(), 1}};
-  auto process = value_of(Process::spawn(options));
-  char text[32] = {};
-  ASSERT_GT(::read(from.get(), text, sizeof text - 1), 0);
-  pid_t other = std::atoi(text);
-  ASSERT_NE(::getpgid(other), process.pid());
-  kill_tree(process.pid());
-  EXPECT_EQ(to_exit_code(process.wait()), 128 + SIGKILL);
+  Piped started(shell("setsid sh -c 'echo $$; sleep 1000; true' & wait"));
+  const pid_t other = std::stoi(started.text());
+  ASSERT_NE(::getpgid(other), started.process->pid());
+  kill_tree(started.process->pid());
+  EXPECT_EQ(to_exit_code(started.process->wait()), 128 + SIGKILL);
   EXPECT_TRUE(ends_soon(other));
 }
 

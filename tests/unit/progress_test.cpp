@@ -1,7 +1,6 @@
 #include "core/run/progress.h"
 
 #include <fcntl.h>
-#include <gtest/gtest.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -27,20 +26,18 @@ Measurement counted(const std::string& key, double ir) {
 }
 
 ProgressView view() {
-  ProgressView view;
-  view.total = 95;
-  view.done = 37;
-  view.elapsed = 12.34;
-  view.left = 20.4;
-  view.running = {"matmul/mm/n=64/eager/forward/t1/cpu", "nn/Linear/eager/forward/t1/cpu"};
+  const ProgressView view{
+      .total = 95,
+      .done = 37,
+      .elapsed = 12.34,
+      .left = 20.4,
+      .running = {"matmul/mm/n=64/eager/forward/t1/cpu", "nn/Linear/eager/forward/t1/cpu"}};
   return view;
 }
 
 TEST(ProgressLine, ContainsTheKnownParts) {
   std::string text = progress_line(view(), 80, false) + "\n";
-  ProgressView shown;
-  shown.elapsed = 3;
-  shown.phase = "building the worker";
+  ProgressView shown{.elapsed = 3, .phase = "building the worker"};
   text += progress_line(shown, 80, false) + "\n";
   shown.total = 95;
   text += progress_line(shown, 80, false) + "\n";

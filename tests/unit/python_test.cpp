@@ -1,8 +1,6 @@
 // The probe of an interpreter, and the compiler of snippets run by a real interpreter.
 #include "core/compile/python/python.h"
 
-#include <gtest/gtest.h>
-
 #include <nlohmann/json.hpp>
 
 #include "core/base/process.h"

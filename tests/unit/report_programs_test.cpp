@@ -1,5 +1,4 @@
 // The formats that other programs read, as text; tests/formats has the programs read them.
-#include <gtest/gtest.h>
 
 #include <cmath>
 #include <nlohmann/json.hpp>
@@ -52,6 +51,10 @@ std::string bencher(const std::vector<Measurement>& measurements) {
   return report_bencher(measurements, {});
 }
 
+std::string gbench(const std::vector<Measurement>& measurements) {
+  return testing::json_lines(nlohmann::ordered_json::parse(report_gbench(measurements, {})));
+}
+
 std::string smaller_is_better(const std::vector<Measurement>& measurements) {
   return report_smaller_is_better(measurements, {});
 }
@@ -63,12 +66,12 @@ TEST(ReportPytorch, HasARecordForEachMetric) {
   compiled.variant.description = "add_loop_eager";
   std::vector<Measurement> all = all_kinds();
   all.push_back(compiled);
-  EXPECT_GOLDEN("report/all_outcomes.pytorch.json", report_pytorch(all, {}));
+  EXPECT_GOLDEN("report/all_outcomes.pytorch.txt",
+                testing::json_lines(nlohmann::ordered_json::parse(report_pytorch(all, {}))));
 }
 
 TEST(ReportJunit, HasACaseForEachMeasurement) {
-  ReportOptions options;
-  options.header = ResultsHeader{};
+  ReportOptions options{.header = ResultsHeader{}};
   options.header->started = "2024-05-01T12:00:00Z";
   options.header->fingerprint.entries = {{"compiler", "\"C\" & C++"}};
   options.seconds = 14.8254;
@@ -113,18 +116,17 @@ TEST(ReportGbench, HasTimesInItsTimeFields) {
   const Measurement wall_alone = timed({{"wall", 12.5}});
   Measurement wrong = timed({{"wall", 12.5}, {"instructions", 10}});
   wrong.verification = Verification{VerificationCode::kFail, "differs"};
-  EXPECT_GOLDEN("report/times.gbench.json", report_gbench({all, wall_alone, wrong}, {}));
+  EXPECT_GOLDEN("report/times.gbench.txt", gbench({all, wall_alone, wrong}));
 }
 
 TEST(ReportGbench, CountsAreUserCountersBesideNoTime) {
-  EXPECT_GOLDEN("report/all_outcomes.gbench.json", report_gbench(all_kinds(), {}));
+  EXPECT_GOLDEN("report/all_outcomes.gbench.txt", gbench(all_kinds()));
 }
 
 TEST(ReportGbench, FieldsKeepTheirMeaning) {
   auto odd =
       measurement("a", counted({{"real_time", 7}, {"instructions", std::nan("")}, {"allocs", 1}}));
-  ReportOptions options;
-  options.header = ResultsHeader{};
+  ReportOptions options{.header = ResultsHeader{}};
   options.header->fingerprint.entries = {{"executable", "other"}, {"zygote", "eager"}};
   json document = json::parse(report_gbench({odd}, options));
   EXPECT_EQ(document["benchmarks"][0]["real_time"], 0);

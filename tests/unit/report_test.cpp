@@ -1,9 +1,9 @@
-#include <gtest/gtest.h>
-
 #include <nlohmann/json.hpp>
 
 #include "core/base/format.h"
+#include "core/compile/compiled_variant.h"
 #include "core/definitions/variant.h"
+#include "core/report/list.h"
 #include "core/report/run_report.h"
 #include "core/report/run_table.h"
 #include "tests/golden.h"
@@ -63,9 +63,7 @@ Measurement skipped(const std::string& label, const std::string& reason) {
 }
 
 ReportOptions at_width(std::size_t width) {
-  ReportOptions options;
-  options.render.width = width;
-  options.seconds = 14.83;
+  const ReportOptions options{.render = {.width = width}, .seconds = 14.83};
   return options;
 }
 
@@ -82,32 +80,33 @@ std::vector<Measurement> all_kinds() {
           skipped("attention/sdpa", "needs LibTorch >=2.0")};
 }
 
+std::string table(const std::vector<Measurement>& measurements,
+                  const ReportOptions& options = at_width(0)) {
+  return report(ReportFormat::kTable, measurements, options);
+}
+
 TEST(ReportTable, ShowsVariantsSideBySide) {
-  EXPECT_GOLDEN("report/all_outcomes.txt", report(ReportFormat::kTable, all_kinds(), at_width(0)));
+  EXPECT_GOLDEN("report/all_outcomes.txt", table(all_kinds()));
 }
 
 TEST(ReportTable, MarksWhatChangesItsOwnState) {
   Measurement grows = counted("grows", "", 95.0 / 24);
   std::get<Counted>(grows.outcome).changes_state = true;
-  EXPECT_GOLDEN("report/changes_state.txt", report(ReportFormat::kTable, {grows}, at_width(0)));
+  EXPECT_GOLDEN("report/changes_state.txt", table({grows}));
 }
 
-TEST(ReportTable, NothingMeasured) {
-  EXPECT_EQ(report(ReportFormat::kTable, {}, at_width(80)), "nothing was measured\n");
-}
+TEST(ReportTable, NothingMeasured) { EXPECT_EQ(table({}, at_width(80)), "nothing was measured\n"); }
 
 TEST(ReportTable, OneVariantIsOneLine) {
   ReportOptions options = at_width(80);
   options.seconds.reset();
-  EXPECT_GOLDEN("report/one_variant.txt",
-                report(ReportFormat::kTable, {counted("matmul/mm", "64", 112313)}, options));
+  EXPECT_GOLDEN("report/one_variant.txt", table({counted("matmul/mm", "64", 112313)}, options));
 }
 
 TEST(ReportTable, ShowsTheRequestedMetrics) {
   ReportOptions options = at_width(80);
   options.metrics = {"allocs", "peak_bytes"};
-  EXPECT_GOLDEN("report/requested_metrics.txt",
-                report(ReportFormat::kTable, {unsteady("a", 1, 2)}, options));
+  EXPECT_GOLDEN("report/requested_metrics.txt", table({unsteady("a", 1, 2)}, options));
 }
 
 Measurement with_allocs(Measurement made, double allocs) {
@@ -121,63 +120,52 @@ TEST(ReportTable, NamesTheVariantOfOtherMetrics) {
   const Measurement eager = with_allocs(counted("a", "", 1), 4);
   const Measurement script = with_allocs(counted("a", "", 2, kScript), 7);
   const Measurement other = with_allocs(counted("b", "", 3, kScriptBackward), 9);
-  EXPECT_GOLDEN("report/allocs_of_the_first_variant.txt",
-                report(ReportFormat::kTable, {eager, script}, options));
-  EXPECT_GOLDEN("report/allocs_of_two_first_variants.txt",
-                report(ReportFormat::kTable, {eager, script, other}, options));
+  EXPECT_GOLDEN("report/allocs_of_the_first_variant.txt", table({eager, script}, options));
+  EXPECT_GOLDEN("report/allocs_of_two_first_variants.txt", table({eager, script, other}, options));
   // Nothing replaces the others if instructions are not requested.
   options.metrics = {"allocs"};
   EXPECT_GOLDEN("report/allocs_of_all_variants.txt",
-                report(ReportFormat::kTable,
-                       {eager, script, failed("b", FailureKind::kCrashed, "")}, options));
+                table({eager, script, failed("b", FailureKind::kCrashed, "")}, options));
 }
 
 TEST(ReportTable, SaysHowManyOfARowAreSteady) {
   Measurement unsteady_one = counted("a", "", 2, kScript);
   std::get<Counted>(unsteady_one.outcome).steady = false;
-  EXPECT_GOLDEN("report/one_of_two_is_steady.txt",
-                report(ReportFormat::kTable, {counted("a", "", 1), unsteady_one}, at_width(0)));
+  EXPECT_GOLDEN("report/one_of_two_is_steady.txt", table({counted("a", "", 1), unsteady_one}));
 }
 
 // In the order of the measurements; a group of several rows gets a heading.
 TEST(ReportTable, GroupsByLabel) {
-  std::string table = report(ReportFormat::kTable,
-                             {counted("b/x", "", 1), counted("a/z", "", 2), counted("b/y", "", 3),
-                              counted("alone", "1", 4), counted("alone", "2", 5)},
-                             at_width(0));
-  EXPECT_GOLDEN("report/groups_by_label.txt", table);
+  EXPECT_GOLDEN("report/groups_by_label.txt",
+                table({counted("b/x", "", 1), counted("a/z", "", 2), counted("b/y", "", 3),
+                       counted("alone", "1", 4), counted("alone", "2", 5)}));
 }
 
 TEST(ReportTable, LeavesOutAColumnOfSkippedVariants) {
   const Where script{Backend::kTorchScript, Autograd::kForward};
   Measurement without = counted("nn/a", "", 7, script);
   without.outcome = Skipped{"no Python"};
-  std::string table = report(ReportFormat::kTable, {counted("nn/a", "", 5), without}, at_width(0));
-  EXPECT_GOLDEN("report/all_of_a_column_skipped.txt", table);
+  EXPECT_GOLDEN("report/all_of_a_column_skipped.txt", table({counted("nn/a", "", 5), without}));
   // Unless a row has no other: "nn/b" here.
   Measurement alone = without;
   alone.variant.label = "nn/b";
-  table = report(ReportFormat::kTable, {counted("nn/a", "", 5), without, alone}, at_width(0));
-  EXPECT_GOLDEN("report/all_of_a_row_skipped.txt", table);
+  EXPECT_GOLDEN("report/all_of_a_row_skipped.txt", table({counted("nn/a", "", 5), without, alone}));
 }
 
 TEST(ReportTable, ListsFailuresWithTheirMessages) {
-  std::string table =
-      report(ReportFormat::kTable,
-             {failed("nn/a", FailureKind::kCompileError, "one:1:2: error\n  two\n"),
-              failed("nn/a", FailureKind::kCompileError, "one:1:2: error\n  two\n", kEagerBackward),
-              failed("nn/b", FailureKind::kException, ""),
-              failed("nn/c", FailureKind::kUnsupported, "no CUDA"), skipped("nn/d", "no CUDA")},
-             at_width(0));
-  EXPECT_GOLDEN("report/failures.txt", table);
+  EXPECT_GOLDEN(
+      "report/failures.txt",
+      table({failed("nn/a", FailureKind::kCompileError, "one:1:2: error\n  two\n"),
+             failed("nn/a", FailureKind::kCompileError, "one:1:2: error\n  two\n", kEagerBackward),
+             failed("nn/b", FailureKind::kException, ""),
+             failed("nn/c", FailureKind::kUnsupported, "no CUDA"), skipped("nn/d", "no CUDA")}));
 }
 
 TEST(ReportTable, CutsEndlessMessages) {
   std::string message;
   for (int i = 0; i < 1000; ++i) message += "line " + std::to_string(i) + "\n";
-  EXPECT_GOLDEN("report/endless_message_is_cut.txt",
-                report(ReportFormat::kTable, {failed("a", FailureKind::kCompileError, message)},
-                       at_width(0)));
+  EXPECT_HAS(table({failed("a", FailureKind::kCompileError, message)}),
+             "    line 38\n    (and 961 more lines)\n\n0 counted; 1 failed");
 }
 
 // A snippet's output must not reach the terminal as control sequences.
@@ -194,8 +182,7 @@ TEST(ReportTable, DisarmsControlCharacters) {
 
 // The marks in the cells say what the column "steady" does.
 TEST(ReportTable, NarrowDropsTheLastColumn) {
-  EXPECT_GOLDEN("report/narrow_without_steady.txt",
-                report(ReportFormat::kTable, all_kinds(), at_width(80)));
+  EXPECT_GOLDEN("report/narrow_without_steady.txt", table(all_kinds(), at_width(80)));
 }
 
 TEST(ReportTable, NarrowerHasARowForEachVariant) {
@@ -203,18 +190,16 @@ TEST(ReportTable, NarrowerHasARowForEachVariant) {
       counted("matmul/mm", "4", 5313), counted("matmul/mm", "4", 17642, kEagerBackward),
       counted("matmul/mm", "4", 6112, kScript), counted("matmul/mm", "4", 1234567, kScriptBackward),
       counted("empty", "", 200)};
-  EXPECT_GOLDEN("report/a_row_for_each_variant.txt",
-                report(ReportFormat::kTable, few, at_width(58)));
+  EXPECT_GOLDEN("report/a_row_for_each_variant.txt", table(few, at_width(58)));
   // A name too long for its column is above its row.
   few.back().variant.label = "creation/empty_with_options";
-  EXPECT_GOLDEN("report/long_name_above_its_row.txt",
-                report(ReportFormat::kTable, few, at_width(58)));
+  EXPECT_GOLDEN("report/long_name_above_its_row.txt", table(few, at_width(58)));
 }
 
 TEST(ReportTable, NarrowestIsStacked) {
   std::vector<Measurement> few{counted("matmul/mm", "4", 5313),
                                counted("matmul/mm", "4", 1234567, kScriptBackward)};
-  EXPECT_GOLDEN("report/narrowest_is_stacked.txt", report(ReportFormat::kTable, few, at_width(20)));
+  EXPECT_GOLDEN("report/narrowest_is_stacked.txt", table(few, at_width(20)));
 }
 
 std::vector<std::string> lines_of(const std::string& text) { return wrap(text, 0); }
@@ -223,19 +208,19 @@ TEST(ReportTable, FitsEveryWidth) {
   std::vector<Measurement> measurements = all_kinds();
   measurements.push_back(counted("größe/矩阵/a_label_that_is_longer_than_most/of_them", "1", 1e9));
   for (std::size_t width = 20; width < 140; ++width) {
-    std::string table = report(ReportFormat::kTable, measurements, at_width(width));
-    for (const std::string& line : lines_of(table)) {
+    const std::string text = table(measurements, at_width(width));
+    for (const std::string& line : lines_of(text)) {
       // Keys stay whole below the table, to be copied.
       if (line.find("/t1/cpu") == std::string::npos) {
         EXPECT_LE(display_width(line), width) << line;
       }
     }
     for (const char* value : {"5,313", "18,001", "~212", "*112,399.5", "1,000,000,000"}) {
-      EXPECT_HAS(table, value) << width << " " << value;
+      EXPECT_HAS(text, value) << width << " " << value;
     }
   }
   for (std::size_t width = 1; width < 20; ++width) {
-    EXPECT_HAS(report(ReportFormat::kTable, measurements, at_width(width)), "1,000,000,000");
+    EXPECT_HAS(table(measurements, at_width(width)), "1,000,000,000");
   }
 }
 
@@ -243,9 +228,9 @@ TEST(ReportTable, FitsEveryWidth) {
 TEST(ReportTable, ColorsChangeNothingElse) {
   for (const std::size_t width : {0, 20, 60, 80}) {
     ReportOptions options = at_width(width);
-    std::string plain = report(ReportFormat::kTable, all_kinds(), options);
+    std::string plain = table(all_kinds(), options);
     options.render.color = true;
-    std::string colored = report(ReportFormat::kTable, all_kinds(), options);
+    std::string colored = table(all_kinds(), options);
     EXPECT_NE(colored, plain);
     std::string stripped;
     for (std::size_t i = 0; i < colored.size(); ++i) {
@@ -260,27 +245,24 @@ TEST(ReportTable, ColorsChangeNothingElse) {
 
 // Two measurements of one variant: both are shown.
 TEST(ReportTable, LeavesNothingOut) {
-  EXPECT_GOLDEN(
-      "report/one_variant_measured_thrice.txt",
-      report(ReportFormat::kTable,
-             {counted("a", "", 111), counted("a", "", 222), counted("a", "", 333)}, at_width(0)));
+  EXPECT_GOLDEN("report/one_variant_measured_thrice.txt",
+                table({counted("a", "", 111), counted("a", "", 222), counted("a", "", 333)}));
 }
 
 // The names of a row and a column select the measurement there.
 TEST(ReportTable, ShowsNamesThatSelect) {
   std::size_t cells = 0;
   const auto measurements = all_kinds();
-  const DocumentTable table = RunTable(measurements, at_width(0), RunTable::Shape::kWide).whole();
-  for (const DocumentRow& row : table.rows) {
+  const DocumentTable shown = RunTable(measurements, at_width(0), RunTable::Shape::kWide).whole();
+  for (const DocumentRow& row : shown.rows) {
     const std::string& full = row.cells.front().text;
     for (std::size_t i = 0; i < row.cells.size(); ++i) {
-      if (table.columns[i].span != "instructions" || row.cells[i].text.empty()) continue;
+      if (shown.columns[i].span != "instructions" || row.cells[i].text.empty()) continue;
       ++cells;
       for (const std::string& name : {full, row.name}) {
-        const std::string& heading = table.columns[i].heading;
-        auto selected = select(measurements, {.filters = {name + " " + heading}});
-        ASSERT_TRUE(selected) << to_string(selected.error());
-        const Variant& variant = selected->front().variant;
+        const std::string& heading = shown.columns[i].heading;
+        auto selected = value_of(select(measurements, {.filters = {name + " " + heading}}));
+        const Variant& variant = selected.front().variant;
         EXPECT_EQ(name_variant(variant).full, full);
         EXPECT_EQ(name_variant(variant).column, heading);
       }
@@ -295,11 +277,11 @@ TEST(ReportTable, ShowsKeysOnRequest) {
   const std::vector<Measurement> few{counted("matmul/mm", "4", 5313),
                                      counted("matmul/mm", "4", 17642, kEagerBackward),
                                      unsteady("empty/none", 210, 212)};
-  EXPECT_GOLDEN("report/keys.txt", report(ReportFormat::kTable, few, options));
+  EXPECT_GOLDEN("report/keys.txt", table(few, options));
   EXPECT_GOLDEN("report/keys.md", report(ReportFormat::kMarkdown, few, options));
   for (std::size_t width = 1; width < 120; ++width) {
     options.render.width = width;
-    const std::string narrow = report(ReportFormat::kTable, few, options);
+    const std::string narrow = table(few, options);
     for (const Measurement& measurement : few) {
       EXPECT_HAS(narrow, "\n" + measurement.variant.key + (width < 80 ? "\n" : " "))
           << width << "\n";
@@ -341,7 +323,7 @@ TEST(ReportTable, ShowsRequestedSimulatedMetrics) {
   std::get<Counted>(simulated.outcome).metrics["estimated_cycles"] = 1234;
   ReportOptions options = at_width(0);
   options.metrics = {"instructions", "estimated_cycles", "ll_hits"};
-  EXPECT_GOLDEN("report/simulated_metrics.txt", report(ReportFormat::kTable, {simulated}, options));
+  EXPECT_GOLDEN("report/simulated_metrics.txt", table({simulated}, options));
 }
 
 TEST(ReportCsv, QuotesWhatNeedsIt) {
@@ -354,6 +336,34 @@ TEST(ReportCsv, QuotesWhatNeedsIt) {
       report(ReportFormat::kCsv,
              {odd, failed("c", FailureKind::kCrashed, "signal 11, twice"), skipped("d", "why")},
              {}));
+}
+
+// --- Lists of variants ---
+
+Variant variant(const std::string& label, const std::string& rest) {
+  Variant made;
+  made.label = label;
+  made.key = label + rest;
+  return made;
+}
+
+TEST(List, OneKeyPerLine) {
+  std::vector<Variant> variants{variant("b", "/eager"), variant("a", "/eager"), variant("b", "/x")};
+  EXPECT_EQ(list_keys(variants), "b/eager\na/eager\nb/x\n");
+  EXPECT_EQ(list_keys({}), "");
+  EXPECT_EQ(list_summary(variants), "3 variants of 2 benchmarks\n");
+  EXPECT_EQ(list_summary({variant("a", "")}), "1 variant of 1 benchmark\n");
+}
+
+TEST(DryRun, SaysWhatWouldHappen) {
+  std::vector<PlannedVariant> planned{{variant("a", "/eager"), PlannedStep::kCached, ""},
+                                      {variant("b\x1b", ""), PlannedStep::kCompile, ""},
+                                      {variant("c", ""), PlannedStep::kUnknown, ""},
+                                      {variant("d", ""), PlannedStep::kSkip, "no CUDA"},
+                                      {variant("e", ""), PlannedStep::kMeasured, ""}};
+  EXPECT_GOLDEN("list/dry_run.txt", dry_run_text(planned, false));
+  EXPECT_EQ(dry_run_text({}, false), "\n0 would be measured\n");
+  EXPECT_TRUE(dry_run_text(planned, true).starts_with("\x1b[32mcached\x1b[0m    a/eager\n"));
 }
 
 }  // namespace

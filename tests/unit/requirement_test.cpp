@@ -1,7 +1,6 @@
 #include "core/definitions/requirement.h"
 
-#include <gtest/gtest.h>
-
+#include "core/definitions/backends.h"
 #include "tests/testing.h"
 
 namespace instr::requirement_test {
@@ -68,6 +67,19 @@ TEST(PackageRequirement, RefusesAnythingElse) {
     const auto parsed = parse_package(text);
     ASSERT_FALSE(parsed) << text;
     EXPECT_FALSE(parsed.error().advice.empty()) << text;
+  }
+}
+
+// --- Requirements of backends ---
+
+TEST(Backends, HaveRequirementsThatCanBeRead) {
+  for (const BackendFacts& one : kBackends) {
+    for (const std::string& package : packages_of(one.backend)) {
+      EXPECT_TRUE(parse_package(package)) << package;
+    }
+    if (one.libtorch != nullptr) {
+      EXPECT_TRUE(satisfies("0", one.libtorch)) << one.name;
+    }
   }
 }
 

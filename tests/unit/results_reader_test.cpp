@@ -1,8 +1,6 @@
-#include <gtest/gtest.h>
-
-#include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "core/base/json_line.h"
 #include "core/results/results_file.h"
 #include "tests/golden.h"
 #include "tests/testing.h"
@@ -29,10 +27,13 @@ std::string error_of(const std::string& bytes) {
   return results ? "no error" : to_string(results.error());
 }
 
-// The text of each file and its error.
+// The lines of each file, and its error.
 std::string errors_of(const std::vector<std::string>& files) {
   std::string all;
-  for (const std::string& file : files) all += file + "=> " + error_of(file) + "\n\n";
+  for (const std::string& file : files) {
+    for (const std::string& line : split_lines(file)) all += line;
+    all += "\n=> " + error_of(file) + "\n";
+  }
   return all;
 }
 
@@ -49,9 +50,7 @@ TEST(ResultsReader, ATruncatedFileIsIncomplete) {
     const std::string with_next = whole.substr(0, size + 1);
     const auto lines = std::count(with_next.begin(), with_next.end(), '\n');
     EXPECT_EQ(results->measurements.size() + 1, static_cast<std::size_t>(lines)) << size;
-    auto refused = parse_results(whole.substr(0, size), "r", Incomplete::kRefused);
-    ASSERT_FALSE(refused) << size;
-    EXPECT_EQ(to_string(refused.error()),
+    EXPECT_EQ(error_text(parse_results(whole.substr(0, size), "r", Incomplete::kRefused)),
               "r: these results are incomplete: the run that wrote them did not finish: measure "
               "again, or add --allow-incomplete");
   }
@@ -62,16 +61,14 @@ TEST(ResultsReader, RefusesAnEditedLine) {
       sealed(to_line(to_json(header()))) + "\n" +
       sealed(to_line(to_json(counted("a", {{kInstructions, 100}, {"allocs", 3}})))) + "\n";
   ASSERT_TRUE(parse_results(whole, "r", Incomplete::kAllowed));
-  const auto changed =
-      parse_results(replaced(whole, "\"allocs\":3", "\"allocs\":2"), "r", Incomplete::kAllowed);
-  ASSERT_FALSE(changed);
-  EXPECT_HAS(to_string(changed.error()), "r:2: this line was changed since it was written");
+  EXPECT_HAS(error_text(parse_results(replaced(whole, "\"allocs\":3", "\"allocs\":2"), "r",
+                                      Incomplete::kAllowed)),
+             "r:2: this line was changed since it was written");
   EXPECT_FALSE(parse_results(replaced(whole, "\"version\":\"", "\"version\":\"9"), "r",
                              Incomplete::kAllowed));
   const std::string added = to_line(to_json(counted("b", 1))) + "\n";
-  const auto with_added = parse_results(whole + added, "r", Incomplete::kAllowed);
-  ASSERT_FALSE(with_added);
-  EXPECT_HAS(to_string(with_added.error()), "r:3: this line has no checksum");
+  EXPECT_HAS(error_text(parse_results(whole + added, "r", Incomplete::kAllowed)),
+             "r:3: this line has no checksum");
   // Some editors end lines with CR and LF.
   EXPECT_TRUE(parse_results(replaced(whole, "}\n{", "}\r\n{"), "r", Incomplete::kAllowed));
 }
@@ -220,6 +217,54 @@ TEST(ResultsReader, TreatsValuesOfWrongTypesAsMissing) {
   EXPECT_EQ(std::get<Counted>(first.outcome).iterations, 0u);
   EXPECT_EQ(first.seconds, 0);
   EXPECT_EQ(results.measurements[1].variant.threads, 1);
+}
+
+// --- Checksums of lines ---
+
+TEST(SealedLine, DetectsEachChangedCharacter) {
+  const std::string line = sealed(R"({"key":"a","metrics":{"allocs":3,"instructions":100}})");
+  // The CRC-32 from Python's zlib.crc32().
+  EXPECT_TRUE(line.ends_with(R"(,"check":"6650b6e2"})")) << line;
+  EXPECT_TRUE(is_as_sealed(line));
+  for (std::size_t i = 0; i + 22 < line.size(); ++i) {
+    std::string changed = line;
+    changed[i] ^= 1;
+    EXPECT_FALSE(is_as_sealed(changed)) << changed;
+  }
+}
+
+TEST(SealedLine, AcceptsALineWithoutAChecksum) {
+  EXPECT_TRUE(is_as_sealed(R"({"key":"a"})"));
+  EXPECT_TRUE(is_as_sealed(""));
+  EXPECT_FALSE(is_sealed(R"({"key":"a"})"));
+  EXPECT_TRUE(is_sealed(sealed(R"({"key":"a"})")));
+}
+
+// --- Lines of JSON ---
+
+TEST(ParseJson, KeepsTheOrderOfMembers) {
+  const auto json = value_of(parse_json(R"({"b":[1,"x"],"a":{"c":null}})"));
+  EXPECT_EQ(json.dump(), R"({"b":[1,"x"],"a":{"c":null}})");
+  EXPECT_EQ(parse_json("\"größe\"")->get<std::string>(), "größe");
+}
+
+TEST(ParseJson, RefusesOtherText) {
+  for (const char* text : {"", "{", "{\"a\":1", "x", "{\"a\":\"\xFF\"}", "[1,]", "1 2"}) {
+    EXPECT_EQ(parse_json(text).error().what, "this line is not JSON") << text;
+  }
+}
+
+TEST(ParseJson, RefusesDeepNesting) {
+  const auto nested = [](std::size_t depth) {
+    return std::string(depth, '[') + std::string(depth, ']');
+  };
+  EXPECT_TRUE(parse_json(nested(100)));
+  for (const std::string& text :
+       {nested(102), nested(1'000'000), "{\"a\":" + nested(1'000'000) + "}"}) {
+    EXPECT_EQ(parse_json(text).error().what, "a value in this line is nested more than 100 deep");
+  }
+  EXPECT_EQ(parse_json(std::string(1'000'000, '[')).error().what,
+            "a value in this line is nested more than 100 deep");
 }
 
 }  // namespace

@@ -1,7 +1,3 @@
-#include <gtest/gtest.h>
-
-#include <algorithm>
-
 #include "core/base/format.h"
 #include "core/report/run_report.h"
 #include "core/report/run_table.h"
@@ -27,8 +23,7 @@ std::vector<Measurement> example() {
 }
 
 ReportOptions at_width(std::size_t width) {
-  ReportOptions options;
-  options.render.width = width;
+  const ReportOptions options{.render = {.width = width}};
   return options;
 }
 
@@ -105,8 +100,7 @@ TEST(RowStream, HasTheLinesOfTheTable) {
 TEST(RowStream, ColumnsGrowWithLargerCounts) {
   const std::vector<Measurement> large{counted(key("a"), 1), counted(key("b"), 123456789012345),
                                        counted(key("c"), 1)};
-  const std::string text = shown_of(large, at_width(0), large);
-  EXPECT_GOLDEN("report/streamed_large_counts.txt", text);
+  EXPECT_GOLDEN("report/streamed_large_counts.txt", shown_of(large, at_width(0), large));
 }
 
 TEST(RowStream, NeverExceedsTheTerminal) {

@@ -1,12 +1,12 @@
 #include "core/measure/schedule.h"
 
-#include <gtest/gtest.h>
 #include <signal.h>
 
-#include <fstream>
+#include <limits>
 #include <set>
 #include <thread>
 
+#include "core/base/environment.h"
 #include "core/compile/compiled_variant.h"
 #include "core/compile/pinned_environment.h"
 #include "core/measure/measurer.h"
@@ -156,9 +156,7 @@ TEST_F(Unstartable, ReportsItsOutputAndFailsEachVariantOnce) {
       EXPECT_EQ(failure.kind, FailureKind::kWorkerLost);
       EXPECT_HAS(failure.message, "cannot load libtorch.so");
     }
-    auto hello = scheduler->hello(Language::kCpp, {});
-    ASSERT_FALSE(hello);
-    EXPECT_HAS(hello.error().what, "cannot load libtorch.so");
+    EXPECT_HAS(error_text(scheduler->hello(Language::kCpp, {})), "cannot load libtorch.so");
   }
 }
 
@@ -172,9 +170,7 @@ TEST_F(Unstartable, AMissingValgrindIsNamed) {
 
 TEST_F(Unstartable, AWorkerOfAnotherAbiIsRefused) {
   auto scheduler = start(script("printf 'hello\\tabi=0\\n' >&3; exec sleep 1000"));
-  auto hello = scheduler->hello(Language::kCpp, {});
-  ASSERT_FALSE(hello);
-  EXPECT_HAS(hello.error().what, "ABI");
+  EXPECT_HAS(error_text(scheduler->hello(Language::kCpp, {})), "ABI");
 }
 
 TEST_F(Unstartable, AWorkerThatDiesAtEachRequestIsGivenUp) {
@@ -217,6 +213,49 @@ TEST_P(Stopped, AStopEndsTheWaitAndAllProcesses) {
 TEST_F(Unstartable, NothingToDoIsDoneAtOnce) {
   auto scheduler = start("no-such-valgrind");
   EXPECT_TRUE(scheduler->wait({}));
+}
+
+// --- The memory of the machine ---
+
+constexpr std::uint64_t kNoLimit = std::numeric_limits<std::uint64_t>::max();
+
+class MachineMemory : public ::testing::Test {
+ protected:
+  void set(const std::string& file, const std::string& text) {
+    const fs::path path = root_.path() / file;
+    fs::create_directories(path.parent_path());
+    std::ofstream(path) << text << "\n";
+  }
+  std::uint64_t limit_of(const std::string& groups) {
+    return read_group_limit(groups, root_.path());
+  }
+
+  TemporaryFolder root_;
+};
+
+TEST_F(MachineMemory, IsTheLeastLimitOfAGroupAndThoseThatItIsIn) {
+  set("a/memory.max", "1000");
+  set("a/b/memory.max", "max");
+  set("a/b/c/memory.max", "2000");
+  EXPECT_EQ(limit_of("0::/a/b/c\n"), 1000u);
+  EXPECT_EQ(limit_of("0::/\n"), kNoLimit);
+}
+
+// In a container, the group's own files are at the root.
+TEST_F(MachineMemory, HasTheLimitOfTheRoot) {
+  set("memory.max", "4096");
+  EXPECT_EQ(limit_of("0::/\n"), 4096u);
+  EXPECT_EQ(limit_of("0::/../elsewhere\n"), 4096u);
+}
+
+TEST_F(MachineMemory, KnowsTheFirstVersionOfGroups) {
+  set("memory/docker/x/memory.limit_in_bytes", "123456");
+  EXPECT_EQ(limit_of("12:cpu,cpuacct:/y\n4:memory:/docker/x\n"), 123456u);
+}
+
+TEST_F(MachineMemory, IsAtMostThatOfTheMachine) {
+  EXPECT_GT(machine_memory(), std::uint64_t{64} << 20);
+  EXPECT_EQ(limit_of("no group"), kNoLimit);
 }
 
 }  // namespace

@@ -1,5 +1,3 @@
-#include <gtest/gtest.h>
-
 #include "core/compare/planted_changes.h"
 #include "core/results/result_set.h"
 #include "tests/testing.h"

@@ -1,7 +1,9 @@
 #include "core/base/table.h"
 
-#include <gtest/gtest.h>
+#include <set>
 
+#include "core/base/csv.h"
+#include "core/base/format.h"
 #include "tests/golden.h"
 #include "tests/testing.h"
 
@@ -65,6 +67,57 @@ TEST(Table, ColoursTextWithoutPadding) {
               .lines = {{.cells = {{"a", Tone::kGood}, {"b", Tone::kWarning}}}},
               .headings = Headings::kNone};
   EXPECT_EQ(*table_text(table, 0, true), "\x1b[32ma\x1b[0m        \x1b[33mb\x1b[0m\n");
+}
+
+// --- Cells of CSV ---
+
+TEST(Csv, FormulasAreMarkedAsText) {
+  EXPECT_EQ(csv_line({"=1+1", "+a", "@SUM(A1)", "-x", "=HYPERLINK(\"u\",\"t\")", "--1", "-inf"}),
+            "'=1+1,'+a,'@SUM(A1),'-x,\"'=HYPERLINK(\"\"u\"\",\"\"t\"\")\",'--1,'-inf\r\n");
+  EXPECT_EQ(csv_line({"a=b", "", "'x", "1+1"}), "a=b,,'x,1+1\r\n");
+  // csv_line() has replaced tabs and similar characters.
+  EXPECT_TRUE(csv_line({"\t=1"}).starts_with("\" "));
+}
+
+TEST(Csv, NumbersStayNumbers) {
+  EXPECT_EQ(csv_line({"-12", "-1.5", "-2e-07", "7", "-0"}), "-12,-1.5,-2e-07,7,-0\r\n");
+}
+
+TEST(Csv, CellsSurviveWritingAndReading) {
+  for (const char* text :
+       {"=1", "'=1", "''=1", "-5", "'-5", "plain", "'plain", "+", "@", "'", ""}) {
+    EXPECT_EQ(from_cell(as_cell(text)), text);
+  }
+}
+
+// --- Names in narrow columns ---
+
+using Names = std::vector<std::string>;
+
+TEST(ShortenApart, DifferentNamesLoseTheirMiddle) {
+  EXPECT_EQ(shorten_apart({"matmul", "matmul/mm n=64"}, 9), (Names{"matmul", "matm…n=64"}));
+  EXPECT_EQ(shorten_apart({"matmul/mm n=64", "matmul/mm n=64"}, 9),
+            (Names{"matm…n=64", "matm…n=64"}));
+}
+
+TEST(ShortenApart, EqualNamesLoseTheirCommonParts) {
+  const Names keys{"layers/attention/heads=2/n=64/eager/forward/t1/cpu",
+                   "layers/attention/heads=4/n=64/eager/forward/t1/cpu",
+                   "layers/attention/heads=16/n=64/eager/forward/t1/cpu"};
+  EXPECT_EQ(shorten_apart(keys, 24), (Names{"layers/a…heads=2…/t1/cpu", "layers/a…heads=4…/t1/cpu",
+                                            "layers/…heads=16…/t1/cpu"}));
+  // Only the differences fit.
+  EXPECT_EQ(shorten_apart(keys, 10), (Names{"l…heads=2…", "l…heads=4…", "…heads=16…"}));
+}
+
+TEST(ShortenApart, NeverExceedsTheWidth) {
+  const Names names{"α/βγδ/same/one/εζ", "α/βγδ/same/two/εζ", "α/βγδ/same/three/εζ", "x", ""};
+  for (std::size_t width = 0; width < 20; ++width) {
+    const Names cut = shorten_apart(names, width);
+    for (const std::string& name : cut) EXPECT_LE(display_width(name), width) << name;
+    if (width < 8) continue;
+    EXPECT_EQ(std::set<std::string>(cut.begin(), cut.end()).size(), names.size()) << width;
+  }
 }
 
 }  // namespace

@@ -2,10 +2,7 @@
 // reports; and the code generated for it.
 #include "core/results/verification.h"
 
-#include <gtest/gtest.h>
-
 #include <nlohmann/json.hpp>
-#include <sstream>
 
 #include "core/base/format.h"
 #include "core/compile/compiled_variant.h"
@@ -241,8 +238,7 @@ TEST(AllowedDifferences, OfFloat32UnderAutocastAreThoseOfTheTypeItComputesIn) {
   auto on_cpu = allowed({}, "a/dtype=amp/inductor/forward/t1/cpu");
   EXPECT_EQ(on_cpu.at("Float"), std::pair(1.6e-2, 1e-5));
   EXPECT_EQ(on_cpu.at("Double"), std::pair(1e-7, 1e-7));
-  auto on_cuda = allowed({}, "a/dtype=amp/inductor/forward/t1/cuda");
-  EXPECT_EQ(on_cuda.at("Float"), std::pair(1e-3, 1e-5));
+  EXPECT_EQ(allowed({}, "a/dtype=amp/inductor/forward/t1/cuda").at("Float"), std::pair(1e-3, 1e-5));
   EXPECT_EQ(allowed({0.5, {}, {}}, "a/dtype=amp/inductor/forward/t1/cpu").at("Float"),
             std::pair(0.5, 1e-5));
   auto too_tight = allowed({1e-3, 1e-4, {}}, "a/dtype=amp/inductor/forward/t1/cpu");
@@ -320,9 +316,7 @@ TEST(VerifiedResults, KeepAFailureToMeasure) {
 }
 
 ReportOptions wall_options() {
-  ReportOptions options;
-  options.metrics = {"wall"};
-  options.seconds = 1;
+  const ReportOptions options{.metrics = {"wall"}, .seconds = 1};
   return options;
 }
 
@@ -333,7 +327,11 @@ TEST(VerifiedReport, ACodeReplacesTheSpeedUp) {
         Code::kNondeterministicEagerRun, Code::kVerifierSkipped, Code::kVerifierDidntRun}) {
     Measurement script = timed(kScript, 1);
     script.verification = Verification{code, "because"};
-    text += report(ReportFormat::kTable, {timed(kEager, 4), script}, wall_options()) + "\n";
+    const auto lines =
+        split_lines(report(ReportFormat::kTable, {timed(kEager, 4), script}, wall_options()));
+    for (const std::string& line : lines) {
+      if (line.starts_with("a/x") || line.find("verified") != line.npos) text += line + "\n";
+    }
   }
   EXPECT_GOLDEN("report/times_with_each_verification_code.txt", text);
 }

@@ -1,8 +1,6 @@
 // The cost of a valid snippet is counted to the instruction.
-#include <gtest/gtest.h>
 
 #include <cmath>
-#include <fstream>
 
 #include "core/profile/profile.h"
 #include "rig.h"

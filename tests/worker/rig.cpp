@@ -1,9 +1,7 @@
 #include "rig.h"
 
-#include <gtest/gtest.h>
 #include <stdlib.h>
 
-#include <stdexcept>
 #include <thread>
 
 #include "core/base/content_hash.h"

@@ -1,6 +1,5 @@
 // The metrics of simulated caches and branches, which do not depend on earlier code, for snippets
 // whose accesses can be counted by hand.
-#include <gtest/gtest.h>
 
 #include "core/definitions/metrics.h"
 #include "rig.h"
