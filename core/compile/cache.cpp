@@ -131,6 +131,67 @@ bool make_folders(const fs::path& folder) {
          (::mkdir(folder.c_str(), 0700) == 0 || errno == EEXIST);
 }
 
+// Fails if others could change or replace the folder, and thereby choose the code that we run, or
+// if it contains something and is no cache.
+Expected<void> check_cache_folder(const fs::path& folder) {
+  TRY(check_owner(folder));
+  TRY(check_parents(folder));
+  return check_content(folder);
+}
+
+// Returns $INSTR_BENCH_CACHE, else $XDG_CACHE_HOME/instr_bench, else ~/.cache/instr_bench; nothing
+// if none of these variables is set.
+std::optional<fs::path> configured_cache_folder() {
+  if (const auto folder = variable_value("INSTR_BENCH_CACHE")) return fs::absolute(*folder);
+  if (const char* xdg = std::getenv("XDG_CACHE_HOME"); xdg != nullptr && *xdg == '/') {
+    return fs::path(xdg) / "instr_bench";
+  }
+  if (const char* home = std::getenv("HOME"); home != nullptr && *home == '/') {
+    return fs::path(home) / ".cache" / "instr_bench";
+  }
+  return std::nullopt;
+}
+
+// Makes the folder, if it is missing, with missing parent folders, and the cache's layout in it.
+// All that it makes is private to this user; what exists keeps its mode.
+Expected<void> prepare_cache_folder(const fs::path& folder) {
+  if (!make_folders(folder)) return fail(std::strerror(errno));
+  for (const char* part : kParts) {
+    if (::mkdir((folder / part).c_str(), 0700) != 0 && errno != EEXIST) {
+      return fail(std::strerror(errno));
+    }
+  }
+  return FileLock::attempt(folder / "lock", LockKind::kShared).map([](const auto&) {});
+}
+
+FolderUse read_folder_use(const fs::path& folder) {
+  FolderUse use;
+  use.folder = folder;
+  std::error_code error;
+  use.last_use = fs::last_write_time(folder / kSumName, error);
+  if (error) use.last_use = fs::file_time_type::min();
+  for (fs::recursive_directory_iterator it(folder, error), end; !error && it != end;
+       it.increment(error)) {
+    std::error_code ignored;
+    if (!it->is_regular_file(ignored)) continue;
+    std::uintmax_t size = it->file_size(ignored);
+    if (!ignored) use.bytes += size;
+  }
+  return use;
+}
+
+// Writes `.sum` into the folder: size and hash of each file in it, except in kUnsealedName.
+Expected<void> seal_folder(const fs::path& folder) {
+  auto sums = hash_files(folder);
+  if (!sums) return fail("nothing to keep in '" + folder.string() + "'");
+  return write_text(folder / kSumName, format_sums(*sums));
+}
+
+// Records in `.sum`'s modification time that the folder was used now.
+void touch_folder(const fs::path& folder) {
+  ::utimensat(AT_FDCWD, (folder / kSumName).c_str(), nullptr, 0);
+}
+
 }  // namespace
 
 std::optional<std::string> read_text(const fs::path& file) {
@@ -150,64 +211,11 @@ Expected<void> write_text(const fs::path& file, std::string_view text) {
   return {};
 }
 
-Expected<void> seal_folder(const fs::path& folder) {
-  auto sums = hash_files(folder);
-  if (!sums) return fail("nothing to keep in '" + folder.string() + "'");
-  return write_text(folder / kSumName, format_sums(*sums));
-}
-
 bool is_whole(const fs::path& folder) {
   auto seal = read_text(folder / kSumName);
   if (!seal || !sizes_match(folder, *seal)) return false;
   auto sums = hash_files(folder);
   return sums && format_sums(*sums) == *seal;
-}
-
-void touch_folder(const fs::path& folder) {
-  ::utimensat(AT_FDCWD, (folder / kSumName).c_str(), nullptr, 0);
-}
-
-FolderUse read_folder_use(const fs::path& folder) {
-  FolderUse use;
-  use.folder = folder;
-  std::error_code error;
-  use.last_use = fs::last_write_time(folder / kSumName, error);
-  if (error) use.last_use = fs::file_time_type::min();
-  for (fs::recursive_directory_iterator it(folder, error), end; !error && it != end;
-       it.increment(error)) {
-    std::error_code ignored;
-    if (!it->is_regular_file(ignored)) continue;
-    std::uintmax_t size = it->file_size(ignored);
-    if (!ignored) use.bytes += size;
-  }
-  return use;
-}
-
-std::optional<fs::path> configured_cache_folder() {
-  if (const auto folder = variable_value("INSTR_BENCH_CACHE")) return fs::absolute(*folder);
-  if (const char* xdg = std::getenv("XDG_CACHE_HOME"); xdg != nullptr && *xdg == '/') {
-    return fs::path(xdg) / "instr_bench";
-  }
-  if (const char* home = std::getenv("HOME"); home != nullptr && *home == '/') {
-    return fs::path(home) / ".cache" / "instr_bench";
-  }
-  return std::nullopt;
-}
-
-Expected<void> check_cache_folder(const fs::path& folder) {
-  TRY(check_owner(folder));
-  TRY(check_parents(folder));
-  return check_content(folder);
-}
-
-Expected<void> prepare_cache_folder(const fs::path& folder) {
-  if (!make_folders(folder)) return fail(std::strerror(errno));
-  for (const char* part : kParts) {
-    if (::mkdir((folder / part).c_str(), 0700) != 0 && errno != EEXIST) {
-      return fail(std::strerror(errno));
-    }
-  }
-  return FileLock::attempt(folder / "lock", LockKind::kShared).map([](const auto&) {});
 }
 
 namespace {

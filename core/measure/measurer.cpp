@@ -15,6 +15,7 @@
 #include "core/base/output_file.h"
 #include "core/base/paths.h"
 #include "core/base/phase.h"
+#include "core/base/read_file.h"
 #include "core/base/source_text.h"
 #include "core/base/text.h"
 #include "core/compile/cache.h"

@@ -76,6 +76,30 @@ std::vector<CompilerNote> parse_notes(JsonValue json, const char* name, const Va
   return notes;
 }
 
+// Removes the empty loop from the function that runs it. `loop`: the instructions, `events`: the
+// other costs of the empty loop, per iteration.
+void subtract_loop(std::vector<FunctionCost>& functions, double loop,
+                   const std::map<std::string, double>& events) {
+  for (auto& function : functions) {
+    if (!runs_loop(function.function)) continue;
+    function.ir -= loop;
+    for (auto& [name, count] : function.events) {
+      if (auto event = events.find(name); event != events.end()) count -= event->second;
+    }
+    if (is_snippet_symbol(function.function)) function.calls = 0;
+    return;
+  }
+}
+
+// Returns the sum over all functions of a profile; 0 if it has no such event.
+std::uint64_t sum_self_costs(const Profile& profile, std::string_view event) {
+  const auto index = profile.find_event(event);
+  std::uint64_t sum = 0;
+  if (!index) return sum;
+  for (const auto& function : profile.functions) sum += function.self[*index];
+  return sum;
+}
+
 }  // namespace
 
 CompilerReport parse_compiler_report(std::string_view json, const Variant& variant) {
@@ -128,14 +152,6 @@ double per_iteration(std::uint64_t total, std::uint64_t around, std::uint64_t it
   return static_cast<double>(net) / static_cast<double>(iterations);
 }
 
-std::uint64_t sum_self_costs(const Profile& profile, std::string_view event) {
-  const auto index = profile.find_event(event);
-  std::uint64_t sum = 0;
-  if (!index) return sum;
-  for (const auto& function : profile.functions) sum += function.self[*index];
-  return sum;
-}
-
 std::vector<FunctionCost> function_costs(const Profile& profile, std::uint64_t iterations) {
   const auto ir = profile.find_event("Ir");
   if (!ir || iterations == 0) return {};
@@ -166,19 +182,6 @@ std::vector<FunctionCost> function_costs(const Profile& profile, std::uint64_t i
                    [](const auto& left, const auto& right) { return left.ir > right.ir; });
   add_callees(costs, profile, names, *ir, iterations);
   return costs;
-}
-
-void subtract_loop(std::vector<FunctionCost>& functions, double loop,
-                   const std::map<std::string, double>& events) {
-  for (auto& function : functions) {
-    if (!runs_loop(function.function)) continue;
-    function.ir -= loop;
-    for (auto& [name, count] : function.events) {
-      if (auto event = events.find(name); event != events.end()) count -= event->second;
-    }
-    if (is_snippet_symbol(function.function)) function.calls = 0;
-    return;
-  }
 }
 
 namespace {

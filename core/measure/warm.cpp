@@ -62,6 +62,14 @@ std::pair<sockaddr_un, socklen_t> socket_address(const std::string& name) {
 
 Fd make_socket() { return Fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)); }
 
+// Returns the user on the other side of a connection.
+std::optional<uid_t> peer_user(int connection) {
+  ucred other{};
+  socklen_t size = sizeof other;
+  if (::getsockopt(connection, SOL_SOCKET, SO_PEERCRED, &other, &size) != 0) return std::nullopt;
+  return other.uid;
+}
+
 }  // namespace
 
 std::string encode(const WarmPurpose& purpose) {
@@ -131,13 +139,6 @@ std::optional<Link> connect_to(const std::string& address) {
   }
   if (peer_user(socket.get()) != ::geteuid()) return std::nullopt;
   return Link(std::move(socket));
-}
-
-std::optional<uid_t> peer_user(int connection) {
-  ucred other{};
-  socklen_t size = sizeof other;
-  if (::getsockopt(connection, SOL_SOCKET, SO_PEERCRED, &other, &size) != 0) return std::nullopt;
-  return other.uid;
 }
 
 namespace {

@@ -55,9 +55,6 @@ std::optional<Link> connect_to(const std::string& address);
 // The number that the socket has in the process of a warm worker.
 inline constexpr int kWarmListeningFd = 3;
 
-// Returns the user on the other side of a connection.
-std::optional<uid_t> peer_user(int connection);
-
 // The side of a run that uses warm workers (core/measure/warm.h).
 
 // Returns a source of zygotes of warm workers; one that is missing, or of which a file has changed,

@@ -9,8 +9,8 @@
 #include "core/base/format.h"
 #include "core/definitions/axes.h"
 #include "core/definitions/variant.h"
+#include "core/results/measurement.h"
 #include "core/results/significance.h"
-#include "core/results/verification.h"
 
 namespace instr {
 

@@ -10,8 +10,8 @@
 #include <set>
 #include <sstream>
 
+#include "core/base/environment.h"
 #include "core/base/format.h"
-#include "core/base/version.h"
 #include "core/commands/cli/command.h"
 #include "core/commands/cli/help.h"
 #include "core/commands/cli/options.h"

@@ -1,4 +1,3 @@
-#include "core/base/error_log.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>

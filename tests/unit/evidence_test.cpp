@@ -1,8 +1,8 @@
-#include "worker/counted/evidence.h"
-
 #include <gtest/gtest.h>
 
 #include <vector>
+
+#include "worker/counted/block_plan.h"
 
 namespace instr::evidence_test {
 namespace {

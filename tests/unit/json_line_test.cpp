@@ -1,10 +1,9 @@
-#include "core/base/json_line.h"
-
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "core/base/read_file.h"
 #include "tests/testing.h"
 
 namespace instr::json_line_test {

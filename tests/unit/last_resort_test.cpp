@@ -1,10 +1,10 @@
-#include "core/base/last_resort.h"
-
 #include <gtest/gtest.h>
 
 #include <new>
 #include <stdexcept>
 #include <thread>
+
+#include "core/base/program_end.h"
 
 namespace instr::last_resort_test {
 namespace {

@@ -11,7 +11,7 @@
 #include <fstream>
 #include <thread>
 
-#include "core/base/interrupt.h"
+#include "core/base/program_end.h"
 #include "tests/labels.h"
 #include "tests/testing.h"
 #include "tests/unit/container.h"

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/base/format.h"
-#include "core/base/shell.h"
+#include "core/base/text.h"
 
 namespace instr {
 
