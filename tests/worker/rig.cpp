@@ -40,8 +40,7 @@ fs::path build_unit(const CompileOptions& options, Cache& cache) {
   const fs::path root = INSTR_SOURCE_DIR;
   const fs::path source = root / "tests/fixtures/worker/snippets.cpp";
   std::string identity = identify_toolchain(options) + text_of(source);
-  for (const char* header : {"abi.h", "definition_error.h", "snippet_script.h", "snippet_support.h",
-                             "snippet_tensors.h"}) {
+  for (const char* header : {"abi.h", "snippet_support.h"}) {
     identity += text_of(root / "worker" / header);
   }
   std::string name = "worker-test-" + content_hash(identity) + ".so";
