@@ -3,10 +3,9 @@
 #include <algorithm>
 
 #include "core/base/git.h"
-#include "core/base/interrupt.h"
-#include "core/base/last_resort.h"
 #include "core/base/output.h"
 #include "core/base/process.h"
+#include "core/base/program_end.h"
 #include "core/commands/cli/command.h"
 
 namespace instr {

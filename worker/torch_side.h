@@ -81,7 +81,7 @@ uint64_t max_block();
 // The exception that ended run_guarded()'s `body`, if any.
 struct Caught {
   bool any = false;
-  bool is_definition_error = false;  // an instr_definition_error (worker/definition_error.h)
+  bool is_definition_error = false;  // an instr_definition_error (worker/snippet_support.h)
   int line = 0;                      // the snippet's line, in Python
   std::string text;
 };

@@ -93,4 +93,6 @@ std::uint64_t machine_memory() {
   return std::min(physical, read_group_limit(groups, "/sys/fs/cgroup"));
 }
 
+const char* const kProgramVersion = INSTR_VERSION;
+
 }  // namespace instr

@@ -1,4 +1,4 @@
-// The environment variables, the program and the usable cores of this process.
+// The environment variables, the program and its version, and the usable cores of this process.
 #pragma once
 
 #include <cstdint>
@@ -31,5 +31,8 @@ std::uint64_t machine_memory();
 // Returns the least limit of the groups that `groups`, the text of /proc/self/cgroup, names below
 // `root`, where they are mounted; the maximum if there is none. Limits of version 1 and 2 are read.
 std::uint64_t read_group_limit(const std::string& groups, const std::filesystem::path& root);
+
+// The version as printed by --version and recorded in results files. It comes from CMakeLists.txt.
+extern const char* const kProgramVersion;
 
 }  // namespace instr

@@ -1,14 +1,17 @@
 #include "core/base/output.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <mutex>
 #include <string>
+#include <string_view>
 
 #include "core/base/format.h"
 #include "core/base/output_file.h"
@@ -21,6 +24,34 @@ namespace {
 std::mutex output_mutex;
 int output_error = 0;             // errno of the first write that failed
 bool is_output_terminal = false;  // false before open_standard_streams()
+
+constexpr int kDefaultWidth = 80;
+
+bool is_set(const EnvironmentLookup& environment, const std::string& name) {
+  auto value = environment(name);
+  return value && !value->empty();
+}
+
+bool is_dumb(const EnvironmentLookup& environment) {
+  auto term = environment("TERM");
+  return !term || term->empty() || *term == "dumb";
+}
+
+constexpr std::string_view kPlain = "\x1b[0m";
+
+const char* escape_sequence(Style style) {
+  switch (style) {
+    case Style::kHeading: return "\x1b[1m";
+    case Style::kDim: return "\x1b[2m";
+    case Style::kGood: return "\x1b[32m";
+    case Style::kBad: return "\x1b[31m";
+    case Style::kWarning: return "\x1b[33m";
+  }
+  return "";
+}
+
+constexpr std::size_t kMaxLogBytes = 4000;
+constexpr int kMaxLogLines = 20;
 
 }  // namespace
 
@@ -67,35 +98,6 @@ int finish_output(int status, int failed) {
   return status == kInterrupted ? status : failed;
 }
 
-namespace {
-
-constexpr int kDefaultWidth = 80;
-
-bool is_set(const EnvironmentLookup& environment, const std::string& name) {
-  auto value = environment(name);
-  return value && !value->empty();
-}
-
-bool is_dumb(const EnvironmentLookup& environment) {
-  auto term = environment("TERM");
-  return !term || term->empty() || *term == "dumb";
-}
-
-constexpr std::string_view kPlain = "\x1b[0m";
-
-const char* escape_sequence(Style style) {
-  switch (style) {
-    case Style::kHeading: return "\x1b[1m";
-    case Style::kDim: return "\x1b[2m";
-    case Style::kGood: return "\x1b[32m";
-    case Style::kBad: return "\x1b[31m";
-    case Style::kWarning: return "\x1b[33m";
-  }
-  return "";
-}
-
-}  // namespace
-
 bool use_color(ColorMode mode, bool is_terminal, const EnvironmentLookup& environment) {
   if (mode != ColorMode::kAuto) return mode == ColorMode::kAlways;
   if (is_set(environment, "NO_COLOR")) return false;
@@ -135,6 +137,48 @@ std::size_t style_length(std::string_view text) {
 std::string styled(std::string_view text, Style style, bool color) {
   if (!color || text.empty()) return std::string(text);
   return escape_sequence(style) + std::string(text) + std::string(kPlain);
+}
+
+Expected<std::unique_ptr<ErrorLog>> ErrorLog::start() {
+  TRY_ASSIGN(auto ends, make_pipe());
+  return std::unique_ptr<ErrorLog>(new ErrorLog(std::move(ends[0]), ends[1]));
+}
+
+ErrorLog::ErrorLog(Fd in, const Fd& out)
+    : errors_(::fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3)), in_(std::move(in)) {
+  ::dup2(out.get(), STDERR_FILENO);
+  copier_ = std::jthread([this](const std::stop_token& stop) { copy(stop); });
+}
+
+std::string ErrorLog::finish() {
+  if (copier_.joinable()) {
+    ::dup2(errors_.get(), STDERR_FILENO);
+    copier_.request_stop();
+    copier_.join();
+  }
+  std::string end = end_.substr(end_.size() - std::min(end_.size(), kMaxLogBytes));
+  for (auto lines = std::count(end.begin(), end.end(), '\n'); lines > kMaxLogLines; --lines) {
+    end.erase(0, end.find('\n') + 1);
+  }
+  return end;
+}
+
+// A process that a build left behind may hold the pipe open, so the end is silence after `stop`.
+void ErrorLog::copy(const std::stop_token& stop) {
+  char buffer[4096];
+  for (;;) {
+    pollfd watch{in_.get(), POLLIN, 0};
+    if (::poll(&watch, 1, 100) <= 0) {
+      if (stop.stop_requested()) return;
+      continue;
+    }
+    const ssize_t count = ::read(in_.get(), buffer, sizeof buffer);
+    if (count <= 0) return;
+    const std::string_view text(buffer, static_cast<std::size_t>(count));
+    write_all(errors_.get(), text);
+    end_ += text;
+    if (end_.size() > 4 * kMaxLogBytes) end_.erase(0, end_.size() - kMaxLogBytes);
+  }
 }
 
 }  // namespace instr

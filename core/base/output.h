@@ -9,12 +9,16 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <thread>
 
 #include "core/base/environment.h"
-#include "core/base/exit_status.h"
+#include "core/base/error.h"
+#include "core/base/process.h"
+#include "core/base/program_end.h"
 
 namespace instr {
 
@@ -69,5 +73,26 @@ std::size_t style_length(std::string_view text);
 
 // Puts `text` between the escape sequences of `style`, unless it is empty or `color` is false.
 std::string styled(std::string_view text, Style style, bool color);
+
+// Keeps the end of what this program and its children write to standard error, for a report. While
+// it exists, standard error is a pipe, from which a thread copies to the original standard error.
+// At most one at a time.
+class ErrorLog {
+ public:
+  static Expected<std::unique_ptr<ErrorLog>> start();
+  ~ErrorLog() { finish(); }
+
+  // Restores standard error. Returns the last lines.
+  std::string finish();
+
+ private:
+  ErrorLog(Fd in, const Fd& out);
+  void copy(const std::stop_token& stop);
+
+  Fd errors_;  // the original standard error
+  Fd in_;
+  std::string end_;
+  std::jthread copier_;
+};
 
 }  // namespace instr

@@ -1,9 +1,10 @@
-// Paths and names of files. Pure.
+// Paths and names of files, and paths with wildcards, as a shell expands them.
 #pragma once
 
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace instr {
 
@@ -25,5 +26,13 @@ inline std::filesystem::path place_in(const std::filesystem::path& root,
 
 // Returns the text if possible, else something similar; never the same for two texts.
 std::string make_file_name(const std::string& text);
+
+// Returns true if the path contains `*`.
+bool has_wildcard(const std::filesystem::path& path);
+
+// Returns the regular files that an absolute path with wildcards matches, sorted. `*` matches a
+// part of a name, `**` any number of folders, except hidden ones; links to folders are followed
+// only where the path names them.
+std::vector<std::filesystem::path> find_matches(const std::filesystem::path& pattern);
 
 }  // namespace instr

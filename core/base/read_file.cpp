@@ -7,13 +7,20 @@
 
 #include <cerrno>
 #include <cstring>
+#include <nlohmann/json.hpp>
+#include <string>
 
-#include "core/base/interrupt.h"
 #include "core/base/process.h"
+#include "core/base/program_end.h"
 
 namespace instr {
 
 namespace {
+
+using Json = nlohmann::ordered_json;
+
+// Deeper values would overflow the stack when they are copied or printed.
+constexpr int kMaxDepth = 100;
 
 constexpr std::size_t kPiece = std::size_t{1} << 16;  // bytes read at a time
 
@@ -28,6 +35,20 @@ tl::unexpected<Error> fail_as_too_large(const fs::path& path, std::size_t max) {
 }
 
 }  // namespace
+
+Expected<Json> parse_json(std::string_view text) {
+  bool is_too_deep = false;
+  const auto check_depth = [&](int depth, Json::parse_event_t, const Json&) {
+    is_too_deep = is_too_deep || depth > kMaxDepth;
+    return !is_too_deep;
+  };
+  Json json = Json::parse(text.begin(), text.end(), check_depth, false);
+  if (is_too_deep) {
+    return fail("a value in this line is nested more than " + std::to_string(kMaxDepth) + " deep");
+  }
+  if (json.is_discarded()) return fail("this line is not JSON");
+  return json;
+}
 
 Expected<std::string> read_file(const fs::path& path, std::size_t max, ReadFrom from) {
   // O_NONBLOCK: opening a pipe without a writer must not hang. O_NOCTTY: a terminal is refused

@@ -1,10 +1,12 @@
 // Reads files that users give: results, functions, definitions, limits. A file that is too large, a
-// folder or a device is refused before it fills the memory.
+// folder or a device is refused before it fills the memory. Parses JSON of untrusted files.
 #pragma once
 
 #include <cstddef>
 #include <filesystem>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
+#include <string_view>
 
 #include "core/base/error.h"
 
@@ -20,5 +22,9 @@ enum class ReadFrom { kFiles, kFilesAndPipes };
 // end; an interruption is an error. Errors have the file as their place.
 Expected<std::string> read_file(const fs::path& path, std::size_t max,
                                 ReadFrom from = ReadFrom::kFiles);
+
+// Parses one value, such as a line of a JSON Lines file. An error, without place or advice, if the
+// text is not JSON, or is nested so deep that copying it would overflow the stack.
+Expected<nlohmann::ordered_json> parse_json(std::string_view text);
 
 }  // namespace instr

@@ -1,10 +1,17 @@
-// Texts: without the blanks around them, and as numbers.
+// Texts: without the blanks around them, as numbers, quoted for a shell, and numbered in tables.
 #pragma once
 
+#include <algorithm>
+#include <cctype>
 #include <charconv>
+#include <cstddef>
+#include <map>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <system_error>
+#include <utility>
+#include <vector>
 
 namespace instr {
 
@@ -33,5 +40,45 @@ std::optional<T> parse_number(std::string_view text, Format... format) {
   const auto [stopped, error] = std::from_chars(text.data(), end, number, format...);
   return error == std::errc{} && stopped == end ? std::optional(number) : std::nullopt;
 }
+
+// Quotes `text` as one word, for POSIX shells.
+inline std::string shell_quoted(std::string_view text) {
+  std::string word = "'";
+  for (char c : text) word += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return word + "'";
+}
+
+// Quotes `text` only if a shell would not take all its characters literally.
+inline std::string shell_word(const std::string& text) {
+  const auto is_plain = [](unsigned char c) {
+    return std::isalnum(c) != 0 || c >= 0x80 ||
+           std::string_view("_-./=:,+@%").find(static_cast<char>(c)) != std::string_view::npos;
+  };
+  if (!text.empty() && std::ranges::all_of(text, is_plain)) return text;
+  return shell_quoted(text);
+}
+
+// A command that runs a script of users, such as a build: a step that fails ends it.
+inline std::vector<std::string> bash_command(std::string script) {
+  return {"bash", "-euo", "pipefail", "-c", std::move(script)};
+}
+
+// Numbers values in the order in which they first appear, for tables of texts in files.
+template <class Value>
+class Numbered {
+ public:
+  std::size_t number_of(const Value& value) {
+    const auto [entry, is_new] = numbers_.try_emplace(value, all_.size());
+    if (is_new) all_.push_back(value);
+    return entry->second;
+  }
+
+  const std::vector<Value>& all() const { return all_; }
+  std::vector<Value> take() { return std::move(all_); }
+
+ private:
+  std::map<Value, std::size_t> numbers_;
+  std::vector<Value> all_;
+};
 
 }  // namespace instr

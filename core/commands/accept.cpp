@@ -4,7 +4,7 @@
 
 #include "core/base/format.h"
 #include "core/base/output.h"
-#include "core/base/shell.h"
+#include "core/base/text.h"
 #include "core/commands/commands.h"
 #include "core/definitions/select.h"
 #include "core/history/read.h"

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "core/base/exit_status.h"
+#include "core/base/program_end.h"
 #include "core/commands/cli/command.h"
 #include "core/commands/cli/command_line.h"
 #include "core/commands/cli/options.h"

@@ -7,7 +7,7 @@
 #include "core/base/format.h"
 #include "core/base/output.h"
 #include "core/base/output_file.h"
-#include "core/base/shell.h"
+#include "core/base/text.h"
 #include "core/commands/commands.h"
 #include "core/commands/experiment_options.h"
 #include "core/compare/expected_values.h"

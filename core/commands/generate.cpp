@@ -3,8 +3,8 @@
 #include <deque>
 #include <nlohmann/json.hpp>
 
+#include "core/base/environment.h"
 #include "core/base/output.h"
-#include "core/base/version.h"
 #include "core/commands/cli/help.h"
 #include "core/commands/commands.h"
 #include "core/definitions/definition_keys.h"

@@ -1,20 +1,26 @@
-#include "core/commands/history.h"
-
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
+#include <optional>
+#include <stop_token>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/base/format.h"
 #include "core/base/near_match.h"
 #include "core/base/output.h"
+#include "core/base/program_end.h"
 #include "core/commands/commands.h"
 #include "core/history/record.h"
+#include "core/history/recording.h"
 #include "core/history/schema.h"
 #include "core/report/formats.h"
 #include "core/report/history_tables.h"
+#include "core/results/profiles_file.h"
 #include "core/results/result_set.h"
 #include "core/run/backfill.h"
 #include "core/run/gate.h"
@@ -22,6 +28,38 @@
 namespace instr {
 
 namespace {
+
+// The options of all words of `instr_bench history`.
+struct HistoryOptions {
+  std::vector<std::string> operands;  // the arguments that follow the word
+  RecordingOptions recording;         // the history and branch, of all words
+  Incomplete incomplete = Incomplete::kRefused;
+  std::optional<std::string> since;
+  std::optional<fs::path> accepted;  // nothing: the project's
+  std::optional<std::string> keep_since;
+  std::optional<std::string> make;  // builds a commit
+  bool bisect = false;              // measure only the commits that attribute steps
+  std::vector<std::string> rest;    // everything after --
+  Selection selection;
+  std::vector<std::string> metrics;
+  ReportFormat format = ReportFormat::kTable;
+  Showing showing;
+  std::stop_token stop;
+
+  SeriesChoice choice() const;
+  Expected<std::optional<Place>> place_since() const;
+};
+
+// The words: a function for each.
+ExpectedStatus history_add(const HistoryOptions& options);
+ExpectedStatus history_list(const HistoryOptions& options);
+ExpectedStatus history_show(const HistoryOptions& options);
+ExpectedStatus history_steps(const HistoryOptions& options);
+ExpectedStatus history_issue(const HistoryOptions& options);
+ExpectedStatus history_export(const HistoryOptions& options);
+ExpectedStatus history_merge(const HistoryOptions& options);
+ExpectedStatus history_prune(const HistoryOptions& options);
+ExpectedStatus history_backfill(const HistoryOptions& options);
 
 using WordOptions = std::array<std::string_view, 6>;
 constexpr WordOptions kAdding{"commit",       "branch",  "vary",
@@ -320,8 +358,6 @@ Expected<std::string> merge_into(const SqlDatabase& database, const SqlDatabase&
                      printable(other.file().string()));
 }
 
-}  // namespace
-
 SeriesChoice HistoryOptions::choice() const {
   return {make_key_selector(selection), metrics, recording.branch};
 }
@@ -432,5 +468,7 @@ ExpectedStatus history_backfill(const HistoryOptions& options) {
        options.make.value_or("true"), options.bisect, options.rest},
       options.stop);
 }
+
+}  // namespace
 
 }  // namespace instr

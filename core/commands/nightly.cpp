@@ -11,7 +11,6 @@
 #include "core/base/output_file.h"
 #include "core/base/process.h"
 #include "core/base/read_file.h"
-#include "core/base/shell.h"
 #include "core/base/text.h"
 #include "core/commands/commands.h"
 

@@ -6,7 +6,7 @@
 #include "core/base/git.h"
 #include "core/base/output.h"
 #include "core/base/output_file.h"
-#include "core/base/shell.h"
+#include "core/base/text.h"
 #include "core/commands/commands.h"
 #include "core/history/schema.h"
 #include "core/report/experiment_report.h"

@@ -18,7 +18,6 @@
 #include "core/definitions/limit.h"
 #include "core/results/measurement.h"
 #include "core/results/results_file.h"
-#include "core/results/verification.h"
 
 namespace instr {
 

@@ -4,6 +4,8 @@
 #include <filesystem>
 #include <map>
 #include <string>
+#include <utility>
+#include <variant>
 #include <vector>
 
 #include "core/base/phase.h"
@@ -28,7 +30,12 @@ struct UnitResult {
 };
 
 // Makes the result of a variant that does not compile.
-Measurement make_compile_failure(const Variant& variant, std::string message);
+inline Measurement make_compile_failure(const Variant& variant, std::string message) {
+  Measurement measurement;
+  measurement.variant = variant;
+  measurement.outcome = Failure{FailureKind::kCompileError, std::move(message)};
+  return measurement;
+}
 
 struct CompileOptions {
   Toolchain toolchain;
@@ -53,7 +60,12 @@ struct CompiledVariants {
   std::map<std::string, CompiledVariant> units;
   std::map<std::string, Failure> failures;  // each with the compiler's messages
 
-  void add(const UnitResult& unit);
+  void add(const UnitResult& unit) {
+    for (const auto& variant : unit.compiled) units.emplace(variant.variant.key, variant);
+    for (const auto& measurement : unit.failed) {
+      failures.emplace(measurement.variant.key, std::get<Failure>(measurement.outcome));
+    }
+  }
 };
 
 // The counting worker runs under Callgrind, the native worker without it. The workers for Python

@@ -1,5 +1,6 @@
 // Compiles the snippets of a language, and builds the programs that run them: one implementation
-// for each language, in cpp/ and python/.
+// for each language, in cpp/ and python/. Pins the environment of every counting worker: a count
+// must not depend on the caller's environment.
 #pragma once
 
 #include <array>
@@ -85,5 +86,14 @@ std::unique_ptr<LanguageSupport> make_python_language(const std::optional<std::s
 // Makes an implementation for each language, in the order of kLanguages.
 Languages make_languages(const std::optional<std::string>& python, const CompileOptions& options,
                          Cache& cache);
+
+// The code paths of LibTorch and its math libraries that are counted: those for AVX2 on processors
+// that have it, even if they have more; on others the plain code.
+enum class CpuClass { kAvx2, kPlain };
+
+CpuClass cpu_class();  // this machine's class
+
+// Returns "NAME=value", in a fixed order. Part of the fingerprint: a change here may change counts.
+std::vector<std::string> pinned_environment(CpuClass cpu);
 
 }  // namespace instr

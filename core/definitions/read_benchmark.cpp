@@ -11,7 +11,7 @@
 
 #include "core/base/checkout_guard.h"
 #include "core/base/format.h"
-#include "core/base/glob.h"
+#include "core/base/paths.h"
 #include "core/base/text.h"
 #include "core/definitions/expand.h"
 #include "core/definitions/requirement.h"

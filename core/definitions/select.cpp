@@ -12,7 +12,8 @@
 
 #include "core/base/format.h"
 #include "core/base/near_match.h"
-#include "core/base/shell.h"
+#include "core/base/text.h"
+#include "core/definitions/variant.h"
 
 namespace instr {
 namespace {

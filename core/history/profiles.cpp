@@ -4,7 +4,7 @@
 #include <unordered_set>
 
 #include "core/base/gzip.h"
-#include "core/base/json_line.h"
+#include "core/base/read_file.h"
 #include "core/results/json_reader.h"
 #include "core/results/profile_json.h"
 #include "core/results/results_file.h"

@@ -6,6 +6,7 @@
 #include <tuple>
 #include <unordered_map>
 
+#include "core/base/read_file.h"
 #include "core/compare/judge.h"
 #include "core/definitions/metrics.h"
 #include "core/history/profiles.h"

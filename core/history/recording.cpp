@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "core/base/format.h"
-#include "core/base/shell.h"
+#include "core/base/text.h"
 #include "core/history/profiles.h"
 #include "core/history/read.h"
 #include "core/history/schema.h"

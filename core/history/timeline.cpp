@@ -6,7 +6,7 @@
 #include <unordered_map>
 
 #include "core/base/git.h"
-#include "core/base/json_line.h"
+#include "core/base/read_file.h"
 #include "core/history/schema.h"
 
 namespace instr {

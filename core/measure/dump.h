@@ -11,7 +11,7 @@
 
 #include "core/base/error.h"
 #include "core/definitions/variant.h"
-#include "core/results/operator_times.h"
+#include "core/results/timing.h"
 
 namespace instr {
 

@@ -34,7 +34,7 @@ std::map<std::string, std::string> library_fields(const std::vector<MappedFile>&
 std::map<std::string, std::string> loaded_libraries(pid_t process);
 
 // Returns the files in a worker's list of what a snippet has loaded, one per line
-// (worker/counted/loaded_files.h, worker/native/native_code.h), without those of the system and of
+// (worker/counted/host.cpp, worker/native/native_code.h), without those of the system and of
 // installed packages.
 std::vector<std::filesystem::path> loaded_files_in(const std::string& list);
 

@@ -68,7 +68,12 @@ struct MeasureConfig {
 
 // Returns the CPU seconds that a variant may take: its own limit, or else the one that was
 // requested or a minute, ten times that if the statement compiles.
-double time_limit(const Variant& variant, const MeasureConfig& config);
+inline double time_limit(const Variant& variant, const MeasureConfig& config) {
+  constexpr double kDefault = 60;
+  // Compiling executes thousands of times as much as a call.
+  const double longer = variant.compiles ? 10 : 1;
+  return variant.timeout.value_or(config.timeout.value_or(kDefault) * longer);
+}
 
 // Events reported for each variant while measuring.
 struct MeasureEvents {

@@ -13,6 +13,7 @@
 #include "core/base/environment.h"
 #include "core/base/output_file.h"
 #include "core/base/paths.h"
+#include "core/base/phase.h"
 #include "core/base/read_file.h"
 #include "core/base/source_text.h"
 #include "core/base/text.h"

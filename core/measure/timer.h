@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/measure/measure_config.h"
-#include "core/measure/timing_request.h"
+#include "core/measure/native_worker.h"
 
 namespace instr {
 

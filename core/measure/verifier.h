@@ -11,8 +11,7 @@
 #include "core/compile/compiled_variant.h"
 #include "core/definitions/variant.h"
 #include "core/measure/native_worker.h"
-#include "core/measure/timing_request.h"
-#include "core/results/verification.h"
+#include "core/results/measurement.h"
 #include "worker/wire.h"
 
 namespace instr {

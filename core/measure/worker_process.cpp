@@ -21,6 +21,20 @@
 
 namespace instr {
 
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::size_t kMaxMessageLength = std::size_t{16} << 20;
+
+// Returns a token of fixed length, since it is on the worker's heap for a while; empty if the
+// system has no randomness.
+std::string new_token() {
+  std::uint64_t random = 0;
+  if (::getrandom(&random, sizeof random, 0) != static_cast<ssize_t>(sizeof random)) return {};
+  return fmt::format("{:016x}", random);
+}
+
 std::vector<std::string> worker_command(const WorkerOptions& options) {
   const std::vector<std::string>& program = options.program.command;
   if (options.is_native()) return program;
@@ -45,20 +59,6 @@ std::vector<std::string> worker_command(const WorkerOptions& options) {
   }
   command.insert(command.end(), program.begin(), program.end());
   return command;
-}
-
-namespace {
-
-using Clock = std::chrono::steady_clock;
-
-constexpr std::size_t kMaxMessageLength = std::size_t{16} << 20;
-
-// Returns a token of fixed length, since it is on the worker's heap for a while; empty if the
-// system has no randomness.
-std::string new_token() {
-  std::uint64_t random = 0;
-  if (::getrandom(&random, sizeof random, 0) != static_cast<ssize_t>(sizeof random)) return {};
-  return fmt::format("{:016x}", random);
 }
 
 }  // namespace

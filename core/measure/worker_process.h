@@ -41,8 +41,6 @@ struct WorkerOptions {
   bool is_native() const { return valgrind.empty(); }
 };
 
-std::vector<std::string> worker_command(const WorkerOptions& options);
-
 // The connection to a worker: messages of worker/wire.h on a socket.
 
 // Why a request got no reply.

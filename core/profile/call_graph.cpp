@@ -5,7 +5,7 @@
 #include <tuple>
 #include <utility>
 
-#include "core/base/json_line.h"
+#include "core/base/read_file.h"
 
 namespace instr {
 

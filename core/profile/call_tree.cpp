@@ -8,7 +8,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "core/base/numbered.h"
+#include "core/base/text.h"
 
 namespace instr {
 

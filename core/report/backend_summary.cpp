@@ -9,7 +9,8 @@
 #include "core/base/format.h"
 #include "core/definitions/axes.h"
 #include "core/definitions/variant.h"
-#include "core/results/verification.h"
+#include "core/results/measurement.h"
+#include "core/results/significance.h"
 
 namespace instr {
 

@@ -6,9 +6,9 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "core/base/environment.h"
 #include "core/base/format.h"
 #include "core/base/junit.h"
-#include "core/base/version.h"
 #include "core/definitions/variant.h"
 #include "core/profile/function_names.h"
 

@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <string_view>
 
-#include "core/base/json_line.h"
+#include "core/base/read_file.h"
 #include "core/definitions/axes.h"
 #include "core/report/formats.h"
 #include "core/report/run_report.h"

@@ -7,9 +7,9 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "core/base/environment.h"
 #include "core/base/format.h"
 #include "core/base/table.h"
-#include "core/base/version.h"
 #include "core/results/results_file.h"
 
 namespace instr {

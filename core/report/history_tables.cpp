@@ -7,8 +7,8 @@
 #include <set>
 
 #include "core/base/format.h"
-#include "core/base/json_line.h"
-#include "core/base/shell.h"
+#include "core/base/read_file.h"
+#include "core/base/text.h"
 #include "core/compare/compare.h"
 #include "core/definitions/variant.h"
 #include "core/history/profiles.h"

@@ -12,10 +12,9 @@
 #include <tuple>
 #include <unordered_map>
 
+#include "core/base/environment.h"
 #include "core/base/format.h"
-#include "core/base/numbered.h"
-#include "core/base/shell.h"
-#include "core/base/version.h"
+#include "core/base/text.h"
 #include "core/definitions/axes.h"
 #include "core/definitions/metrics.h"
 #include "core/definitions/variant.h"
@@ -26,8 +25,8 @@
 #include "core/report/flame.h"
 #include "core/report/history_tables.h"
 #include "core/report/page.h"
+#include "core/results/measurement.h"
 #include "core/results/results_file.h"
-#include "core/results/verification.h"
 
 namespace instr {
 

@@ -1,4 +1,4 @@
-// Reads JSON of untrusted files, one line at a time. Unlike core/base/json_line.h it copies no
+// Reads JSON of untrusted files, one line at a time. Unlike core/base/read_file.h it copies no
 // values.
 #pragma once
 

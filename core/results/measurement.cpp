@@ -5,12 +5,24 @@
 #include <algorithm>
 #include <iterator>
 #include <utility>
+#include <vector>
 
 #include "core/base/format.h"
 
 namespace instr {
 
 namespace {
+
+// In the order of VerificationCode.
+constexpr const char* kCodeNames[] = {"PASS",
+                                      "FAIL",
+                                      "EAGER_FAILED",
+                                      "EXCEPTION_RAISED",
+                                      "NONDETERMINISTIC_EAGER_RUN",
+                                      "VERIFIER_SKIPPED",
+                                      "VERIFIER_DIDNT_RUN"};
+static_assert(std::size(kCodeNames) ==
+              static_cast<std::size_t>(VerificationCode::kVerifierDidntRun) + 1);
 
 // In the order of FailureKind.
 constexpr const char* kFailureNames[] = {
@@ -29,7 +41,54 @@ Kind kind_of(const Measurement& measurement) {
   return counted->timing ? Kind::kTimed : Kind::kVerified;
 }
 
+// Returns false if they differ, other than in the files and limits of a part.
+bool depend_on_the_same(const Fingerprint& left, const Fingerprint& right) {
+  const auto has = [](const Fingerprint& known, const auto& entry) {
+    const auto& [name, value] = entry;
+    const auto same =
+        std::ranges::find(known.entries, name, [](const auto& one) { return one.first; });
+    if (same != known.entries.end()) return same->second == value;
+    return name.starts_with(kFilePrefix) || name == kTimeoutField || name == kUnknownInputs;
+  };
+  return std::ranges::all_of(left.entries, [&](const auto& one) { return has(right, one); }) &&
+         std::ranges::all_of(right.entries, [&](const auto& one) { return has(left, one); });
+}
+
+// Returns true if `later` was measured since `earlier` had changed, or was not whole.
+bool replaces(const Measurement& later, const Measurement& earlier) {
+  if (later.depends_on.entries.empty() || earlier.depends_on.entries.empty()) return false;
+  return kind_of(later) == kind_of(earlier) ||
+         !depend_on_the_same(later.depends_on, earlier.depends_on);
+}
+
 }  // namespace
+
+const char* to_string(VerificationCode code) { return kCodeNames[static_cast<std::size_t>(code)]; }
+
+std::optional<VerificationCode> verification_code_from(const std::string& name) {
+  const auto known = std::find(std::begin(kCodeNames), std::end(kCodeNames), name);
+  if (known == std::end(kCodeNames)) return std::nullopt;
+  return static_cast<VerificationCode>(known - std::begin(kCodeNames));
+}
+
+std::vector<std::string> verification_code_names() {
+  return {std::begin(kCodeNames), std::end(kCodeNames)};
+}
+
+bool is_candidate(const Variant& variant) { return variant.backend != Backend::kEager; }
+
+Variant make_eager(const Variant& candidate) {
+  Variant eager = candidate;
+  eager.backend = Backend::kEager;
+  std::string end =
+      fmt::format("/{}/t{}/{}", to_string(candidate.autograd), candidate.threads, candidate.device);
+  std::string backend = std::string("/") + to_string(candidate.backend) + end;
+  if (eager.key.ends_with(backend)) {
+    eager.key.resize(eager.key.size() - backend.size());
+    eager.key += std::string("/") + to_string(Backend::kEager) + end;
+  }
+  return eager;
+}
 
 std::string unsteady_counts(const Counted& counted) {
   const std::string last = format_count(counted.second_block_instructions);
@@ -141,30 +200,6 @@ Measurement merged(Measurement first, Measurement second) {
   first.seconds = seconds;
   return first;
 }
-
-namespace {
-
-// Returns false if they differ, other than in the files and limits of a part.
-bool depend_on_the_same(const Fingerprint& left, const Fingerprint& right) {
-  const auto has = [](const Fingerprint& known, const auto& entry) {
-    const auto& [name, value] = entry;
-    const auto same =
-        std::ranges::find(known.entries, name, [](const auto& one) { return one.first; });
-    if (same != known.entries.end()) return same->second == value;
-    return name.starts_with(kFilePrefix) || name == kTimeoutField || name == kUnknownInputs;
-  };
-  return std::ranges::all_of(left.entries, [&](const auto& one) { return has(right, one); }) &&
-         std::ranges::all_of(right.entries, [&](const auto& one) { return has(left, one); });
-}
-
-// Returns true if `later` was measured since `earlier` had changed, or was not whole.
-bool replaces(const Measurement& later, const Measurement& earlier) {
-  if (later.depends_on.entries.empty() || earlier.depends_on.entries.empty()) return false;
-  return kind_of(later) == kind_of(earlier) ||
-         !depend_on_the_same(later.depends_on, earlier.depends_on);
-}
-
-}  // namespace
 
 void MeasurementList::add(Measurement measurement) {
   const auto [place, is_new] = places_.try_emplace(measurement.variant.key, all_.size());

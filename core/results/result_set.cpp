@@ -5,6 +5,19 @@
 
 namespace instr {
 
+namespace {
+
+// Parses the bytes of a results file, and reads its profiles.
+Expected<ResultSet> parse_result_set(std::string_view bytes, const fs::path& file, std::string name,
+                                     Incomplete incomplete) {
+  TRY_ASSIGN(auto results, parse_results(bytes, file.string(), incomplete));
+  TRY_ASSIGN(auto profiles, read_profiles(file, results, incomplete));
+  return ResultSet{std::move(name), std::move(results), std::move(profiles.functions),
+                   std::move(profiles.call_trees), std::move(profiles.lines)};
+}
+
+}  // namespace
+
 FunctionsOf functions_from(std::map<std::string, std::vector<FunctionCost>> functions) {
   return by_key(std::move(functions));
 }
@@ -20,14 +33,6 @@ Expected<Measurement> add_profile(const ResultSet& set, Measurement measurement)
     counted->lines = std::move(lines);
   }
   return measurement;
-}
-
-Expected<ResultSet> parse_result_set(std::string_view bytes, const fs::path& file, std::string name,
-                                     Incomplete incomplete) {
-  TRY_ASSIGN(auto results, parse_results(bytes, file.string(), incomplete));
-  TRY_ASSIGN(auto profiles, read_profiles(file, results, incomplete));
-  return ResultSet{std::move(name), std::move(results), std::move(profiles.functions),
-                   std::move(profiles.call_trees), std::move(profiles.lines)};
 }
 
 Expected<ResultSet> read_result_set(const fs::path& file, std::string name, Incomplete incomplete) {

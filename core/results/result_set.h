@@ -43,10 +43,6 @@ Expected<Measurement> add_profile(const ResultSet& set, Measurement measurement)
 Expected<ResultSet> read_result_set(const fs::path& file, std::string name,
                                     Incomplete incomplete = Incomplete::kRefused);
 
-// Parses the bytes of a results file, and reads its profiles.
-Expected<ResultSet> parse_result_set(std::string_view bytes, const fs::path& file, std::string name,
-                                     Incomplete incomplete);
-
 // Makes a result set of measurements in memory, with their functions, call trees and lines.
 ResultSet make_result_set(std::string name, ResultsHeader header,
                           std::vector<Measurement> measurements);

@@ -13,10 +13,10 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "core/base/environment.h"
 #include "core/base/gzip.h"
-#include "core/base/json_line.h"
 #include "core/base/output_file.h"
-#include "core/base/version.h"
+#include "core/base/read_file.h"
 #include "core/results/profile_json.h"
 #include "core/results/profiles_file.h"
 

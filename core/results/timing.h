@@ -1,4 +1,5 @@
-// Wall times of a variant and their statistics.
+// Wall times of a variant and their statistics, and times by operator, from the events of
+// LibTorch's profiler.
 #pragma once
 
 #include <cstdint>
@@ -59,5 +60,27 @@ void replace_ready_times(std::map<std::string, double>& metrics);
 
 // Adds the statistic of each metric's values, and kDevicePeakBytes if known.
 void add_times(std::map<std::string, double>& metrics, const Timing& timing);
+
+// A call of an operator, or a kernel of a device; nanoseconds since the first one began.
+struct OperatorCall {
+  std::string name;
+  std::uint64_t start = 0;
+  std::uint64_t duration = 0;
+  std::uint64_t thread = 0;
+  bool is_on_device = false;
+};
+
+struct OperatorTime {
+  std::string name;
+  bool is_on_device = false;
+  std::uint64_t calls = 0;
+  std::uint64_t self = 0;   // nanoseconds, without the operators it calls
+  std::uint64_t total = 0;  // includes the operators it calls; recursive calls: the outermost
+
+  bool operator==(const OperatorTime&) const = default;
+};
+
+// Sums the times by name and device; the greatest self time first.
+std::vector<OperatorTime> times_by_operator(const std::vector<OperatorCall>& calls);
 
 }  // namespace instr

@@ -9,7 +9,7 @@
 #include "core/base/format.h"
 #include "core/base/git.h"
 #include "core/base/output.h"
-#include "core/base/shell.h"
+#include "core/base/text.h"
 #include "core/history/read.h"
 #include "core/history/schema.h"
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "core/base/exit_status.h"
+#include "core/base/program_end.h"
 
 namespace instr {
 

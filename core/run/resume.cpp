@@ -11,7 +11,7 @@
 
 #include "core/base/content_hash.h"
 #include "core/base/format.h"
-#include "core/measure/timing_request.h"
+#include "core/measure/native_worker.h"
 #include "core/results/fingerprint.h"
 #include "core/results/result_set.h"
 

@@ -7,7 +7,7 @@
 #include "core/base/paths.h"
 #include "core/base/private_folder.h"
 #include "core/compile/installation.h"
-#include "core/compile/pinned_environment.h"
+#include "core/compile/language_support.h"
 #include "core/measure/dump.h"
 #include "core/measure/measurer.h"
 #include "core/measure/verifier.h"

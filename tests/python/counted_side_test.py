@@ -54,7 +54,7 @@ def check_names(folder):
 
 
 def context_hash(name, number):
-    """Computes what context_hashes.h promises: words of eight characters, but for those with a digit."""
+    """Computes what context_hashes.cpp promises: words of eight characters, but for those with a digit."""
     text, hash = name.encode(), number << 32 | len(name)
     for at in range(0, len(text), 8):
         word = text[at : at + 8]

@@ -3,8 +3,8 @@
 
 #include <set>
 
+#include "core/base/environment.h"
 #include "core/base/format.h"
-#include "core/base/version.h"
 #include "core/commands/cli/command.h"
 #include "core/commands/cli/command_line.h"
 #include "core/commands/cli/help.h"

@@ -1,5 +1,3 @@
-#include "worker/counted/evidence.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -7,6 +5,7 @@
 #include <vector>
 
 #include "tests/unit/block_plan_testing.h"
+#include "worker/counted/block_plan.h"
 
 namespace instr::evidence_test {
 namespace {

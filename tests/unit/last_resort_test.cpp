@@ -1,13 +1,12 @@
-#include "core/base/last_resort.h"
-
 #include <fcntl.h>
+#include <gtest/gtest.h>
 #include <unistd.h>
 
 #include <new>
 #include <thread>
 
-#include "core/base/error_log.h"
 #include "core/base/output.h"
+#include "core/base/program_end.h"
 #include "tests/testing.h"
 
 namespace instr::last_resort_test {

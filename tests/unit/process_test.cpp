@@ -8,7 +8,7 @@
 #include <cstdlib>
 #include <thread>
 
-#include "core/base/interrupt.h"
+#include "core/base/program_end.h"
 #include "tests/labels.h"
 #include "tests/testing.h"
 #include "tests/unit/container.h"

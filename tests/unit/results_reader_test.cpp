@@ -1,6 +1,6 @@
 #include <nlohmann/json.hpp>
 
-#include "core/base/json_line.h"
+#include "core/base/read_file.h"
 #include "core/results/results_file.h"
 #include "tests/golden.h"
 #include "tests/testing.h"

@@ -8,7 +8,7 @@
 
 #include "core/base/environment.h"
 #include "core/compile/compiled_variant.h"
-#include "core/compile/pinned_environment.h"
+#include "core/compile/language_support.h"
 #include "core/measure/measurer.h"
 #include "tests/labels.h"
 #include "tests/testing.h"

@@ -1,6 +1,6 @@
 // Verification through all the pure stages: from a worker's reply to a verdict, results and
 // reports; and the code generated for it.
-#include "core/results/verification.h"
+#include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 
@@ -9,6 +9,7 @@
 #include "core/compile/cpp/generate_cpp.h"
 #include "core/measure/verifier.h"
 #include "core/report/run_report.h"
+#include "core/results/measurement.h"
 #include "core/results/results_file.h"
 #include "tests/golden.h"
 #include "tests/testing.h"

@@ -10,8 +10,8 @@
 #include "core/compile/compiled_variant.h"
 #include "core/compile/cpp/compile_cpp.h"
 #include "core/compile/cpp/tracked_artefacts.h"
+#include "core/compile/language_support.h"
 #include "core/compile/libtorch.h"
-#include "core/compile/pinned_environment.h"
 #include "core/compile/toolchain.h"
 #include "core/measure/parse_reply.h"
 #include "core/measure/zygote_pool.h"
@@ -38,8 +38,7 @@ fs::path build_unit(const CompileOptions& options, Cache& cache) {
   const fs::path root = INSTR_SOURCE_DIR;
   const fs::path source = root / "tests/fixtures/worker/snippets.cpp";
   std::string identity = identify_toolchain(options) + text_of(source);
-  for (const char* header : {"abi.h", "definition_error.h", "snippet_script.h", "snippet_support.h",
-                             "snippet_tensors.h"}) {
+  for (const char* header : {"abi.h", "snippet_support.h"}) {
     identity += text_of(root / "worker" / header);
   }
   std::string name = "worker-test-" + content_hash(identity) + ".so";

@@ -2,9 +2,9 @@
 
 #include <string>
 
+#include "worker/children.h"
 #include "worker/counted/reply.h"
 #include "worker/counted/run_snippet.h"
-#include "worker/ended.h"
 
 namespace instr {
 

@@ -1,7 +1,11 @@
 #include "worker/counted/host.h"
 
 #include <errno.h>
+#include <limits.h>
+#include <link.h>
 #include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -12,25 +16,96 @@
 
 #include <algorithm>
 #include <random>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "worker/abi.h"
+#include "worker/children.h"
+#include "worker/counted/arena.h"
 #include "worker/counted/collected.h"
-#include "worker/counted/loaded_files.h"
-#include "worker/counted/pages.h"
 #include "worker/counted/reply.h"
-#include "worker/ended.h"
-#include "worker/snippet_folder.h"
-#include "worker/snippet_limits.h"
+#include "worker/snippet_confines.h"
 #include "worker/torch_side.h"
 #include "worker/unit.h"
+#include "worker/wire.h"
+
+#ifndef MADV_COLLAPSE
+#define MADV_COLLAPSE 25
+#endif
 
 extern "C" void instr_canary_snippet(instr_context* context);
 extern "C" void instr_canary_empty_snippet(instr_context* context);
 
 namespace instr {
 namespace {
+
+int add_name(dl_phdr_info* info, size_t, void* text) {
+  *static_cast<std::string*>(text) += std::string(info->dlpi_name) + "\n";
+  return 0;
+}
+
+// Returns the path without the descriptor by which the worker's own folder is named.
+std::string resolved(const std::string& path) {
+  const std::string folder = "/proc/self/fd/" + std::to_string(wire::kProgramFolderFd);
+  if (!path.starts_with(folder + "/")) return path;
+  char target[PATH_MAX];
+  const ssize_t size = readlink(folder.c_str(), target, sizeof target);
+  if (size < 0) return path;
+  return std::string(target, static_cast<size_t>(size)) + path.substr(folder.size());
+}
+
+// Writes the paths of the files whose code this process has loaded, shared objects and, of an
+// interpreter, modules, to a file in the work folder, one per line. To be called once everything is
+// counted. Returns false if they could not be written.
+bool write_loaded_files() {
+  std::string names = torch_side::loaded_modules() + "\n";
+  dl_iterate_phdr(add_name, &names);
+  const std::string path =
+      work_folder() + "/" + wire::kProfilePrefix + std::to_string(getpid()) + wire::kLoadedSuffix;
+  FILE* file = fopen(path.c_str(), "we");
+  if (file == nullptr) return false;
+  for (size_t at = 0; at < names.size();) {
+    const size_t end = names.find('\n', at);
+    const std::string name = resolved(names.substr(at, end - at));
+    if (name.starts_with('/')) fprintf(file, "%s\n", name.c_str());
+    at = end + 1;
+  }
+  return fclose(file) == 0;
+}
+
+constexpr uint64_t kValgrindBase = 0x10'0000'0000;  // Valgrind's own mappings begin here
+constexpr uint64_t kHugePage = 2 << 20;
+
+void gather(uint64_t begin, uint64_t end) {
+  uint64_t from = (begin + kHugePage - 1) & ~(kHugePage - 1);
+  uint64_t to = end & ~(kHugePage - 1);
+  if (from >= to || madvise(reinterpret_cast<void*>(from), to - from, MADV_HUGEPAGE) != 0) return;
+  // A single call for all pages would stop at the first empty one.
+  for (uint64_t at = from; at < to; at += kHugePage) {
+    madvise(reinterpret_cast<void*>(at), kHugePage, MADV_COLLAPSE);
+  }
+}
+
+// Makes forking this process cheap: asks the kernel to keep Valgrind's own memory (symbols,
+// translations; hundreds of MB) in huge pages, so that a fork copies hundreds of page-table
+// entries, not a hundred thousand. Content and addresses do not change; if the kernel refuses,
+// forks only take longer.
+void gather_pages() {
+  visit_start_arena(gather);
+  FILE* maps = fopen("/proc/self/maps", "re");
+  if (maps == nullptr) return;
+  char line[512];
+  while (fgets(line, sizeof line, maps) != nullptr) {
+    unsigned long begin, end, inode;
+    char access[8];
+    if (sscanf(line, "%lx-%lx %7s %*s %*s %lu", &begin, &end, access, &inode) != 4) continue;
+    if (begin >= kValgrindBase && inode == 0 && access[1] == 'w' && strchr(line, '[') == nullptr) {
+      gather(begin, end);
+    }
+  }
+  fclose(maps);
+}
 
 constexpr uint32_t kMaxParts = 64;  // more profiles than a child writes
 

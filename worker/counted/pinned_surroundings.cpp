@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <limits.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,12 +13,32 @@
 #include <sys/sysinfo.h>
 #include <sys/utsname.h>
 #include <unistd.h>
+#include <valgrind/valgrind.h>
 
 #include "worker/counted/run_snippet.h"
 #include "worker/wire.h"
 
+// Replaces readlink for the program's own path. Some libraries that LibTorch is linked with look
+// for their data beside the program (GDCM, via OpenCV, in Debian), and keep its path on the heap.
+// The length of that path moved all later allocations, and with them data misses of simulated
+// caches by up to 1.5%.
+extern "C" ssize_t readlink(const char* path, char* buffer, size_t size) noexcept {
+  const char own[] = "/proc/self/exe";  // a path of the program that has a fixed length
+  if (strcmp(path, own) != 0) return syscall(SYS_readlink, path, buffer, size);
+  size_t length = strlen(own) < size ? strlen(own) : size;
+  memcpy(buffer, own, length);
+  return static_cast<ssize_t>(length);
+}
+
 namespace instr {
 namespace {
+
+// Removes what only Valgrind's launcher needs from the environment, before LibTorch or an
+// interpreter reads it: a snippet's calls of getenv() search the rest, and Python keeps a copy on
+// the heap. The worker for Python is preloaded by the launcher, too.
+__attribute__((constructor)) void hide_variables() {
+  if (RUNNING_ON_VALGRIND != 0) unsetenv("VALGRIND_LIB");
+}
 
 constexpr char kHostName[] = "localhost";
 constexpr rlim_t kOpenFiles = 1024;

@@ -2,7 +2,7 @@
 
 #include <signal.h>
 
-#include "worker/ended.h"
+#include "worker/children.h"
 
 namespace instr {
 namespace {

@@ -17,12 +17,10 @@
 #include "worker/counted/arena.h"
 #include "worker/counted/block_plan.h"
 #include "worker/counted/collected.h"
-#include "worker/counted/cpu_time.h"
 #include "worker/counted/empty_loop.h"
 #include "worker/counted/simulated_state.h"
 #include "worker/counted/snippet_stack.h"
-#include "worker/ended.h"
-#include "worker/snippet_limits.h"
+#include "worker/snippet_confines.h"
 #include "worker/torch_side.h"
 #include "worker/wire.h"
 

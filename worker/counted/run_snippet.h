@@ -3,6 +3,7 @@
 #pragma once
 
 #include <stdint.h>
+#include <sys/resource.h>
 
 #include <string>
 
@@ -10,6 +11,19 @@
 #include "worker/counted/block_plan.h"
 
 namespace instr {
+
+// Returns the CPU time of this process, and of those that it has waited for. Not a pinned clock.
+inline uint64_t used_cpu_us() {
+  uint64_t sum = 0;
+  for (const auto who : {RUSAGE_SELF, RUSAGE_CHILDREN}) {
+    rusage used{};
+    getrusage(who, &used);
+    for (const timeval& time : {used.ru_utime, used.ru_stime}) {
+      sum += static_cast<uint64_t>(time.tv_sec) * 1'000'000 + static_cast<uint64_t>(time.tv_usec);
+    }
+  }
+  return sum;
+}
 
 // The state of a run, in memory that the child shares with its host: a snippet may close the
 // child's descriptors.

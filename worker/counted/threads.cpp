@@ -17,7 +17,6 @@
 #include <atomic>
 #include <cstddef>
 
-#include "worker/counted/cpu_time.h"
 #include "worker/counted/run_snippet.h"
 
 namespace instr {

@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "worker/children.h"
-#include "worker/ended.h"
 
 namespace instr {
 namespace {

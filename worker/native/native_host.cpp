@@ -15,14 +15,12 @@
 
 #include "worker/abi.h"
 #include "worker/children.h"
-#include "worker/ended.h"
-#include "worker/native/device.h"
+#include "worker/native/libtorch.h"
 #include "worker/native/native_code.h"
 #include "worker/native/run_experiment.h"
 #include "worker/native/snippet_times.h"
 #include "worker/native/verify.h"
-#include "worker/snippet_folder.h"
-#include "worker/snippet_limits.h"
+#include "worker/snippet_confines.h"
 #include "worker/torch_side.h"
 #include "worker/unit.h"
 

@@ -10,10 +10,9 @@
 #include <random>
 #include <string>
 
-#include "worker/ended.h"
-#include "worker/native/device.h"
+#include "worker/children.h"
 #include "worker/native/event_counter.h"
-#include "worker/native/machine_use.h"
+#include "worker/native/libtorch.h"
 #include "worker/native/timed_snippet.h"
 
 namespace instr {

@@ -3,7 +3,7 @@
 #include <map>
 #include <vector>
 
-#include "worker/native/inspection.h"
+#include "worker/native/libtorch.h"
 #include "worker/native/timed_snippet.h"
 
 namespace instr {

@@ -2,9 +2,8 @@
 
 #include <utility>
 
-#include "worker/ended.h"
-#include "worker/native/device.h"
-#include "worker/native/machine_use.h"
+#include "worker/children.h"
+#include "worker/native/libtorch.h"
 #include "worker/native/repetitions.h"
 
 namespace instr {

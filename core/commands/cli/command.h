@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/base/exit_status.h"
+#include "core/base/program_end.h"
 #include "core/commands/cli/command_line.h"
 
 namespace instr {

@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "core/base/format.h"
-#include "core/base/shell.h"
+#include "core/base/text.h"
 
 namespace instr {
 

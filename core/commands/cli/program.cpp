@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <optional>
 
+#include "core/base/environment.h"
 #include "core/base/near_match.h"
 #include "core/base/output.h"
-#include "core/base/version.h"
 #include "core/commands/cli/command.h"
 #include "core/commands/cli/help.h"
 

@@ -9,10 +9,10 @@
 #include "core/base/text.h"
 #include "core/compile/cpp/compile_unit.h"
 #include "core/compile/cpp/diagnostics.h"
-#include "core/compile/cpp/parallel.h"
+#include "core/compile/cpp/generate_cpp.h"
 #include "core/compile/cpp/self_contained.h"
 #include "core/compile/language_support.h"
-#include "core/results/verification.h"
+#include "core/results/measurement.h"
 
 namespace instr {
 

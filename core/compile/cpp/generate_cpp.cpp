@@ -12,7 +12,7 @@
 #include "core/compile/cpp/tracked_artefacts.h"
 #include "core/compile/source_writer.h"
 #include "core/definitions/axes.h"
-#include "core/results/verification.h"
+#include "core/results/measurement.h"
 
 namespace instr {
 

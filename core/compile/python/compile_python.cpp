@@ -6,8 +6,9 @@
 #include <nlohmann/json.hpp>
 
 #include "core/base/content_hash.h"
-#include "core/base/json_line.h"
 #include "core/base/process.h"
+#include "core/base/read_file.h"
+#include "core/compile/cache.h"
 #include "core/compile/python/generate_python.h"
 #include "worker/abi.h"
 

@@ -6,9 +6,8 @@
 #include <nlohmann/json.hpp>
 
 #include "core/base/checkout_guard.h"
-#include "core/base/json_line.h"
 #include "core/base/process.h"
-#include "core/base/shell.h"
+#include "core/base/read_file.h"
 #include "core/base/text.h"
 #include "core/definitions/requirement.h"
 

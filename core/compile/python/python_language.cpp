@@ -12,7 +12,6 @@
 #include "core/compile/compiled_variant.h"
 #include "core/compile/cpp/compile_cpp.h"
 #include "core/compile/language_support.h"
-#include "core/compile/pinned_environment.h"
 #include "core/compile/python/compile_python.h"
 #include "core/compile/python/generate_python.h"
 #include "core/compile/python/python.h"

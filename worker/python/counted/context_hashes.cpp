@@ -1,11 +1,10 @@
-#include "worker/python/counted/context_hashes.h"
-
 #include <stdint.h>
 #include <string.h>
 
 #include <algorithm>
 #include <bit>
 
+#include "worker/python/counted/pins.h"
 #include "worker/python/side.h"
 
 // Weak, since other programs that a snippet starts load this library, too.

@@ -1,7 +1,7 @@
 // The interpreter's evaluator of frames (PEP 523), which may be replaced.
 #pragma once
 
-#include "worker/python/api.h"
+#include "worker/python/side.h"
 
 namespace instr {
 

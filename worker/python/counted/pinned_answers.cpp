@@ -1,7 +1,5 @@
 // The functions of the C library are replaced for the whole process, since the worker is preloaded.
 // They ask the system until pin_answers() is called.
-#include "worker/python/counted/pinned_answers.h"
-
 #include <dlfcn.h>
 #include <errno.h>
 #include <semaphore.h>
@@ -12,6 +10,8 @@
 #include <unistd.h>
 
 #include <atomic>
+
+#include "worker/python/counted/pins.h"
 
 namespace instr {
 namespace {

@@ -1,9 +1,8 @@
-#include "worker/python/counted/processor.h"
-
 #include <stdint.h>
 #include <stdlib.h>
 
 #include "worker/counted/arena.h"
+#include "worker/python/counted/pins.h"
 #include "worker/python/side.h"
 
 namespace instr {

@@ -2,12 +2,11 @@
 // again, or specialises it anew, after a number of executions that met others. So the cost of a
 // statement depends on how often it ran before. This ends here: each instruction that can be
 // specialised is specialised for the types that it meets first, and never changes again.
-#include "worker/python/counted/settled_code.h"
-
 #include <stdint.h>
 #include <string.h>
 
 #include "worker/python/counted/frames.h"
+#include "worker/python/counted/pins.h"
 #include "worker/python/side.h"
 #include "worker/torch_side.h"
 

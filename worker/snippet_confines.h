@@ -1,6 +1,6 @@
-// Limits of what a snippet and the processes that it starts take of the machine, besides CPU time
-// (worker/cpu_watch.h). Does not use the heap: a host's heap must not depend on how often it
-// checked a process.
+// The folder in which a unit is loaded and its snippets run, and limits of what a snippet and the
+// processes that it starts take of the machine, besides CPU time (worker/cpu_watch.h). Limits do
+// not use the heap: a host's heap must not depend on how often it checked a process.
 #pragma once
 
 #include <stdint.h>
@@ -9,6 +9,15 @@
 #include <string>
 
 namespace instr {
+
+// The folder is a private one among the worker's files, emptied for each snippet except for the
+// link to LibTorch's libraries.
+
+// Creates the folder anew and enters it; its name has a fixed length. Returns an error's text, or
+// an empty one.
+std::string enter_snippet_folder();
+
+void remove_snippet_folder();
 
 class ProcessTree;
 

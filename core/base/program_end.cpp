@@ -1,4 +1,4 @@
-#include "core/base/interrupt.h"
+#include "core/base/program_end.h"
 
 #include <poll.h>
 #include <pthread.h>
@@ -8,8 +8,12 @@
 
 #include <cerrno>
 #include <cstdint>
+#include <exception>
+#include <new>
+#include <string>
+#include <utility>
 
-#include "core/base/exit_status.h"
+#include "core/base/output.h"
 #include "core/base/private_folder.h"
 #include "core/base/process.h"
 
@@ -28,6 +32,16 @@ sigset_t interruptions() {
 int interruption() {
   static const Fd event(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   return event.get();
+}
+
+int terminate_status = kBadSetup;
+
+[[noreturn]] void end_process() {
+  static bool is_ending = false;
+  if (std::exchange(is_ending, true)) ::_exit(terminate_status);
+  if (std::current_exception()) report_exception();
+  PrivateFolder::remove_all();
+  ::_exit(terminate_status);
 }
 
 }  // namespace
@@ -64,6 +78,23 @@ bool wait_for_input(int fd) {
     if (::poll(watch, 2, -1) < 0 && errno != EINTR) return true;  // the read reports the error
     if (watch[0].revents != 0) return false;
     if (watch[1].revents != 0) return true;
+  }
+}
+
+void end_with_last_resort(int failed) {
+  terminate_status = failed;
+  std::set_terminate(end_process);
+}
+
+void report_exception() noexcept {
+  try {
+    throw;
+  } catch (const std::bad_alloc&) {
+    print_message("error: there is not enough memory\n");
+  } catch (const std::exception& error) {
+    print_message("error: internal error: please report it: " + std::string(error.what()) + "\n");
+  } catch (...) {
+    print_message("error: internal error: please report it\n");
   }
 }
 
