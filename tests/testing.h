@@ -171,7 +171,7 @@ inline std::string program_output(std::vector<std::string> argv) {
 inline std::string load_errors(const std::vector<fs::path>& paths, const fs::path& folder) {
   const auto definitions = load_definitions(paths);
   if (!definitions) return error_lines(definitions.error(), folder);
-  const auto variants = expand(*definitions);
+  const auto variants = expand(definitions->benchmarks);
   return variants ? "" : error_lines(variants.error(), folder);
 }
 
@@ -184,7 +184,7 @@ inline std::string errors_of(const std::string& text) {
 // Returns the benchmarks of a file with this text; an error fails the test.
 inline std::vector<GroupedBenchmark> definitions_of(const std::string& text) {
   const TemporaryFolder folder;
-  return value_of(load_definitions({folder.write("a.toml", text)}));
+  return value_of(load_definitions({folder.write("a.toml", text)})).benchmarks;
 }
 
 // Returns the snippet of each statement.

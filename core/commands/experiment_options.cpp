@@ -68,6 +68,14 @@ AxisOption make_word_axis(AxisOption option, const char* what, const Words<T>& w
   });
 }
 
+AxisOption make_backend_axis(const std::string& help) {
+  AxisOption option{"backend", nullptr, help};
+  for (const BackendFacts& known : kBackends) option.choices.emplace_back(known.name);
+  return make_axis<Backend>(
+      std::move(option), [](PlanConfig & plan) -> auto& { return plan.selection.backends; },
+      parse_backend);
+}
+
 AxisOption make_number_axis(AxisOption option, std::vector<int>& (*values_in)(PlanConfig&)) {
   return make_axis(option, values_in, [max = option.max_number](const std::string& text) {
     const auto number = parse_number<int>(text);
@@ -112,6 +120,8 @@ constexpr Key kKeys[] = {
     {"test", Shape::kStrings, "test = [\"eval\", \"train\"]"},
     {"dtype", Shape::kStrings, "dtype = [\"float32\", \"float64\"]"},
     {"shapes", Shape::kStrings, "shapes = [\"static\", \"dynamic\"]"},
+    {"setting", Shape::kStrings, "setting = [\"default\", \"freezing\"]"},
+    {"settings", Shape::kStrings, "settings = [\"default\", \"freezing\"]"},
     {"threads", Shape::kIntegers, "threads = [1, 2]"},
     {"batch_size", Shape::kIntegers, "batch_size = [1, 16]"},
     {.name = "repetitions",
@@ -158,16 +168,18 @@ void take_definitions(const TableReader& read, const SourceText& source,
 }  // namespace
 
 std::vector<AxisOption> axis_options() {
-  Words<Backend> backends;
-  for (const BackendFacts& known : kBackends) backends.emplace_back(known.name, known.backend);
-  const std::string backends_help = fmt::format("{} (default: all); eager is always included",
-                                                fmt::join(backends | std::views::keys, ", "));
+  const std::string backends_help = fmt::format(
+      "{} (default: all these); any other that torch.compile() knows, or MODULE:FUNCTION; eager is "
+      "always included",
+      fmt::join(kBackends | std::views::transform(&BackendFacts::name), ", "));
   const char* const types_help =
       "float32, float64, float16, bfloat16: for tensors without an explicit type; amp: float32 "
       "under autocast (float32)";
   const char* const shapes_help =
       "static, dynamic: whether the backends of torch.compile() make code for these sizes or for "
       "any (static)";
+  const char* const settings_help =
+      "[[setting]]s of the definitions, and `default`, in which nothing is set (default)";
   const char* const threads_help =
       "measure with these numbers of threads, whatever the definitions say";
   const char* const batch_help = "the same for definitions with a parameter batch_size";
@@ -175,9 +187,7 @@ std::vector<AxisOption> axis_options() {
               {"device", "accelerator", "cpu, cuda (default: as in the definitions)"}, "device",
               words_as_they_are(known_devices()),
               [](PlanConfig & plan) -> auto& { return plan.selection.devices; }),
-          make_word_axis<Backend>(
-              {"backend", nullptr, backends_help}, "backend", backends,
-              [](PlanConfig & plan) -> auto& { return plan.selection.backends; }),
+          make_backend_axis(backends_help),
           make_word_axis<Autograd>(
               {"test", nullptr, "eval (forward), train (with backward); default: both"}, "test",
               {{"eval", Autograd::kForward}, {"train", Autograd::kForwardBackward}},
@@ -188,6 +198,10 @@ std::vector<AxisOption> axis_options() {
           make_word_axis<std::string>(
               {"shapes", nullptr, shapes_help}, "kind of shapes", words_as_they_are(kShapes),
               [](PlanConfig & plan) -> auto& { return plan.axes.shapes; }),
+          make_axis<std::string>(
+              {"setting", "settings", settings_help},
+              [](PlanConfig & plan) -> auto& { return plan.axes.settings; },
+              [](const std::string& name) { return Expected<std::string>(name); }),
           make_number_axis(
               {.axis = "threads", .help = threads_help, .max_number = kMaxThreads},
               [](PlanConfig & plan) -> auto& { return plan.axes.threads; }),

@@ -2,11 +2,14 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <set>
 
 #include "core/base/output.h"
 #include "core/commands/commands.h"
 #include "core/compile/compiled_variant.h"
+#include "core/compile/installation.h"
+#include "core/compile/python/python.h"
 #include "core/report/formats.h"
 #include "core/run/left_out.h"
 #include "core/run/pipeline.h"
@@ -20,9 +23,59 @@ struct ListOptions {
   PlanConfig plan;
   std::optional<ReportFormat> format;  // absent: keys
   Showing showing;
+  bool shows_backends = false;
+  ToolConfig tools = {};
 };
 
+// Returns a variant that runs on the backend, in its language and on its device.
+Variant make_example(const BackendFacts& facts) {
+  Variant variant;
+  variant.backend = facts.backend;
+  variant.language = runs_in(facts.backend, Language::kPython) ? Language::kPython : Language::kCpp;
+  variant.device = facts.device != nullptr ? facts.device : "cpu";
+  return variant;
+}
+
+// Shows the backends of the table, and others that torch.compile() knows in this Python.
+ExpectedStatus show_backends(const ListOptions& options) {
+  MeasureConfig config;
+  config.tools = options.tools;
+  TRY_ASSIGN(const auto tools, Tools::find(config));
+  const Capabilities capabilities{tools->libtorch(), /*wants_times=*/true};
+  DocumentTable table{
+      .columns = {{.heading = "backend", .name = "backend", .align = Align::kLeft},
+                  {.heading = "", .name = "title", .align = Align::kLeft},
+                  {.heading = "runs here", .name = "runs_here", .align = Align::kLeft}}};
+  const auto add = [&table](const std::string& name, const std::string& title,
+                            const std::string& obstacle) {
+    table.rows.push_back({.cells = {text_cell(name), text_cell(title),
+                                    text_cell(obstacle.empty() ? "yes" : "no: " + obstacle)}});
+  };
+  const CudaTraces traces = read_cuda_traces();
+  for (const BackendFacts& facts : kBackends) {
+    const Variant variant = make_example(facts);
+    tools->expect({variant});
+    auto obstacle = find_obstacle(variant, capabilities, tools->language(variant.language));
+    if (!obstacle && is_on_cuda(variant) && has_no_cuda_device(traces)) obstacle = "no CUDA device";
+    add(facts.name, facts.title, obstacle.value_or(""));
+  }
+  TRY_ASSIGN(const auto python,
+             find_python(options.tools.python, tools->libtorch(), find_installation().sources));
+  TRY_ASSIGN(const auto names, list_torch_names(python, find_installation().sources));
+  for (const std::string& name : names.at("backends")) {
+    const auto is_known = [&name](const BackendFacts& facts) { return name == facts.name; };
+    if (std::ranges::none_of(kBackends, is_known)) add(name, "torch.compile()", "");
+  }
+  Document document;
+  add_records(document, table);
+  document.tables.push_back(std::move(table));
+  print_output(render(options.format.value_or(ReportFormat::kTable), document,
+                      render_options(options.showing)));
+  return kGood;
+}
+
 ExpectedStatus show_list(const ListOptions& options) {
+  if (options.shows_backends) return show_backends(options);
   TRY_ASSIGN(auto variants, plan(options.plan));
   print_output(options.format ? render(*options.format, list_document(variants),
                                        render_options(options.showing))
@@ -82,6 +135,12 @@ Action list_command(CommandLine& line) {
   declare_plan(line, options->plan);
   declare_shard(line, options->plan.selection);
   line.group("What to show");
+  line.flag("--backends", "the backends instead, and why one cannot run here",
+            options->shows_backends);
+  line.option("--libtorch", "DIR", "with --backends: the LibTorch to look at, as for a run",
+              take_path(options->tools.libtorch));
+  line.option("--python", "PROGRAM", "with --backends: the interpreter, as for a run",
+              take_text(options->tools.python));
   declare_format(line, options->format, "keys",
                  "json, jsonl and csv have the parameters, tags, file and line of each");
   declare_showing(line, options->showing);

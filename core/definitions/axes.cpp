@@ -8,6 +8,7 @@
 
 #include "core/base/format.h"
 #include "core/base/near_match.h"
+#include "core/definitions/declarations.h"
 #include "core/definitions/definition_keys.h"
 
 namespace instr {
@@ -41,15 +42,22 @@ constexpr Axis kAxes[] = {
      }},
     {"shapes",
      [](const Variant& variant) { return std::string(kShapes[has_dynamic_shapes(variant)]); }},
+    {"setting",
+     [](const Variant& variant) {
+       const std::string name = find_param(variant, "setting");
+       return name.empty() ? kDefaultSetting : name;
+     }},
     {"threads", [](const Variant& variant) { return std::to_string(variant.threads); }},
     {"batch_size", [](const Variant& variant) { return find_param(variant, "batch_size"); }},
 };
 
 }  // namespace
 
-std::vector<GroupedBenchmark> apply_axes(std::vector<GroupedBenchmark> definitions,
-                                         const ExperimentAxes& axes) {
+std::vector<GroupedBenchmark> apply_axes(
+    std::vector<GroupedBenchmark> definitions, const ExperimentAxes& axes,
+    const std::vector<std::shared_ptr<const Setting>>& settings) {
   for (GroupedBenchmark& benchmark : definitions) {
+    if (!settings.empty()) benchmark.settings = settings;
     if (!axes.threads.empty()) benchmark.threads = axes.threads;
     if (!axes.shapes.empty()) benchmark.shapes = axes.shapes;
     benchmark.only_compiling = axes.only_compiling && !benchmark.compiles;

@@ -26,8 +26,9 @@ struct ExperimentAxes {
   std::vector<std::string> data_types = {};  // types of tensors that a snippet makes without a type
   std::vector<int> batch_sizes = {};         // values for definitions with a parameter `batch_size`
   std::vector<int> threads = {};
-  std::vector<std::string> devices = {};  // values for definitions whose texts contain `{device}`
-  std::vector<std::string> shapes = {};   // values of kShapes, for torch.compile()
+  std::vector<std::string> devices = {};   // values for definitions whose texts contain `{device}`
+  std::vector<std::string> shapes = {};    // values of kShapes, for torch.compile()
+  std::vector<std::string> settings = {};  // names of settings, or kDefaultSetting
   // Values of matrix parameters, by name, in the definitions that have them.
   std::map<std::string, std::vector<std::string>> parameters = {};
   // Count what torch.compile() executes, instead of calls of its result; leave out other backends.
@@ -42,10 +43,12 @@ inline constexpr const char* kAmp = "amp";
 // explicit type, or kAmp. Variants without the parameter have the first value.
 inline constexpr const char* kDataTypes[] = {"float32", "float64", "float16", "bfloat16", kAmp};
 
-// Applies the axes to each definition. A definition with its own parameter `dtype` keeps its
-// values; an explicit one gets no kAmp, as nothing is put around its statement.
-std::vector<GroupedBenchmark> apply_axes(std::vector<GroupedBenchmark> definitions,
-                                         const ExperimentAxes& axes);
+// Applies the axes to each definition. `settings`: those that the axes name. A definition with its
+// own parameter `dtype` keeps its values; an explicit one gets no kAmp, as nothing is put around
+// its statement.
+std::vector<GroupedBenchmark> apply_axes(
+    std::vector<GroupedBenchmark> definitions, const ExperimentAxes& axes,
+    const std::vector<std::shared_ptr<const Setting>>& settings = {});
 
 // Refuses a parameter that no definition has.
 Expected<void> check_parameters(const std::vector<GroupedBenchmark>& definitions,

@@ -9,6 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include "core/base/error.h"
+
 namespace instr {
 
 enum class Language { kCpp, kPython };
@@ -132,7 +134,11 @@ struct BackendFacts {
   // Arguments of torch.compile().
   const char* torch_backend = nullptr;  // null: `name`
   const char* mode = nullptr;
-  const char* options = nullptr;      // a Python expression
+  const char* options = nullptr;  // a Python expression
+  bool is_fullgraph = false;
+  // A function of this module is the backend; without a function, the module registers it.
+  const char* module = nullptr;
+  const char* function = nullptr;
   const char* cuda_header = nullptr;  // included by its units; needs the headers of CUDA's toolkit
 };
 
@@ -255,9 +261,25 @@ inline constexpr auto kBackends = std::to_array<BackendFacts>(
      make_packaged(Backend::kTvm, "tvm", "TVM", "apache-tvm"),
      make_onnx_runtime()});
 
-constexpr const BackendFacts& facts_of(Backend backend) {
-  return kBackends[static_cast<std::size_t>(backend)];
+constexpr bool is_in_table(Backend backend) {
+  return static_cast<std::size_t>(backend) < kBackends.size();
 }
+
+// A backend of torch.compile() that is not in the table: one that a package registers, or a
+// function of a module.
+struct OwnBackend {
+  std::string name;           // "hidet" or "my_module:my_backend", as keys and options name it
+  std::string module = {};    // imported first; empty: none
+  std::string function = {};  // the backend, in the module; empty: the one registered as `name`
+  std::string mode = {};      // arguments of torch.compile(), as in BackendFacts; empty: none
+  std::string options = {};
+  bool is_fullgraph = false;
+
+  bool operator==(const OwnBackend&) const = default;
+};
+
+// Returns the facts of a backend in the table, or of one that find_backend() has made.
+const BackendFacts& facts_of(Backend backend);
 
 // The backends measured unless others are requested.
 inline const std::vector<Backend> kUsualBackends = [] {
@@ -268,24 +290,34 @@ inline const std::vector<Backend> kUsualBackends = [] {
   return usual;
 }();
 
-constexpr const char* to_string(Backend backend) { return facts_of(backend).name; }
+inline const char* to_string(Backend backend) { return facts_of(backend).name; }
+
+// Returns the backend with this name. If it is not in the table, it is a backend of torch.compile()
+// from now on in this process: MODULE:FUNCTION, or a name that torch.compile() knows or a
+// definition explains. Nothing if it cannot be such a name. From any thread.
 std::optional<Backend> find_backend(const std::string& name);
+
+// Returns the backend with this name, or the error, without a place, that it cannot be a name.
+Expected<Backend> parse_backend(const std::string& name);
+
+// Explains the names of backends, until the next call. Before any work that depends on them.
+void define_backends(const std::vector<OwnBackend>& backends);
 
 // Returns true if the backend first prepares what it runs: a script, a package, a compiled
 // function.
-constexpr bool is_script(Backend backend) { return facts_of(backend).body != Body::kStatement; }
+inline bool is_script(Backend backend) { return facts_of(backend).body != Body::kStatement; }
 
 // Returns true if torch.compile() prepares it.
-constexpr bool is_of_torch_compile(Backend backend) {
+inline bool is_of_torch_compile(Backend backend) {
   return facts_of(backend).body == Body::kCompiled;
 }
 
 // Returns true if a compiler other than TorchScript's prepares it, which takes long.
-constexpr bool is_compiled(Backend backend) {
+inline bool is_compiled(Backend backend) {
   return is_of_torch_compile(backend) || facts_of(backend).body == Body::kLazy;
 }
 
-constexpr bool runs_in(Backend backend, Language language) {
+inline bool runs_in(Backend backend, Language language) {
   const BackendFacts& facts = facts_of(backend);
   switch (facts.body) {
     case Body::kStatement: return true;

@@ -43,6 +43,16 @@ constexpr Key kFileKeys[] = {
      .example = "[[benchmark]]",
      .description = "The benchmarks of this file: a [[benchmark]] for each.",
      .members = benchmark_keys},
+    {.name = "backend",
+     .shape = Shape::kTables,
+     .example = "[[backend]]",
+     .description = "Backends of torch.compile() of your own, for --backend.",
+     .members = backend_keys},
+    {.name = "setting",
+     .shape = Shape::kTables,
+     .example = "[[setting]]",
+     .description = "Settings of torch, for --setting.",
+     .members = setting_keys},
     {.name = "build",
      .shape = Shape::kTable,
      .example = "[build]",
@@ -187,6 +197,41 @@ constexpr Key kBuildKeys[] = {
      "Further flags for the compiler, which also links with them."},
 };
 
+constexpr Key kBackendKeys[] = {
+    {.name = "name",
+     .shape = Shape::kString,
+     .example = "name = \"mine\"",
+     .description = "The name in options and keys. Without a function in `import`, the name by "
+                    "which torch.compile() knows the backend.",
+     .is_required = true},
+    {"import", Shape::kString, "import = \"my_package.my_module\"",
+     "A Python module that registers the backend, or with a function that is the backend: "
+     "\"my_module:my_backend\"."},
+    {"options", Shape::kTable, "options = { epilogue_fusion = false }",
+     "The argument `options` of torch.compile()."},
+    {"mode", Shape::kString, "mode = \"max-autotune\"", "The argument `mode` of torch.compile()."},
+    {"fullgraph", Shape::kBoolean, "fullgraph = true",
+     "The argument `fullgraph` of torch.compile(): a graph break is an error."},
+};
+
+constexpr Key kSettingKeys[] = {
+    {.name = "name",
+     .shape = Shape::kString,
+     .example = "name = \"freezing\"",
+     .description = "The name in options, keys and tables.",
+     .is_required = true},
+    {"environment", Shape::kStringTable, "environment = { XLA_FLAGS = \"--xla_cpu_use_fusion\" }",
+     "Variables of the environment, for what reads them after torch is imported."},
+    {"inductor", Shape::kTable, "inductor = { freezing = true }",
+     "Values of torch._inductor.config."},
+    {"dynamo", Shape::kTable, "dynamo = { cache_size_limit = 64 }",
+     "Values of torch._dynamo.config."},
+    {"functorch", Shape::kTable, "functorch = { functionalize_rng_ops = true }",
+     "Values of torch._functorch.config."},
+    {"torch", Shape::kString, "torch = \"torch.set_float32_matmul_precision('high')\"",
+     "Python that runs before the setups, with torch imported."},
+};
+
 constexpr Key kToleranceKeys[] = {
     {"rtol", Shape::kNumber, "tolerance = { rtol = 1e-3 }", "Relative to eager's value."},
     {"atol", Shape::kNumber, "tolerance = { atol = 1e-5 }", "In addition to the relative one."},
@@ -198,6 +243,8 @@ Keys file_keys() { return kFileKeys; }
 Keys setup_keys() { return kSetupKeys; }
 Keys benchmark_keys() { return kBenchmarkKeys; }
 Keys build_keys() { return kBuildKeys; }
+Keys backend_keys() { return kBackendKeys; }
+Keys setting_keys() { return kSettingKeys; }
 
 Keys limit_keys() {
   static std::deque<std::string> texts;  // views of a deque's elements stay valid

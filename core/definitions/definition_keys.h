@@ -54,6 +54,8 @@ Keys file_keys();
 Keys setup_keys();      // keys of [setups.NAME]
 Keys benchmark_keys();  // keys of [[benchmark]]
 Keys build_keys();      // keys of [build]
+Keys backend_keys();    // keys of [[backend]]
+Keys setting_keys();    // keys of [[setting]]
 Keys limit_keys();      // keys of `limit`
 Keys tolerance_keys();  // keys of `tolerance`
 

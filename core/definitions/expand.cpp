@@ -18,6 +18,7 @@ struct Kind {
   Backend backend;
   Autograd autograd;
   bool has_dynamic_shapes;
+  std::shared_ptr<const Setting> setting;
 };
 
 bool has_body(const Snippet& snippet, Backend backend) {
@@ -60,12 +61,15 @@ std::vector<Backend> select_backends(const std::string& shapes, const Point& poi
 std::vector<Kind> list_kinds(const Point& point) {
   const bool is_differentiated = point.benchmark.autograd && !point.snippet.is_explicit;
   std::vector<Kind> kinds;
-  for (const std::string& shapes : point.benchmark.shapes) {
-    const bool is_dynamic = shapes != kShapes[0];
-    for (const Backend backend : select_backends(shapes, point)) {
-      kinds.push_back({backend, Autograd::kForward, is_dynamic});
-      if (!is_differentiated || !facts_of(backend).keeps_gradients) continue;
-      kinds.push_back({backend, Autograd::kForwardBackward, is_dynamic});
+  for (const auto& setting : point.benchmark.settings) {
+    if (setting != nullptr && point.snippet.language != Language::kPython) continue;
+    for (const std::string& shapes : point.benchmark.shapes) {
+      const bool is_dynamic = shapes != kShapes[0];
+      for (const Backend backend : select_backends(shapes, point)) {
+        kinds.push_back({backend, Autograd::kForward, is_dynamic, setting});
+        if (!is_differentiated || !facts_of(backend).keeps_gradients) continue;
+        kinds.push_back({backend, Autograd::kForwardBackward, is_dynamic, setting});
+      }
     }
   }
   return kinds;
@@ -127,9 +131,10 @@ std::string format_key_prefix(const std::string& label, const Params& params, La
 void add_variants_at(const Point& point, const std::vector<Kind>& kinds, const Params& params,
                      std::vector<Variant>& variants) {
   const GroupedBenchmark& benchmark = point.benchmark;
-  for (const auto& [backend, autograd, has_dynamic_shapes] : kinds) {
-    // Texts cannot name the shapes; keys name only dynamic ones, which were added later.
+  for (const auto& [backend, autograd, has_dynamic_shapes, setting] : kinds) {
+    // Texts cannot name the setting and the shapes; keys name only those that were added later.
     Params named = params;
+    if (setting != nullptr) named.emplace_back("setting", setting->name);
     if (has_dynamic_shapes) named.emplace_back("shapes", kShapes[1]);
     if (benchmark.only_compiling) named.emplace_back(kColdCompile);
     const std::string prefix =
@@ -144,6 +149,7 @@ void add_variants_at(const Point& point, const std::vector<Kind>& kinds, const P
         variant.compiles = benchmark.compiles || benchmark.only_compiling;
         variant.backend = backend;
         variant.threads = threads;
+        variant.setting = setting;
       }
     }
   }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -42,7 +43,8 @@ struct GroupedBenchmark : Snippet {
   bool autograd = false;
   std::vector<int> threads{1};
   std::vector<std::string> devices{"cpu"};
-  std::vector<std::string> shapes{"static"};  // elements of kShapes
+  std::vector<std::string> shapes{"static"};                      // elements of kShapes
+  std::vector<std::shared_ptr<const Setting>> settings{nullptr};  // null: the default one
   // Only compiling is counted (ExperimentAxes::only_compiling). A statement that `compiles` does
   // not need this.
   bool only_compiling = false;

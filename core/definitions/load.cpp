@@ -88,7 +88,7 @@ std::vector<fs::path> find_definition_files(const std::vector<fs::path>& paths, 
 
 class Loader {
  public:
-  tl::expected<std::vector<GroupedBenchmark>, Errors> load(const std::vector<fs::path>& paths) {
+  tl::expected<Definitions, Errors> load(const std::vector<fs::path>& paths) {
     if (paths.empty()) {
       errors_.push_back({{}, "no definitions are given", "name a TOML file, or a folder of them"});
       return result();
@@ -99,7 +99,7 @@ class Loader {
     for (File* file : roots) resolve_includes(*file);
     for (const File* file : roots) read_benchmarks(*file);
     check_unused(roots);
-    if (errors_.empty() && benchmarks_.empty()) {
+    if (errors_.empty() && loaded_.benchmarks.empty()) {
       errors_.push_back({{paths.front().string(), 0, 0},
                          "there is no benchmark in these definitions",
                          "add a [[benchmark]] with a label and a stmt"});
@@ -110,8 +110,8 @@ class Loader {
  private:
   using Identity = std::pair<dev_t, ino_t>;
 
-  tl::expected<std::vector<GroupedBenchmark>, Errors> result() {
-    if (errors_.empty()) return std::move(benchmarks_);
+  tl::expected<Definitions, Errors> result() {
+    if (errors_.empty()) return std::move(loaded_);
     const auto order = [&](const Error& error) {
       const auto file = file_order_.find(error.where.file);
       return std::tuple(file == file_order_.end() ? 0 : file->second, error.where.line,
@@ -190,6 +190,7 @@ class Loader {
           read.text(format_key(language.language, "global_setup"));
     }
     file.limits = read_limits(read, file.source, errors_);
+    read_declarations(file.table, file.source, errors_, loaded_.declarations);
     const toml::table* setups = read.table("setups");
     if (!setups) return;
     for (const TomlEntry& entry : list_entries(*setups, file.source)) read_setup(file, entry);
@@ -341,7 +342,7 @@ class Loader {
       const toml::array* list = use ? use->as_array() : nullptr;
       is_any_broken_ |=
           list ? !list->empty() && !list->is_homogeneous<std::string>() : use && !use->is_string();
-      benchmarks_.push_back(read_benchmark(*benchmark.as_table(), context, errors_));
+      loaded_.benchmarks.push_back(read_benchmark(*benchmark.as_table(), context, errors_));
     }
   }
 
@@ -359,7 +360,7 @@ class Loader {
   }
 
   Errors errors_;
-  std::vector<GroupedBenchmark> benchmarks_;
+  Definitions loaded_;
   std::map<Identity, std::unique_ptr<File>> files_;
   std::map<std::string, std::size_t> file_order_;  // file -> order of its errors
   std::vector<const File*> chain_;
@@ -368,8 +369,7 @@ class Loader {
 
 }  // namespace
 
-tl::expected<std::vector<GroupedBenchmark>, Errors> load_definitions(
-    const std::vector<fs::path>& paths) {
+tl::expected<Definitions, Errors> load_definitions(const std::vector<fs::path>& paths) {
   return Loader().load(paths);
 }
 

@@ -22,6 +22,23 @@ struct Text {
   bool empty() const { return code.empty(); }
 };
 
+// A value of one of torch's configurations.
+struct ConfigValue {
+  std::string group;  // "inductor": torch._inductor.config
+  std::string name;   // "triton.cudagraphs"
+  std::string value;  // Python source
+  SourceLocation where;
+};
+
+// A [[setting]] table: what is set in the process before anything is measured there.
+struct Setting {
+  std::string name;
+  std::vector<std::pair<std::string, std::string>> environment;
+  std::vector<ConfigValue> config;
+  std::optional<Text> torch;  // Python
+  SourceLocation where;
+};
+
 // "f(x, w) -> y"
 struct Signature {
   std::vector<std::string> arguments;

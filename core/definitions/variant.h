@@ -2,6 +2,7 @@
 // measurement.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -22,6 +23,7 @@ struct Variant : Snippet {
   Autograd autograd = Autograd::kForward;
   int threads = 1;
   std::string device = "cpu";
+  std::shared_ptr<const Setting> setting = {};  // null: nothing is set; of Python only
 };
 
 bool is_on_cuda(const Variant& variant);

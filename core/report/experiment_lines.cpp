@@ -49,23 +49,35 @@ constexpr MetricName kMetricNames[] = {{kFirstResultTime, "first_result_time", k
 Json model_json(const Variant& variant) {
   std::string name = variant.label;
   for (const auto& [param, value] : variant.params) {
-    if (param != "batch_size" && param != "shapes") name += "/" + param + "=" + value;
+    if (param != "batch_size" && param != "shapes" && param != "setting")
+      name += "/" + param + "=" + value;
   }
   return {{"suite_name", suite_of(variant)}, {"model_name", name}};
 }
 
 Json text_or_null(std::string_view text) { return text.empty() ? Json() : Json(text); }
 
+// Returns a variable of the environment that the variant is measured in.
+std::string find_variable(const std::string& name, const Variant& variant) {
+  if (variant.setting != nullptr) {
+    for (const auto& [known, value] : variant.setting->environment) {
+      if (known == name) return value;
+    }
+  }
+  const char* value = std::getenv(name.c_str());
+  return value == nullptr ? "" : value;
+}
+
 Json experiment_json(const Measurement& measurement) {
   const Variant& variant = measurement.variant;
   const BackendFacts& backend = facts_of(variant.backend);
   const std::string batch = find_axis_value("batch_size", variant);
-  const char* flags = std::getenv("XLA_FLAGS");
+  const std::string flags = find_variable("XLA_FLAGS", variant);
   return {{"experiment_name", "run_all"},
           {"accelerator", variant.device},
           {"accelerator_model", measurement.depends_on.get(kDeviceModel)},
           {"xla", text_or_null(backend.is_on_xla ? "PJRT" : "")},
-          {"xla_flags", text_or_null(backend.is_on_xla && flags != nullptr ? flags : "")},
+          {"xla_flags", text_or_null(backend.is_on_xla ? flags : "")},
           {"dynamo", text_or_null(is_compiled(variant.backend) ? backend.name : "")},
           {"torch_xla2", nullptr},
           {"keep_model_data_on_cuda", false},
@@ -74,6 +86,7 @@ Json experiment_json(const Measurement& measurement) {
           {"backend", backend.name},
           {"dtype", find_axis_value("dtype", variant)},
           {"shapes", find_axis_value("shapes", variant)},
+          {"setting", find_axis_value("setting", variant)},
           {"threads", variant.threads}};
 }
 

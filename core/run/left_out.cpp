@@ -11,7 +11,10 @@
 #include <utility>
 
 #include "core/base/format.h"
+#include "core/base/near_match.h"
+#include "core/compile/installation.h"
 #include "core/compile/libtorch.h"
+#include "core/compile/python/python.h"
 #include "core/compile/toolchain.h"
 #include "core/definitions/axes.h"
 #include "core/definitions/requirement.h"
@@ -78,6 +81,51 @@ std::optional<std::string> find_obstacle(const Variant& variant, const Capabilit
 namespace {
 
 constexpr const char* kVisibleDevices = "CUDA_VISIBLE_DEVICES";
+
+bool is_registered(const Variant& variant) {
+  return !is_in_table(variant.backend) && facts_of(variant.backend).function == nullptr;
+}
+
+// Refuses the name of a backend that torch.compile() does not know. That of a module that has to be
+// imported first is not known here.
+Expected<void> check_backend(const Variant& variant, const TorchNames& known) {
+  const BackendFacts& backend = facts_of(variant.backend);
+  if (!is_registered(variant) || backend.module != nullptr) return {};
+  std::vector<std::string> names = known.at("backends");
+  if (std::ranges::find(names, backend.name) != names.end()) return {};
+  for (const BackendFacts& each : kBackends) names.emplace_back(each.name);
+  return fail(fmt::format("torch.compile() has no backend `{}`", backend.name),
+              did_you_mean(backend.name, names));
+}
+
+// Refuses names that torch's configurations do not have.
+Expected<void> check_setting(const Setting& setting, const TorchNames& known) {
+  for (const ConfigValue& value : setting.config) {
+    const std::vector<std::string>& names = known.at(value.group);
+    if (std::ranges::find(names, value.name) != names.end()) continue;
+    return fail_at(value.where,
+                   fmt::format("torch._{}.config has no `{}`", value.group, value.name),
+                   did_you_mean(value.name, names));
+  }
+  return {};
+}
+
+// Refuses names that this torch does not know, before anything is measured.
+Expected<void> check_names(const std::vector<Variant>& variants, const ToolConfig& tools) {
+  const auto needs_names = [](const Variant& variant) {
+    return is_registered(variant) || (variant.setting && !variant.setting->config.empty());
+  };
+  if (std::ranges::none_of(variants, needs_names)) return {};
+  TRY_ASSIGN(const auto libtorch, find_libtorch(tools.libtorch));
+  const fs::path sources = find_installation().sources;
+  TRY_ASSIGN(const auto python, find_python(tools.python, libtorch, sources));
+  TRY_ASSIGN(const auto known, list_torch_names(python, sources));
+  for (const Variant& variant : variants) {
+    TRY(check_backend(variant, known));
+    if (variant.setting) TRY(check_setting(*variant.setting, known));
+  }
+  return {};
+}
 
 bool is_in_cpp(const Variant& variant) { return variant.language == Language::kCpp; }
 
@@ -146,6 +194,7 @@ Expected<RunnableVariants> leave_out(std::vector<Variant> variants,
 
 Expected<RunnableVariants> leave_out_unusable(std::vector<Variant> variants,
                                               const ToolConfig& tools, bool is_shard) {
+  TRY(check_names(variants, tools));
   std::vector<Obstacle> obstacles;
   if (std::ranges::any_of(variants, is_on_cuda)) {
     TRY_ASSIGN(const auto reason, find_cuda_obstacle(read_cuda_traces(), tools));

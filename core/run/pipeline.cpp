@@ -79,8 +79,11 @@ std::vector<std::filesystem::path> definition_paths(const PlanConfig& config) {
 
 tl::expected<std::vector<Variant>, Errors> plan(const PlanConfig& config) {
   TRY_ASSIGN(auto definitions, load_definitions(definition_paths(config)));
-  TRY(check_parameters(definitions, config.axes));
-  TRY_ASSIGN(auto all, expand(apply_axes(std::move(definitions), config.axes),
+  const Declarations& declared = definitions.declarations;
+  define_backends({declared.backends.begin(), declared.backends.end()});
+  TRY_ASSIGN(const auto settings, find_settings(config.axes.settings, declared));
+  TRY(check_parameters(definitions.benchmarks, config.axes));
+  TRY_ASSIGN(auto all, expand(apply_axes(std::move(definitions.benchmarks), config.axes, settings),
                               backends_for(config.selection)));
   if (config.axes.only_compiling && all.empty()) return tl::unexpected<Errors>(nothing_compiles());
   TRY_ASSIGN(auto rest, leave_out(std::move(all), config.axes.left_out));

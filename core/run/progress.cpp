@@ -24,7 +24,7 @@ namespace {
 
 constexpr std::size_t kMaxCostBytes = 32'000'000;
 constexpr std::size_t kMaxCostKeys = 100'000;  // most of a larger number are obsolete
-constexpr double kMaxSeconds = 1e6;
+constexpr double kMaxReported = 1e6;
 
 std::string make_name(const std::string& key, Work work) {
   switch (work) {
@@ -55,7 +55,7 @@ Costs Costs::read(const std::filesystem::path& file) {
     auto [stopped, error] = std::from_chars(line.data(), line.data() + line.size(), seconds);
     const auto digits = static_cast<std::size_t>(stopped - line.data());
     if (error != std::errc() || digits + 1 >= line.size() || line[digits] != ' ') continue;
-    if (!(seconds >= 0 && seconds <= kMaxSeconds)) continue;
+    if (!(seconds >= 0 && seconds <= kMaxReported)) continue;
     auto [known, is_new] = costs.seconds_.emplace(line.substr(digits + 1), seconds);
     if (is_new) costs.sum_ += seconds;
   }

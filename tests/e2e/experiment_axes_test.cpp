@@ -365,5 +365,94 @@ TEST_F(ExperimentInPython, MemoryAndTimeThatRunOutAreResults) {
   EXPECT_TRUE(stray_processes().empty());
 }
 
+// Three models on backends of a module beside the definitions, in two settings.
+TEST_F(ExperimentInPython, BackendsAndSettingsOfOnesOwn) {
+  write(file("my_backends.py"), R"py(
+import os
+import torch._inductor.config
+
+def checked(gm, example_inputs):
+    if torch._inductor.config.freezing != (os.environ.get("MINE") == "set"):
+        raise ValueError("the setting is incomplete")
+    return gm.forward
+
+def broken(gm, example_inputs):
+    raise ValueError("cannot compile this")
+
+def without_inputs(gm):
+    return gm.forward
+
+@torch._dynamo.register_backend
+def registered(gm, example_inputs):
+    return gm.forward
+)py");
+  write(file("d.toml"), R"toml(schema = 1
+[[backend]]
+name = "mine"
+import = "my_backends:checked"
+[[backend]]
+name = "registered"
+import = "my_backends"
+[[backend]]
+name = "missing"
+import = "no_such_module"
+[[setting]]
+name = "frozen"
+environment = { MINE = "set" }
+inductor = { freezing = true }
+[[setting]]
+name = "misspelled"
+inductor = { frezing = true }
+[[benchmark]]
+label = "model"
+py_setup = "x = torch.rand(4, 8)"
+signature = "f(x) -> y"
+autograd = true
+reduce = "sum"
+[benchmark.py_modules]
+linear = "torch.nn.Linear(8, 8)"
+norm = "torch.nn.LayerNorm(8)"
+both = "torch.nn.Sequential(torch.nn.Linear(8, 8), torch.nn.ReLU())"
+)toml");
+  const std::vector<std::string> path{"PYTHONPATH=" +
+                                      fs::path(file("d.toml")).parent_path().string()};
+  const auto experiment = [&](std::vector<std::string> more) {
+    more.push_back("--output=" + file("r.jsonl"));
+    return run(words(std::move(more)), path);
+  };
+  expect_status(0, experiment({"--backend=mine,registered", "--settings=default,frozen"}));
+  auto lines = records();
+  EXPECT_EQ(lines.size(), 36u);  // models x (eager and two backends) x tests x settings
+  for (const auto& [key, line] : lines) {
+    EXPECT_EQ(ending_of(line), "measured") << key;
+    if (key.find("/eager/") != std::string::npos) continue;
+    EXPECT_EQ(code_name(line), "PASS") << key;
+  }
+  EXPECT_TRUE(lines.contains("model/norm/setting=frozen/py/mine/forward_backward/t1/cpu"));
+
+  // A backend that cannot work fails with its reason, and harms no other.
+  expect_status(1,
+                experiment({"--backend=mine,missing,my_backends:broken,my_backends:without_inputs",
+                            "--filter=linear", "--test=eval"}));
+  lines = records();
+  const auto reason = [&lines](const std::string& backend) {
+    return ending_of(lines.at("model/linear/py/" + backend + "/forward/t1/cpu"));
+  };
+  EXPECT_HAS(reason("missing"), "No module named 'no_such_module'");
+  EXPECT_HAS(reason("my_backends:broken"), "cannot compile this");
+  EXPECT_HAS(reason("my_backends:without_inputs"), "takes 1 positional argument");
+  EXPECT_EQ(reason("mine"), "measured");
+
+  // Names that torch does not know are refused before anything is measured.
+  const auto unknown = experiment({"--backend=aot_eagr"});
+  expect_status(2, unknown);
+  EXPECT_HAS(unknown.errors,
+             "torch.compile() has no backend `aot_eagr`: did you mean `aot_eager`?");
+  const auto misspelled = experiment({"--backend=inductor", "--setting=misspelled"});
+  expect_status(2, misspelled);
+  EXPECT_HAS(misspelled.errors,
+             "torch._inductor.config has no `frezing`: did you mean `freezing`?");
+}
+
 }  // namespace
 }  // namespace instr::e2e::experiment_axes_test

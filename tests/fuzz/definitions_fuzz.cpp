@@ -37,8 +37,8 @@ void fuzz(std::string_view text) {
   file.write(text);
   const auto definitions = load_definitions({file.path()});
   if (!definitions) return require_words(definitions.error());
-  require(!definitions->empty(), "a loaded file has a benchmark");
-  const auto variants = expand(*definitions);
+  require(!definitions->benchmarks.empty(), "a loaded file has a benchmark");
+  const auto variants = expand(definitions->benchmarks);
   if (!variants) return require_words(variants.error());
   require(!variants->empty(), "a benchmark has a variant");
   generate_unit(std::span(*variants).first(std::min(variants->size(), kMaxVariants)));

@@ -76,7 +76,7 @@ a = [1.0, 0.25, 1e30, true, "torch::kFloat"]
 TEST(Load, ReadsEveryTextOfABenchmark) {
   const TemporaryFolder folder;
   const fs::path file = folder.write("a.toml", kEveryKey);
-  const auto definitions = value_of(load_definitions({file}));
+  const auto definitions = value_of(load_definitions({file})).benchmarks;
   const auto snippets = snippets_of(definitions);
   ASSERT_EQ(snippets.size(), 1u);
   const Snippet& all = snippets.front();
@@ -153,7 +153,7 @@ setup = 'auto m = load("{./model-{n}.pt}"), o = load("{./../other.pt}"); f({./2,
 stmt = "x;"
 matrix = { n = [4] }
 )");
-  const auto definitions = value_of(load_definitions({file}));
+  const auto definitions = value_of(load_definitions({file})).benchmarks;
   const std::string here = folder.path().string();
   // Without a closing brace, the text is not a path.
   EXPECT_EQ(expand(definitions)->front().setups[0].code, "auto m = load(\"" + here +
@@ -257,7 +257,7 @@ stmt = "x;"
 label = "y"
 stmt = "y;"
 )");
-  const auto definitions = value_of(load_definitions({file}));
+  const auto definitions = value_of(load_definitions({file})).benchmarks;
   const BuildOptions& build = *definitions.at(0).build;
   EXPECT_EQ(definitions.at(1).build.get(), &build);
   const std::string base = folder.path().string();
@@ -290,7 +290,7 @@ TEST(Load, ReadsFoldersSortedAndBelow) {
   folder.write("c.txt", "no TOML");
   folder.write(".hidden.toml", "no TOML");
   folder.write(".git/x.toml", "no TOML");
-  const auto definitions = value_of(load_definitions({folder.path()}));
+  const auto definitions = value_of(load_definitions({folder.path()})).benchmarks;
   EXPECT_EQ(labels(definitions), (std::vector<std::string>{"a/a", "a/z", "b"}));
 }
 
@@ -300,7 +300,7 @@ TEST(Load, KeepsTheOrderOfThePathsAndReadsAFileOnce) {
   const fs::path b = folder.write("b.toml", plain("b"));
   fs::create_symlink(a, folder.path() / "c.toml");
   const auto definitions =
-      value_of(load_definitions({b, folder.path(), a, folder.path() / "." / "b.toml"}));
+      value_of(load_definitions({b, folder.path(), a, folder.path() / "." / "b.toml"})).benchmarks;
   EXPECT_EQ(labels(definitions), (std::vector<std::string>{"b", "a"}));
 }
 
@@ -313,8 +313,8 @@ TEST(Load, KeepsPathsAsTheCallerWroteThem) {
   const auto whole = load_definitions({"sub"});
   fs::current_path(before);
   ASSERT_TRUE(file && whole);
-  EXPECT_EQ(file->at(0).where.file, "sub/a.toml");
-  EXPECT_EQ(whole->at(0).statements[0].text->where.file, "sub/a.toml");
+  EXPECT_EQ(file->benchmarks.at(0).where.file, "sub/a.toml");
+  EXPECT_EQ(whole->benchmarks.at(0).statements[0].text->where.file, "sub/a.toml");
 }
 
 TEST(Load, RefusesPathsWithoutDefinitions) {
@@ -353,7 +353,7 @@ use = ["r", "d"]
 global_setup = "int mine;"
 stmt = "x;"
 )");
-  const auto definitions = value_of(load_definitions({file}));
+  const auto definitions = value_of(load_definitions({file})).benchmarks;
   ASSERT_EQ(definitions.size(), 1u);
   const SharedCode& one = definitions.front().in(Language::kCpp);
   EXPECT_EQ(one.setups[0].code, "int r;");
@@ -375,7 +375,7 @@ TEST(Load, UsesOnlyTheBuildTableOfTheBenchmarksFile) {
                "schema = 1\nsetups.x.cpp = \"int x;\"\n[build]\nflags = [\"-O3\"]\n");
   const fs::path file = folder.write("a.toml", "schema = 1\ninclude = \"common.toml\"\n" +
                                                    plain("x").substr(11) + "use = \"x\"\n");
-  EXPECT_EQ(load_definitions({file})->at(0).build, nullptr);
+  EXPECT_EQ(load_definitions({file})->benchmarks.at(0).build, nullptr);
 }
 
 TEST(Load, ASetupIsUsedIfAnIncludingFileUsesIt) {
@@ -410,13 +410,15 @@ TEST(BuildSources, AreFoundByWildcards) {
                                            "]\n[[benchmark]]\nlabel = \"x\"\nstmt = \"x;\"\n");
   };
   const std::string ops = folder.path().string() + "/ops/";
-  const auto build =
-      value_of(load_definitions({sources_of("'../ops/b.cpp', '../ops/**/*.cpp'")})).at(0).build;
+  const auto build = value_of(load_definitions({sources_of("'../ops/b.cpp', '../ops/**/*.cpp'")}))
+                         .benchmarks.at(0)
+                         .build;
   EXPECT_EQ(texts(build->sources),
             (std::vector<std::string>{ops + "b.cpp", ops + "a.cpp", ops + "deep/er/c.cpp"}));
   EXPECT_EQ(build->root, folder.path() / "defs");
   folder.write(".git/HEAD", "");
-  const auto some = value_of(load_definitions({sources_of("'../o*s/*.c*'")})).at(0).build;
+  const auto some =
+      value_of(load_definitions({sources_of("'../o*s/*.c*'")})).benchmarks.at(0).build;
   EXPECT_EQ(texts(some->sources),
             (std::vector<std::string>{ops + "a.cc", ops + "a.cpp", ops + "b.cpp"}));
   EXPECT_EQ(some->root, folder.path());

@@ -16,7 +16,7 @@ std::vector<Variant> variants_of(const std::string& suite,
                                  const std::vector<Backend>& backends = {Backend::kEager,
                                                                          Backend::kInductor}) {
   const fs::path file = fs::path(INSTR_SOURCE_DIR) / "suites" / (suite + ".toml");
-  return value_of(expand(value_of(load_definitions({file})), backends));
+  return value_of(expand(value_of(load_definitions({file})).benchmarks, backends));
 }
 
 struct Suite {
@@ -106,7 +106,7 @@ TEST(OperatorsSuite, HasTheNamesOfPytorchsOperatorBenchmark) {
 
 std::vector<Variant> shipped_variants() {
   const fs::path folder = fs::path(INSTR_SOURCE_DIR) / "definitions";
-  return value_of(expand(value_of(load_definitions({folder}))));
+  return value_of(expand(value_of(load_definitions({folder})).benchmarks));
 }
 
 TEST(StandardSet, HasAtLeast300VariantsWithUniqueKeysAndDescriptions) {

@@ -20,12 +20,14 @@ namespace instr {
 namespace {
 
 Take take_backends(std::vector<Backend>& backends) {
-  Choices<Backend> choices;
-  for (const BackendFacts& known : kBackends) choices.emplace_back(known.name, known.backend);
-  Take take = add_choices(backends, choices);
-  return [&backends, choices, take](const Given& given) -> Expected<void> {
+  const Take take = each_item([&backends](const Given& given) -> Expected<void> {
+    TRY_ASSIGN(const auto backend, parse_backend(given.value));
+    backends.push_back(backend);
+    return {};
+  });
+  return [&backends, take](const Given& given) -> Expected<void> {
     if (given.value != "all") return take(given);
-    for (const auto& [name, backend] : choices) backends.push_back(backend);
+    for (const BackendFacts& known : kBackends) backends.push_back(known.backend);
     return {};
   };
 }
@@ -44,7 +46,8 @@ std::string backends_help() {
   for (const BackendFacts& known : kBackends) {
     (known.is_usual ? usual : others).emplace_back(known.name);
   }
-  return list_of(usual) + "; only when named: " + list_of(others) + "; or all";
+  return list_of(usual) + "; only when named: " + list_of(others) +
+         "; any other that torch.compile() knows, or MODULE:FUNCTION; or all of the above";
 }
 
 void declare_axes(CommandLine& line, Selection& selection, const std::string& threads_help) {
@@ -130,6 +133,9 @@ void declare_plan(CommandLine& line, PlanConfig& config) {
   declare_definitions(line, config);
   declare_axes(line, config.selection,
                "measure with these numbers of threads, such as 1,2, whatever the definitions say");
+  line.option("--setting", "LIST",
+              "Python in these [[setting]]s of the definitions; `default`: in none",
+              add_items(config.axes.settings));
   line.check([&config]() -> Expected<void> {
     config.axes.threads = config.selection.threads;
     return {};

@@ -54,6 +54,8 @@ Text make_function(const Variant& variant) {
   return text;
 }
 
+constexpr const char* kBackendFunction = "instr_backend_";
+
 const char* torch_backend(const BackendFacts& backend) {
   return backend.torch_backend != nullptr ? backend.torch_backend : backend.name;
 }
@@ -66,11 +68,34 @@ std::string prepare(const char* function, const Variant& variant) {
                        join_names(variant.signature->arguments));
   }
   if (backend.body == Body::kLazy) return function;
-  std::string options = "backend=" + to_python_literal(torch_backend(backend));
+  std::string options = "backend=";
+  options += backend.function ? kBackendFunction : to_python_literal(torch_backend(backend));
   if (backend.mode != nullptr) options += ", mode=" + to_python_literal(backend.mode);
   if (backend.options != nullptr) options += fmt::format(", options={}", backend.options);
+  if (backend.is_fullgraph) options += ", fullgraph=True";
   if (has_dynamic_shapes(variant)) options += ", dynamic=True";
   return fmt::format("torch.compile({}, {})", function, options);
+}
+
+// Sets what the variant's setting sets, before its modules and setups run. Only what compiles reads
+// torch's configurations, and only its process has imported them.
+void apply_setting(PythonSnippet& snippet, const Variant& variant) {
+  const Setting& setting = *variant.setting;
+  std::string code;
+  for (const auto& [name, value] : setting.environment) {
+    code += fmt::format("import os\nos.environ[{}] = {}\n", to_python_literal(name),
+                        to_python_literal(value));
+  }
+  if (is_compiled(variant.backend) || uses_compiler(variant)) {
+    for (const ConfigValue& config : setting.config) {
+      code += fmt::format("import torch._{0}.config\nsetattr(torch._{0}.config, {1}, {2})\n",
+                          config.group, to_python_literal(config.name), config.value);
+    }
+  }
+  std::vector<Text> texts;
+  if (!code.empty()) texts.push_back({code, setting.where});
+  if (setting.torch) texts.push_back(*setting.torch);
+  snippet.module.insert(snippet.module.begin(), texts.begin(), texts.end());
 }
 
 // Moves the arguments and the module to XLA's device.
@@ -85,6 +110,13 @@ void move_to_xla(PythonSnippet& snippet, const Variant& variant) {
 void load_backend(PythonSnippet& snippet, const Variant& variant) {
   const BackendFacts& backend = facts_of(variant.backend);
   if (!backend.keeps_gradients) snippet.setup.push_back({"torch.set_grad_enabled(False)", {}});
+  if (backend.function != nullptr) {
+    snippet.setup.push_back(
+        {fmt::format("from {} import {} as {}", backend.module, backend.function, kBackendFunction),
+         {}});
+  } else if (backend.module != nullptr) {
+    snippet.setup.push_back({fmt::format("import {}", backend.module), {}});
+  }
   if (backend.packages == nullptr || !is_of_torch_compile(variant.backend)) return;
   snippet.setup.push_back({fmt::format("import instr_compiler\ninstr_compiler.load({})",
                                        to_python_literal(torch_backend(backend))),
@@ -270,6 +302,7 @@ void add_verification(PythonSnippet& snippet, const Variant& variant) {
 
 PythonSnippet make_python_snippet(const Variant& variant, Purpose purpose) {
   PythonSnippet snippet{purpose, variant.global_setups, variant.setups, {}};
+  if (variant.setting != nullptr) apply_setting(snippet, variant);
   if (variant.module) {
     snippet.setup.push_back(
         {fmt::format("instr_module_ = ({})", trim(variant.module->code, " \t\r\n")),

@@ -155,4 +155,22 @@ Expected<Python> find_python(const std::optional<std::string>& requested, const 
   return python;
 }
 
+Expected<TorchNames> list_torch_names(const Python& python, const fs::path& sources,
+                                      std::stop_token stop) {
+  SpawnOptions spawn;
+  spawn.argv = {python.command.string(), python_script(sources, "torch_names.py").string()};
+  TRY_ASSIGN(const auto result, run_command(spawn, stop));
+  TorchNames names;
+  const Json json = parse_json(result.output).value_or(nullptr);
+  if (result.exit_code != 0 || !json.is_object()) {
+    return fail(fmt::format("{} cannot list the backends of torch.compile(): {}",
+                            python.command.string(), trim_end(result.errors, "\n")),
+                "try it: python -c 'import torch; print(torch._dynamo.list_backends(None))'");
+  }
+  for (const auto& [group, known] : json.items()) {
+    names[group] = known.get<std::vector<std::string>>();
+  }
+  return names;
+}
+
 }  // namespace instr

@@ -48,6 +48,14 @@ inline constexpr const char* kPythonAdvice =
 // Returns the path of a script of the worker for Python. `sources`: the folder that holds worker/.
 std::filesystem::path python_script(const std::filesystem::path& sources, const char* name);
 
+// The names that torch knows, in groups: "backends" of torch.compile(), and those in the
+// configurations "dynamo", "functorch" and "inductor".
+using TorchNames = std::map<std::string, std::vector<std::string>>;
+
+// Imports torch in this interpreter, which takes seconds, to list its names.
+Expected<TorchNames> list_torch_names(const Python& python, const std::filesystem::path& sources,
+                                      std::stop_token stop = {});
+
 // Parses the probe's output about the interpreter `command` (worker/python/probe.py).
 Expected<Python> parse_probe(std::string_view probe, const std::filesystem::path& command);
 
