@@ -31,7 +31,7 @@ struct ListOptions {
 Variant make_example(const BackendFacts& facts) {
   Variant variant;
   variant.backend = facts.backend;
-  variant.language = runs_in(facts.backend, Language::kPython) ? Language::kPython : Language::kCpp;
+  variant.language = runs_in(facts.backend, Language::kCpp) ? Language::kCpp : Language::kPython;
   variant.device = facts.device != nullptr ? facts.device : "cpu";
   return variant;
 }
@@ -52,6 +52,7 @@ ExpectedStatus show_backends(const ListOptions& options) {
                                     text_cell(obstacle.empty() ? "yes" : "no: " + obstacle)}});
   };
   const CudaTraces traces = read_cuda_traces();
+  const fs::path sources = find_installation().sources;
   for (const BackendFacts& facts : kBackends) {
     const Variant variant = make_example(facts);
     tools->expect({variant});
@@ -59,10 +60,12 @@ ExpectedStatus show_backends(const ListOptions& options) {
     if (!obstacle && is_on_cuda(variant) && has_no_cuda_device(traces)) obstacle = "no CUDA device";
     add(facts.name, facts.title, obstacle.value_or(""));
   }
-  TRY_ASSIGN(const auto python,
-             find_python(options.tools.python, tools->libtorch(), find_installation().sources));
-  TRY_ASSIGN(const auto names, list_torch_names(python, find_installation().sources));
-  for (const std::string& name : names.at("backends")) {
+  const auto names =
+      find_python(options.tools.python, tools->libtorch(), sources)
+          .and_then([&sources](const Python& python) { return list_torch_names(python, sources); });
+  if (!names)
+    print_message("without others of torch.compile(): " + to_string(names.error()) + "\n");
+  for (const std::string& name : names ? names->at("backends") : std::vector<std::string>{}) {
     const auto is_known = [&name](const BackendFacts& facts) { return name == facts.name; };
     if (std::ranges::none_of(kBackends, is_known)) add(name, "torch.compile()", "");
   }

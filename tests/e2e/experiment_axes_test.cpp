@@ -443,6 +443,11 @@ both = "torch.nn.Sequential(torch.nn.Linear(8, 8), torch.nn.ReLU())"
   EXPECT_HAS(reason("my_backends:without_inputs"), "takes 1 positional argument");
   EXPECT_EQ(reason("mine"), "measured");
 
+  const auto listed = expect_status(0, run({"list", "--backends", "--format=csv"}));
+  EXPECT_HAS(listed.output, "\naot_eager,AOT eager,yes");
+  EXPECT_HAS(listed.output, "\neager_noexcept,torch.compile(),yes");
+  EXPECT_HAS(listed.output, "\ncuda_graph,CUDA graph,no: ");
+
   // Names that torch does not know are refused before anything is measured.
   const auto unknown = experiment({"--backend=aot_eagr"});
   expect_status(2, unknown);
