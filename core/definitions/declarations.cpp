@@ -21,13 +21,11 @@ constexpr std::string_view kReadOnImport[] = {"TORCH", "PYTORCH_", "ATEN_", "OMP
 
 // Returns the value as Python writes it; an error for a date or a time.
 Expected<std::string> to_python(const toml::node& node, const SourceText& source) {
-  if (const auto* text = node.as_string()) {
-    return nlohmann::json(text->get()).dump(-1, ' ', /*ensure_ascii=*/true);
-  }
+  if (const auto* text = node.as_string()) return to_python_literal(text->get());
   if (const auto* number = node.as_integer()) return fmt::format("{}", number->get());
   if (const auto* number = node.as_floating_point()) {
     const double value = number->get();
-    return std::isfinite(value) ? fmt::format("{}", value) : fmt::format("float('{}')", value);
+    return std::isfinite(value) ? nlohmann::json(value).dump() : fmt::format("float('{}')", value);
   }
   if (const auto* flag = node.as_boolean()) return flag->get() ? "True" : "False";
   std::string items;
@@ -41,7 +39,7 @@ Expected<std::string> to_python(const toml::node& node, const SourceText& source
   if (const auto* table = node.as_table()) {
     for (const TomlEntry& entry : list_entries(*table, source)) {
       TRY_ASSIGN(const auto item, to_python(*entry.value, source));
-      items += nlohmann::json(entry.name).dump() + ": " + item + ", ";
+      items += to_python_literal(entry.name) + ": " + item + ", ";
     }
     return "{" + items + "}";
   }
@@ -182,6 +180,12 @@ void read_each(const toml::table& file, const char* key, const Read& read) {
 }
 
 }  // namespace
+
+// A string literal of JSON is also valid in Python.
+std::string to_python_literal(const std::string& text) {
+  return nlohmann::json(text).dump(-1, ' ', /*ensure_ascii=*/false,
+                                   nlohmann::json::error_handler_t::replace);
+}
 
 void read_declarations(const toml::table& file, const SourceText& source, Errors& errors,
                        Declarations& into) {

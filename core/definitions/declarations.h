@@ -16,6 +16,9 @@ namespace instr {
 // The name of the setting in which nothing is set. Keys do not contain it.
 inline constexpr const char* kDefaultSetting = "default";
 
+// Returns a string literal of Python.
+std::string to_python_literal(const std::string& text);
+
 struct DeclaredBackend : OwnBackend {
   SourceLocation where;
 };

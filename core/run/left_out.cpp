@@ -91,8 +91,9 @@ bool is_registered(const Variant& variant) {
 Expected<void> check_backend(const Variant& variant, const TorchNames& known) {
   const BackendFacts& backend = facts_of(variant.backend);
   if (!is_registered(variant) || backend.module != nullptr) return {};
-  std::vector<std::string> names = known.at("backends");
-  if (std::ranges::find(names, backend.name) != names.end()) return {};
+  const std::vector<std::string>& registered = known.at("backends");
+  if (std::ranges::find(registered, backend.name) != registered.end()) return {};
+  std::vector<std::string> names = registered;
   for (const BackendFacts& each : kBackends) names.emplace_back(each.name);
   return fail(fmt::format("torch.compile() has no backend `{}`", backend.name),
               did_you_mean(backend.name, names));

@@ -222,7 +222,8 @@ TEST(CompareAttribution, FunctionsOfOneSideOnlyAreNamed) {
   second.functions = functions;
   ASSERT_EQ(problems().size(), 1U);
   EXPECT_HAS(problems()[0], "the baseline: has no functions of 1 benchmark that changed");
-  EXPECT_EQ(value_of(compare(first, second)).verdict, Verdict::kFails);  // as without the remark
+  EXPECT_EQ(value_of(compare(first, second)).verdict,
+            Verdict::kFails);  // the verdict without the remark
   EXPECT_EQ(problems({.base_has_limits = false}), std::vector<std::string>{});
   std::swap(first.functions, second.functions);
   ASSERT_EQ(problems().size(), 1U);

@@ -371,7 +371,7 @@ TEST_F(CacheFolderTest, KeepsTheModeOfAFolderThatExists) {
   EXPECT_FALSE(value_of(Cache::open(true)).caution());
   EXPECT_EQ(fs::status(root_).permissions(), mode);
   EXPECT_EQ(fs::status(root_ / "artefacts").permissions(), fs::perms::owner_all);
-  folder_.write("cache/file", "");  // of a user, in a cache of ours
+  folder_.write("cache/file", "");  // a user's file
   EXPECT_FALSE(value_of(Cache::open(true)).caution());
 }
 

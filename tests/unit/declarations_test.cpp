@@ -48,14 +48,15 @@ std::string code_of(const Variant& variant) {
 TEST(Declarations, ABackendIsAFunctionOrARegisteredName) {
   const auto of_function = variants_of(
       "[[backend]]\nname = 'mine'\nimport = 'my.module:compile'\nfullgraph = true\n"
-      "options = { level = 2, names = ['a\"b'], fast = true }\n",
+      "options = { level = 2, share = 2.0, names = ['a\"b', '😀'], fast = true }\n",
       "mine", {});
   ASSERT_EQ(of_function.size(), 3u);
   EXPECT_EQ(of_function[2].key, "a/py/mine/forward/t1/cpu");
   EXPECT_HAS(code_of(of_function[2]), "from my.module import compile as instr_backend_\n");
   EXPECT_HAS(code_of(of_function[2]),
              "torch.compile(instr_function_, backend=instr_backend_, options={\"level\": 2, "
-             "\"names\": [\"a\\\"b\", ], \"fast\": True, }, fullgraph=True)");
+             "\"share\": 2.0, "
+             "\"names\": [\"a\\\"b\", \"😀\", ], \"fast\": True, }, fullgraph=True)");
   const auto of_module = variants_of(
       "[[backend]]\nname = 'theirs'\nimport = 'my.module'\n"
       "mode = 'fast'\n",

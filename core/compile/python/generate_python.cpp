@@ -3,12 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "core/base/content_hash.h"
 #include "core/base/text.h"
 #include "core/compile/source_writer.h"
 #include "core/definitions/axes.h"
+#include "core/definitions/declarations.h"
 
 namespace instr {
 
@@ -18,12 +18,6 @@ namespace {
 constexpr const char* kPythonGeneratorVersion = "2";
 
 constexpr int kScriptTrials = 12;  // calls until TorchScript has profiled and optimised a script
-
-// A string literal of JSON is also valid in Python.
-std::string to_python_literal(const std::string& text) {
-  return nlohmann::ordered_json(text).dump(-1, ' ', /*ensure_ascii=*/false,
-                                           nlohmann::ordered_json::error_handler_t::replace);
-}
 
 bool is_on_xla(const Variant& variant) { return facts_of(variant.backend).is_on_xla; }
 
