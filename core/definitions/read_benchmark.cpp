@@ -255,11 +255,28 @@ void read_tolerance(const TableReader& benchmark, const SourceText& source, Erro
   }
 }
 
+// An entry of a table of statements or modules. Each has a twin with its name in the other
+// language, if that has a table, too.
+struct Entry {
+  std::string table;  // "py_stmts"
+  Language language;
+  std::string suffix;  // "/name", as in Statement
+  SourceLocation where;
+  bool is_absent;  // there is no such statement in this language
+};
+
+// The text that says so.
+constexpr std::string_view kAbsent = "-";
+
 class StatementsReader {
  public:
   StatementsReader(const TableReader& read, const SourceText& source, Language language,
-                   std::vector<Statement>& statements)
-      : read_(read), source_(source), language_(language), statements_(statements) {}
+                   std::vector<Statement>& statements, std::vector<Entry>& entries)
+      : read_(read),
+        source_(source),
+        language_(language),
+        statements_(statements),
+        entries_(entries) {}
 
   void read() {
     const std::string single = format_key(language_, "stmt");
@@ -284,6 +301,7 @@ class StatementsReader {
     check_names(many, *table, facts_of(language_).example_module);
     for (const TomlEntry& entry : list_entries(*table, source_)) {
       Text module = to_text(*entry.value, source_);
+      if (!is_present(many, "/" + entry.name, module)) continue;
       if (check_not_empty(module, "module")) add("/" + entry.name, statement, std::move(module));
     }
   }
@@ -293,7 +311,7 @@ class StatementsReader {
     check_names(key, table, facts_of(language_).example_stmt);
     for (const TomlEntry& entry : list_entries(table, source_)) {
       if (!entry.value->is_array()) {
-        add_statement("/" + entry.name, to_text(*entry.value, source_));
+        add_statement(key, "/" + entry.name, to_text(*entry.value, source_));
         continue;
       }
       const toml::array& list = *entry.value->as_array();
@@ -302,7 +320,7 @@ class StatementsReader {
                         "add a statement, or leave it out");
       }
       for (std::size_t i = 0; i < list.size(); ++i) {
-        add_statement(fmt::format("/{}/{}", entry.name, i), to_text(list[i], source_));
+        add_statement(key, fmt::format("/{}/{}", entry.name, i), to_text(list[i], source_));
       }
     }
   }
@@ -334,8 +352,16 @@ class StatementsReader {
     return false;
   }
 
-  void add_statement(std::string suffix, Text text) {
+  void add_statement(const std::string& table, std::string suffix, Text text) {
+    if (!is_present(table, suffix, text)) return;
     if (check_not_empty(text, "statement")) add(std::move(suffix), std::move(text), std::nullopt);
+  }
+
+  // Keeps the entry; returns false if its text says that there is none in this language.
+  bool is_present(const std::string& table, const std::string& suffix, const Text& text) {
+    const bool is_absent = text.code == kAbsent;
+    entries_.push_back({table, language_, suffix, text.where, is_absent});
+    return !is_absent;
   }
 
   void add(std::string suffix, std::optional<Text> text, std::optional<Text> module) {
@@ -346,7 +372,29 @@ class StatementsReader {
   const SourceText& source_;
   const Language language_;
   std::vector<Statement>& statements_;
+  std::vector<Entry>& entries_;
 };
+
+// Refuses entries without a twin in the other language's table, so that no statement stands beside
+// one that computes something else.
+void check_twins(const TableReader& read, const std::vector<Entry>& entries) {
+  for (const Entry& entry : entries) {
+    const auto is_of_other = [&entry](const Entry& it) { return it.language != entry.language; };
+    const auto other = std::ranges::find_if(entries, is_of_other);
+    const std::string name = entry.suffix.substr(1);
+    const auto twin = std::ranges::find_if(
+        entries, [&](const Entry& it) { return is_of_other(it) && it.suffix == entry.suffix; });
+    if (entry.is_absent && (twin == entries.end() || twin->is_absent)) {
+      read.add_error(entry.where, fmt::format("`{}` is \"-\" in all languages", name),
+                     "write its statement in one, or leave it out");
+    } else if (other != entries.end() && twin == entries.end()) {
+      read.add_error(entry.where,
+                     fmt::format("`{}` is in `{}`, but not in `{}` at {}", name, entry.table,
+                                 other->table, to_string(other->where)),
+                     fmt::format("add it there; \"{}\" says that it has no twin", kAbsent));
+    }
+  }
+}
 
 // Reads the options that are the same for all statements and languages: threads, devices, tags and
 // so on; limits of the benchmark replace those that `benchmark` has.
@@ -411,8 +459,8 @@ std::vector<std::pair<std::string, std::vector<std::string>>> read_matrix(
 // Adds the statements of a [[benchmark]] table in this language, in the order written: a statement,
 // many statements, or many modules.
 void read_statements(const TableReader& read, const SourceText& source, Language language,
-                     std::vector<Statement>& statements) {
-  StatementsReader(read, source, language, statements).read();
+                     std::vector<Statement>& statements, std::vector<Entry>& entries) {
+  StatementsReader(read, source, language, statements, entries).read();
 }
 
 // Sorts statements so that those with the same name follow each other, in the order of languages.
@@ -441,6 +489,7 @@ class BenchmarkReader {
     for (const LanguageFacts& language : kLanguages) {
       if (is_written_in(language.language)) read_language(language.language);
     }
+    check_twins(read_, entries_);
     if (!is_written()) refuse_no_statement();
     read_torchscript();
     read_signature();
@@ -484,7 +533,7 @@ class BenchmarkReader {
     SharedCode& shared = benchmark_.in(language);
     read_setups(language, shared);
     shared.module = read_.code(format_key(language, "module"));
-    read_statements(read_, context_.source, language, benchmark_.statements);
+    read_statements(read_, context_.source, language, benchmark_.statements, entries_);
   }
 
   bool has_misspelled_statement() const {
@@ -675,6 +724,7 @@ class BenchmarkReader {
   const BenchmarkContext& context_;
   Errors& errors_;
   GroupedBenchmark benchmark_;
+  std::vector<Entry> entries_;
 };
 
 }  // namespace

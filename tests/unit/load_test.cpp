@@ -210,6 +210,7 @@ signature = "f(x) -> y"
 torchscript = true
 [benchmark.modules]
 b = "B()"
+a = "-"
 [benchmark.py_modules]
 a = "A()"
 b = "B({n})"
@@ -220,7 +221,7 @@ b = "B({n})"
   EXPECT_EQ(definitions[0].torchscript->code, "");  // traced
   EXPECT_EQ(definitions[1].language, Language::kPython);
   EXPECT_EQ(definitions[1].module->code, "B({n})");
-  EXPECT_EQ(definitions[1].module->where.line, 10);
+  EXPECT_EQ(definitions[1].module->where.line, 11);
   EXPECT_EQ(definitions[1].torchscript->code, "B({n})");
   EXPECT_FALSE(definitions[1].stmt);
   EXPECT_EQ(definitions[2].module->code, "A()");
