@@ -34,6 +34,29 @@ tl::unexpected<Error> fail_as_too_large(const fs::path& path, std::size_t max) {
   return fail_at(path, fmt::format("is larger than {} MiB", max >> 20), "name another file");
 }
 
+struct Extent {
+  std::size_t max;       // bytes
+  std::size_t expected;  // bytes
+  bool is_pipe;
+};
+
+Expected<std::string> read_to_end(int fd, const fs::path& path, const Extent& extent) {
+  std::string bytes;
+  bytes.reserve(extent.expected + kPiece);
+  for (;;) {
+    if (extent.is_pipe && !wait_for_input(fd)) return fail_at(path, "interrupted while reading");
+    const std::size_t end = bytes.size();
+    bytes.resize(end + kPiece);
+    const ssize_t count = ::read(fd, bytes.data() + end, kPiece);
+    const int error = errno;
+    bytes.resize(end + static_cast<std::size_t>(count > 0 ? count : 0));
+    if (count < 0 && (error == EINTR || error == EAGAIN)) continue;
+    if (count < 0) return fail_to_read(path, error);
+    if (count == 0) return bytes;
+    if (bytes.size() > extent.max) return fail_as_too_large(path, extent.max);
+  }
+}
+
 }  // namespace
 
 Expected<Json> parse_json(std::string_view text) {
@@ -64,22 +87,12 @@ Expected<std::string> read_file(const fs::path& path, std::size_t max, ReadFrom 
   }
   const auto size = static_cast<std::size_t>(S_ISREG(info.st_mode) ? info.st_size : 0);
   if (size > max) return fail_as_too_large(path, max);
-  std::string bytes;
-  bytes.reserve(size + kPiece);
-  for (;;) {
-    if (is_pipe && !wait_for_input(fd.get())) {
-      return fail_at(path, "interrupted while reading");
-    }
-    const std::size_t end = bytes.size();
-    bytes.resize(end + kPiece);
-    const ssize_t count = ::read(fd.get(), bytes.data() + end, kPiece);
-    const int error = errno;
-    bytes.resize(end + static_cast<std::size_t>(count > 0 ? count : 0));
-    if (count < 0 && (error == EINTR || error == EAGAIN)) continue;
-    if (count < 0) return fail_to_read(path, error);
-    if (count == 0) return bytes;
-    if (bytes.size() > max) return fail_as_too_large(path, max);
-  }
+  return read_to_end(fd.get(), path, {max, size, is_pipe});
+}
+
+Expected<std::string> read_standard_input(std::size_t max) {
+  static const auto text = read_to_end(STDIN_FILENO, kStandardInput, {max, 0, /*is_pipe=*/true});
+  return text;
 }
 
 }  // namespace instr

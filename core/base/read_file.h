@@ -23,6 +23,12 @@ enum class ReadFrom { kFiles, kFilesAndPipes };
 Expected<std::string> read_file(const fs::path& path, std::size_t max,
                                 ReadFrom from = ReadFrom::kFiles);
 
+// The name of standard input in places.
+inline constexpr const char* kStandardInput = "<stdin>";
+
+// Reads standard input to its end, once: later calls return the same.
+Expected<std::string> read_standard_input(std::size_t max);
+
 // Parses one value, such as a line of a JSON Lines file. An error, without place or advice, if the
 // text is not JSON, or is nested so deep that copying it would overflow the stack.
 Expected<nlohmann::ordered_json> parse_json(std::string_view text);

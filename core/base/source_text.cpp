@@ -11,9 +11,17 @@ namespace {
 
 constexpr std::string_view kBlanks = " \t\r\n";
 
+Expected<SourceText> read_from_standard_input() {
+  TRY_ASSIGN(auto text, read_standard_input(kMaxTextBytes));
+  if (!text.empty()) return SourceText::checked(kStandardInput, std::move(text));
+  return fail_at({kStandardInput}, "is empty",
+                 "pipe a text into this command; one that measures several commits needs a file");
+}
+
 }  // namespace
 
 Expected<SourceText> SourceText::read(const fs::path& path) {
+  if (path == "-") return read_from_standard_input();
   return read_file(path, kMaxTextBytes).and_then([&path](std::string&& text) {
     return checked(path.string(), std::move(text));
   });

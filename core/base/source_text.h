@@ -12,8 +12,8 @@ namespace instr {
 
 class SourceText {
  public:
-  // Reads a regular file of valid UTF-8 text. Errors: cannot be read, too large, binary (at the
-  // first byte that is not text). A byte order mark is dropped.
+  // Reads a regular file of valid UTF-8 text, or standard input as "-". Errors: cannot be read, too
+  // large, binary (at the first byte that is not text). A byte order mark is dropped.
   static Expected<SourceText> read(const fs::path& path);
 
   // Reads a file that may be missing: then the text is empty.

@@ -139,10 +139,11 @@ class Loader {
   File* obtain(const fs::path& named, Error& error) {
     const fs::path path = in_measured_tree(named);
     struct stat info {};
-    const bool is_there = ::stat(path.c_str(), &info) == 0;
-    const Identity identity{info.st_dev, info.st_ino};
-    const auto known = is_there ? files_.find(identity) : files_.end();
-    if (known != files_.end()) return known->second.get();
+    ::stat(path.c_str(), &info);
+    const Identity identity{info.st_dev, info.st_ino};  // zeros: missing, or standard input
+    if (const auto known = files_.find(identity); known != files_.end()) {
+      return known->second.get();
+    }
     file_order_.emplace(path.string(), file_order_.size() + 1);
     auto source = SourceText::read(path);
     if (!source) {

@@ -174,6 +174,21 @@ TEST_F(Files, InputMayComeFromAPipe) {
   EXPECT_EQ(status("$P compare /dev/stdin before.jsonl <before.jsonl --allow-failed"), 0);
 }
 
+TEST_F(Files, DefinitionsMayComeFromStandardInput) {
+  EXPECT_EQ(status("$P list --definitions=- <bench.toml >piped && "
+                   "$P list --definitions=bench.toml >read && cmp piped read"),
+            0);
+  const std::string wrong = "printf 'schema = 1\n[[benchmark]]\nlabel = \"a\"\nstmtt = \"b;\"\n'";
+  EXPECT_EQ(status(wrong + " | $P list --definitions=- 2>errors"), 2);
+  EXPECT_HAS(text_of(file("errors")), "<stdin>:4:1: unknown key `stmtt` in [[benchmark]]");
+  const std::string example =
+      "sed -n '/^import json/,/^```/{/```/!p}' '" INSTR_SOURCE_DIR "/docs/DEFINITIONS.md'";
+  EXPECT_EQ(status(example + " | python3 - | $P list --definitions=- >all"), 0);
+  EXPECT_EQ(std::ranges::count(text_of(file("all")), '\n'), 200);
+  EXPECT_EQ(status("$P list --definitions=- </dev/null 2>errors"), 2);
+  EXPECT_HAS(text_of(file("errors")), "<stdin>: is empty: ");
+}
+
 TEST_F(Files, ReadingAPipeWithoutAWriterCanBeInterrupted) {
   ASSERT_EQ(::mkfifo(file("pipe").c_str(), 0600), 0);
   const std::string pipe = file("pipe").string();

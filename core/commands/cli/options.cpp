@@ -112,7 +112,8 @@ void declare_selection(CommandLine& line, Selection& selection) {
 
 void declare_definitions(CommandLine& line, PlanConfig& config) {
   line.option("--definitions", "PATH",
-              "a TOML file or a folder of them; repeatable (default: the standard set)",
+              "a TOML file or a folder of them, or - for standard input; repeatable (default: the "
+              "standard set)",
               add_path(config.definitions));
   line.option("--suite", "LIST",
               "definitions of whole models that come with the product, such as timm",
