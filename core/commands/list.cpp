@@ -60,14 +60,16 @@ ExpectedStatus show_backends(const ListOptions& options) {
     if (!obstacle && is_on_cuda(variant) && has_no_cuda_device(traces)) obstacle = "no CUDA device";
     add(facts.name, facts.title, obstacle.value_or(""));
   }
-  const auto names =
-      find_python(options.tools.python, tools->libtorch(), sources)
-          .and_then([&sources](const Python& python) { return list_torch_names(python, sources); });
+  const auto names = find_python(options.tools.python, tools->libtorch(), sources)
+                         .and_then([&](const Python& python) {
+                           return list_torch_names(python, sources, tools->cache);
+                         });
   if (!names)
     print_message("without others of torch.compile(): " + to_string(names.error()) + "\n");
-  for (const std::string& name : names ? names->at("backends") : std::vector<std::string>{}) {
+  const auto registered = names ? names->at("backends") : TorchNames::mapped_type{};
+  for (const auto& [name, obstacle] : registered) {
     const auto is_known = [&name](const BackendFacts& facts) { return name == facts.name; };
-    if (std::ranges::none_of(kBackends, is_known)) add(name, "torch.compile()", "");
+    if (std::ranges::none_of(kBackends, is_known)) add(name, "torch.compile()", obstacle);
   }
   Document document;
   add_records(document, table);

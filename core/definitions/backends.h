@@ -81,6 +81,7 @@ enum class Backend {
   kOpenXla,
   kOpenVino,
   kTvm,
+  kTensorRt,
   kOnnxRuntime,
 };
 
@@ -185,6 +186,14 @@ constexpr BackendFacts make_openvino() {
   return facts;
 }
 
+// Importing the package registers the backend.
+constexpr BackendFacts make_tensorrt() {
+  BackendFacts facts = make_packaged(Backend::kTensorRt, "tensorrt", "TensorRT", "torch-tensorrt");
+  facts.device = "cuda";
+  facts.module = "torch_tensorrt";
+  return facts;
+}
+
 // Later versions of torch have only a placeholder for this backend, and later versions of
 // onnxscript do not export for it.
 constexpr BackendFacts make_onnx_runtime() {
@@ -259,6 +268,7 @@ inline constexpr auto kBackends = std::to_array<BackendFacts>(
      make_xla(Body::kCompiled, Backend::kOpenXla, "openxla", "OpenXLA"),
      make_openvino(),
      make_packaged(Backend::kTvm, "tvm", "TVM", "apache-tvm"),
+     make_tensorrt(),
      make_onnx_runtime()});
 
 constexpr bool is_in_table(Backend backend) {

@@ -86,14 +86,20 @@ bool is_registered(const Variant& variant) {
   return !is_in_table(variant.backend) && facts_of(variant.backend).function == nullptr;
 }
 
+std::vector<std::string> names_in(const std::map<std::string, std::string>& group) {
+  std::vector<std::string> names;
+  for (const auto& [name, text] : group) names.push_back(name);
+  return names;
+}
+
 // Refuses the name of a backend that torch.compile() does not know. That of a module that has to be
 // imported first is not known here.
 Expected<void> check_backend(const Variant& variant, const TorchNames& known) {
   const BackendFacts& backend = facts_of(variant.backend);
   if (!is_registered(variant) || backend.module != nullptr) return {};
-  const std::vector<std::string>& registered = known.at("backends");
-  if (std::ranges::find(registered, backend.name) != registered.end()) return {};
-  std::vector<std::string> names = registered;
+  const auto& registered = known.at("backends");
+  if (registered.contains(backend.name)) return {};
+  std::vector<std::string> names = names_in(registered);
   for (const BackendFacts& each : kBackends) names.emplace_back(each.name);
   return fail(fmt::format("torch.compile() has no backend `{}`", backend.name),
               did_you_mean(backend.name, names));
@@ -102,11 +108,11 @@ Expected<void> check_backend(const Variant& variant, const TorchNames& known) {
 // Refuses names that torch's configurations do not have.
 Expected<void> check_setting(const Setting& setting, const TorchNames& known) {
   for (const ConfigValue& value : setting.config) {
-    const std::vector<std::string>& names = known.at(value.group);
-    if (std::ranges::find(names, value.name) != names.end()) continue;
+    const auto& names = known.at(value.group);
+    if (names.contains(value.name)) continue;
     return fail_at(value.where,
                    fmt::format("torch._{}.config has no `{}`", value.group, value.name),
-                   did_you_mean(value.name, names));
+                   did_you_mean(value.name, names_in(names)));
   }
   return {};
 }
@@ -120,7 +126,8 @@ Expected<void> check_names(const std::vector<Variant>& variants, const ToolConfi
   TRY_ASSIGN(const auto libtorch, find_libtorch(tools.libtorch));
   const fs::path sources = find_installation().sources;
   TRY_ASSIGN(const auto python, find_python(tools.python, libtorch, sources));
-  TRY_ASSIGN(const auto known, list_torch_names(python, sources));
+  TRY_ASSIGN(auto cache, Cache::open(!tools.no_cache));
+  TRY_ASSIGN(const auto known, list_torch_names(python, sources, cache));
   for (const Variant& variant : variants) {
     TRY(check_backend(variant, known));
     if (variant.setting) TRY(check_setting(*variant.setting, known));

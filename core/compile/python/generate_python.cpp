@@ -75,10 +75,9 @@ std::string prepare(const char* function, const Variant& variant) {
 // torch's configurations, and only its process has imported them.
 void apply_setting(PythonSnippet& snippet, const Variant& variant) {
   const Setting& setting = *variant.setting;
-  std::string code;
+  std::string code = setting.environment.empty() ? "" : "import os\n";
   for (const auto& [name, value] : setting.environment) {
-    code += fmt::format("import os\nos.environ[{}] = {}\n", to_python_literal(name),
-                        to_python_literal(value));
+    code += fmt::format("os.environ[{}] = {}\n", to_python_literal(name), to_python_literal(value));
   }
   if (is_compiled(variant.backend) || uses_compiler(variant)) {
     for (const ConfigValue& config : setting.config) {

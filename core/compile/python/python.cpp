@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/base/checkout_guard.h"
+#include "core/base/content_hash.h"
 #include "core/base/process.h"
 #include "core/base/read_file.h"
 #include "core/base/text.h"
@@ -155,22 +156,55 @@ Expected<Python> find_python(const std::optional<std::string>& requested, const 
   return python;
 }
 
-Expected<TorchNames> list_torch_names(const Python& python, const fs::path& sources,
-                                      std::stop_token stop) {
+std::string identify(const Python& python) {
+  std::string text = python.version;
+  std::vector<fs::path> places{python.program, python.home, python.platform_home, python.torch};
+  places.insert(places.end(), python.path.begin(), python.path.end());
+  for (const fs::path& place : places) {
+    std::error_code ignored;
+    const auto changed = fs::last_write_time(place, ignored).time_since_epoch().count();
+    text += fmt::format("\n{} {}", place.string(), changed);
+  }
+  return text;
+}
+
+namespace {
+
+// Returns what the script prints, a JSON object.
+Expected<std::string> print_torch_names(const Python& python, const fs::path& script,
+                                        std::stop_token stop) {
   SpawnOptions spawn;
-  spawn.argv = {python.command.string(), python_script(sources, "torch_names.py").string()};
-  TRY_ASSIGN(const auto result, run_command(spawn, stop));
-  TorchNames names;
-  const Json json = parse_json(result.output).value_or(nullptr);
-  if (result.exit_code != 0 || !json.is_object()) {
-    return fail(fmt::format("{} cannot list the backends of torch.compile(): {}",
-                            python.command.string(), trim_end(result.errors, "\n")),
-                "try it: python -c 'import torch; print(torch._dynamo.list_backends(None))'");
+  spawn.argv = {python.command.string(), script.string()};
+  TRY_ASSIGN(auto result, run_command(spawn, stop));
+  if (result.exit_code == 0) return std::move(result.output);
+  return fail(fmt::format("{} cannot list the backends of torch.compile(): {}",
+                          python.command.string(), trim_end(result.errors, "\n")),
+              "try it: python -c 'import torch; print(torch._dynamo.list_backends(None))'");
+}
+
+std::optional<TorchNames> parse_torch_names(const std::string& text) {
+  try {
+    return Json::parse(text).get<TorchNames>();
+  } catch (const Json::exception&) {
+    return std::nullopt;
   }
-  for (const auto& [group, known] : json.items()) {
-    names[group] = known.get<std::vector<std::string>>();
+}
+
+}  // namespace
+
+Expected<TorchNames> list_torch_names(const Python& python, const fs::path& sources, Cache& cache,
+                                      std::stop_token stop) {
+  const fs::path script = python_script(sources, "torch_names.py");
+  const std::string name =
+      "torch-names-" + content_hash(identify(python) + read_text(script).value_or(""));
+  if (const auto kept = cache.read_hint(name)) {
+    if (auto names = parse_torch_names(*kept)) return *std::move(names);
   }
-  return names;
+  TRY_ASSIGN(const auto text, print_torch_names(python, script, std::move(stop)));
+  auto names = parse_torch_names(text);
+  if (!names) return fail("the list of torch's names is not JSON", "report it");
+  cache.write_hint(name, text);
+  return *std::move(names);
 }
 
 }  // namespace instr

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/base/error.h"
+#include "core/compile/cache.h"
 #include "core/compile/libtorch.h"
 
 namespace instr {
@@ -33,6 +34,9 @@ struct Python {
 Expected<Python> find_python(const std::optional<std::string>& requested, const LibTorch& libtorch,
                              const std::filesystem::path& sources);
 
+// Identifies the interpreter and its modules. Installing a package changes the time of its folder.
+std::string identify(const Python& python);
+
 // Returns a caution if the interpreter is not among the versions that counts were tried with.
 std::optional<std::string> find_caution(const Python& python);
 
@@ -48,13 +52,14 @@ inline constexpr const char* kPythonAdvice =
 // Returns the path of a script of the worker for Python. `sources`: the folder that holds worker/.
 std::filesystem::path python_script(const std::filesystem::path& sources, const char* name);
 
-// The names that torch knows, in groups: "backends" of torch.compile(), and those in the
-// configurations "dynamo", "functorch" and "inductor".
-using TorchNames = std::map<std::string, std::vector<std::string>>;
+// The names that torch knows: in the configurations "dynamo", "functorch" and "inductor"; and
+// "backends" of torch.compile(), each with the reason why it cannot run, or with an empty text.
+using TorchNames = std::map<std::string, std::map<std::string, std::string>>;
 
-// Imports torch in this interpreter, which takes seconds, to list its names.
+// Imports torch in this interpreter, which takes seconds, to list its names; they are kept in the
+// cache.
 Expected<TorchNames> list_torch_names(const Python& python, const std::filesystem::path& sources,
-                                      std::stop_token stop = {});
+                                      Cache& cache, std::stop_token stop = {});
 
 // Parses the probe's output about the interpreter `command` (worker/python/probe.py).
 Expected<Python> parse_probe(std::string_view probe, const std::filesystem::path& command);

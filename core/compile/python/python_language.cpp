@@ -69,19 +69,6 @@ std::vector<std::string> python_environment() {
           "TORCH_DEVICE_BACKEND_AUTOLOAD=0"};
 }
 
-// Identifies the interpreter and its modules. Installing a package changes the time of its folder.
-std::string identify(const Python& python) {
-  std::string text = python.version;
-  std::vector<fs::path> places{python.program, python.home, python.platform_home, python.torch};
-  places.insert(places.end(), python.path.begin(), python.path.end());
-  for (const fs::path& place : places) {
-    std::error_code ignored;
-    const auto changed = fs::last_write_time(place, ignored).time_since_epoch().count();
-    text += fmt::format("\n{} {}", place.string(), changed);
-  }
-  return text;
-}
-
 // Puts the entries of the module path in a folder: always as many, of which the others are empty,
 // since each has a finder, an object on the heap. The folder of torch has the same number wherever
 // other entries are, since the paths of its modules are on the heap, too.
