@@ -58,8 +58,9 @@ bool is_first_call(const Snippet& snippet) { return snippet.warmup == 0; }
 bool uses_compiler(const Snippet& snippet) {
   if (snippet.compiles) return true;
   if (snippet.language != Language::kPython) return false;
-  static constexpr const char* kNames[] = {"torch.compile", "torch._dynamo", "torch._inductor",
-                                           "torch.export", "torch.distributed"};
+  static constexpr const char* kNames[] = {"torch.compile",     "torch._dynamo",
+                                           "torch._inductor",   "torch.export",
+                                           "torch.distributed", "torch.library.custom_op"};
   const auto has_name = [](const Text& text) {
     return std::ranges::any_of(
         kNames, [&text](const char* name) { return text.code.find(name) != std::string::npos; });

@@ -31,9 +31,9 @@ bool is_on_cuda(const Variant& variant);
 // Returns true if the first call in a process is counted.
 bool is_first_call(const Snippet& snippet);
 
-// Returns true if the Python compiles, or names torch.compile(), a part of it, or
-// torch.distributed, which is as slow to import. It runs in a process that has imported the
-// compiler, and sees a pinned clock, and its setup is not instrumented.
+// Returns true if the Python compiles, or names torch.compile(), a part of it, or another part of
+// torch that is as slow to import. It runs in a process that has imported the compiler, and sees a
+// pinned clock, and its setup is not instrumented.
 bool uses_compiler(const Snippet& snippet);
 
 // Returns true if a single iteration is counted.
