@@ -172,6 +172,9 @@ std::vector<AxisOption> axis_options() {
       "{} (default: all these); any other that torch.compile() knows, or MODULE:FUNCTION; eager is "
       "always included",
       fmt::join(kBackends | std::views::transform(&BackendFacts::name), ", "));
+  const char* const test_help =
+      "eval (forward), train (with backward); default: both; train_eval: with backward, but with "
+      "the module in evaluation mode";
   const char* const types_help =
       "float32, float64, float16, bfloat16: for tensors without an explicit type; amp: float32 "
       "under autocast (float32)";
@@ -189,8 +192,10 @@ std::vector<AxisOption> axis_options() {
               [](PlanConfig & plan) -> auto& { return plan.selection.devices; }),
           make_backend_axis(backends_help),
           make_word_axis<Autograd>(
-              {"test", nullptr, "eval (forward), train (with backward); default: both"}, "test",
-              {{"eval", Autograd::kForward}, {"train", Autograd::kForwardBackward}},
+              {"test", nullptr, test_help}, "test",
+              {{kTests[0], Autograd::kForward},
+               {kTests[1], Autograd::kForwardBackward},
+               {kTests[2], Autograd::kForwardBackwardEval}},
               [](PlanConfig & plan) -> auto& { return plan.selection.autograds; }),
           make_word_axis<std::string>(
               {"dtype", nullptr, types_help}, "data type", words_as_they_are(kDataTypes),

@@ -33,7 +33,7 @@ constexpr Axis kAxes[] = {
     {"backend", [](const Variant& variant) { return std::string(to_string(variant.backend)); }},
     {"test",
      [](const Variant& variant) {
-       return std::string(variant.autograd == Autograd::kForward ? "eval" : "train");
+       return std::string(kTests[static_cast<std::size_t>(variant.autograd)]);
      }},
     {"dtype",
      [](const Variant& variant) {
@@ -60,6 +60,7 @@ std::vector<GroupedBenchmark> apply_axes(
     if (!settings.empty()) benchmark.settings = settings;
     if (!axes.threads.empty()) benchmark.threads = axes.threads;
     if (!axes.shapes.empty()) benchmark.shapes = axes.shapes;
+    benchmark.has_train_eval = axes.has_train_eval;
     benchmark.only_compiling = axes.only_compiling && !benchmark.compiles;
     if (!axes.devices.empty() && benchmark.names_devices) benchmark.devices = axes.devices;
     bool has_type = false;

@@ -31,6 +31,8 @@ struct ExperimentAxes {
   std::vector<std::string> settings = {};  // names of settings, or kDefaultSetting
   // Values of matrix parameters, by name, in the definitions that have them.
   std::map<std::string, std::vector<std::string>> parameters = {};
+  // Also the variants that the axis `test` calls train_eval, which are left out by default.
+  bool has_train_eval = false;
   // Count what torch.compile() executes, instead of calls of its result; leave out other backends.
   bool only_compiling = false;
   std::vector<AxisValue> left_out = {};  // variants with one of these values are not measured
@@ -38,6 +40,9 @@ struct ExperimentAxes {
 
 // Automatic mixed precision: float32 with autocast around the statement.
 inline constexpr const char* kAmp = "amp";
+
+// Values of the axis `test`, in the order of Autograd.
+inline constexpr const char* kTests[] = {"eval", "train", "train_eval"};
 
 // Values of the matrix parameter `dtype`, which is LibTorch's default type for tensors without an
 // explicit type, or kAmp. Variants without the parameter have the first value.

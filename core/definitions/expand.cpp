@@ -59,7 +59,7 @@ std::vector<Backend> select_backends(const std::string& shapes, const Point& poi
 }
 
 std::vector<Kind> list_kinds(const Point& point) {
-  const bool is_differentiated = point.benchmark.autograd && !point.snippet.is_explicit;
+  const bool has_backward = point.benchmark.autograd && !point.snippet.is_explicit;
   std::vector<Kind> kinds;
   for (const auto& setting : point.benchmark.settings) {
     if (setting != nullptr && point.snippet.language != Language::kPython) continue;
@@ -67,8 +67,10 @@ std::vector<Kind> list_kinds(const Point& point) {
       const bool is_dynamic = shapes != kShapes[0];
       for (const Backend backend : select_backends(shapes, point)) {
         kinds.push_back({backend, Autograd::kForward, is_dynamic, setting});
-        if (!is_differentiated || !facts_of(backend).keeps_gradients) continue;
+        if (!has_backward || !facts_of(backend).keeps_gradients) continue;
         kinds.push_back({backend, Autograd::kForwardBackward, is_dynamic, setting});
+        if (!point.benchmark.has_train_eval || !point.snippet.module) continue;
+        kinds.push_back({backend, Autograd::kForwardBackwardEval, is_dynamic, setting});
       }
     }
   }
@@ -94,7 +96,7 @@ Params names_in_texts(const GroupedBenchmark& benchmark, Params params, const st
                       Autograd autograd) {
   if (benchmark.names_devices) params.emplace_back("device", device);
   if (benchmark.autograd) {
-    params.emplace_back("training", autograd == Autograd::kForwardBackward ? "true" : "false");
+    params.emplace_back("training", autograd == Autograd::kForward ? "false" : "true");
   }
   return params;
 }

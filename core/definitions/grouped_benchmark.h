@@ -41,6 +41,7 @@ struct GroupedBenchmark : Snippet {
   // The element at a language's number is the code in that language.
   std::array<SharedCode, kLanguages.size()> shared;
   bool autograd = false;
+  bool has_train_eval = false;  // modules also run forward and backward in evaluation mode
   std::vector<int> threads{1};
   std::vector<std::string> devices{"cpu"};
   std::vector<std::string> shapes{"static"};                      // elements of kShapes

@@ -43,15 +43,15 @@ std::string format_suffix(const Variant& variant) {
 
 }  // namespace
 
-const char* to_string(Autograd autograd) {
-  switch (autograd) {
-    case Autograd::kForward: return "forward";
-    case Autograd::kForwardBackward: return "forward_backward";
-  }
-  return "unknown";
+Autograd parse_autograd(std::string_view name) {
+  const auto* known = std::find(kAutogradNames.begin(), kAutogradNames.end(), name);
+  return known == kAutogradNames.end() ? Autograd::kForward
+                                       : static_cast<Autograd>(known - kAutogradNames.begin());
 }
 
 bool is_on_cuda(const Variant& variant) { return variant.device == "cuda"; }
+
+bool is_differentiated(const Variant& variant) { return variant.autograd != Autograd::kForward; }
 
 bool is_first_call(const Snippet& snippet) { return snippet.warmup == 0; }
 
@@ -92,9 +92,7 @@ Variant parse_key(const std::string& key) {
   variant.label = rest;
   variant.device = device;
   variant.threads = *count;
-  if (autograd == to_string(Autograd::kForwardBackward)) {
-    variant.autograd = Autograd::kForwardBackward;
-  }
+  variant.autograd = parse_autograd(autograd);
   variant.backend = find_backend(backend).value_or(Backend::kEager);
   return variant;
 }
@@ -119,7 +117,12 @@ std::string format_column_name(Language language, Backend backend, Autograd auto
     const std::string title = facts_of(language).title;
     name = backend == Backend::kEager ? title : title + " " + name;
   }
-  return autograd == Autograd::kForward ? name : name + " fwd+bwd";
+  switch (autograd) {
+    case Autograd::kForward: return name;
+    case Autograd::kForwardBackward: return name + " fwd+bwd";
+    case Autograd::kForwardBackwardEval: return name + " fwd+bwd in eval";
+  }
+  return name;
 }
 
 }  // namespace instr

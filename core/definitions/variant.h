@@ -2,8 +2,11 @@
 // measurement.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -12,9 +15,22 @@
 
 namespace instr {
 
-enum class Autograd { kForward, kForwardBackward };
+enum class Autograd {
+  kForward,
+  kForwardBackward,
+  kForwardBackwardEval,  // forward and backward of a module in evaluation mode
+};
 
-const char* to_string(Autograd autograd);  // "forward", "forward_backward"
+// The names in options and keys, in the order of Autograd.
+inline constexpr auto kAutogradNames =
+    std::to_array<const char*>({"forward", "forward_backward", "forward_backward_eval"});
+
+constexpr const char* to_string(Autograd autograd) {
+  return kAutogradNames[static_cast<std::size_t>(autograd)];
+}
+
+// Returns kForward for an unknown name.
+Autograd parse_autograd(std::string_view name);
 
 struct Variant : Snippet {
   std::string key;  // "matmul/mm/n=64/eager/forward/t1/cpu": identifies it in the whole program
@@ -27,6 +43,9 @@ struct Variant : Snippet {
 };
 
 bool is_on_cuda(const Variant& variant);
+
+// Returns true if an iteration includes backward.
+bool is_differentiated(const Variant& variant);
 
 // Returns true if the first call in a process is counted.
 bool is_first_call(const Snippet& snippet);

@@ -102,8 +102,7 @@ std::vector<Suspect> list_suspects(const std::string& part, const Variant& varia
     return suspects;
   }
   // With backward, the statement has been tried before it is measured.
-  const bool had_trial =
-      variant.autograd == Autograd::kForwardBackward && !is_script(variant.backend);
+  const bool had_trial = is_differentiated(variant) && !is_script(variant.backend);
   if (part == "statement" || had_trial) add("the statement", variant.stmt);
   if (part == "statement" && !suspects.empty()) return suspects;
   add("the module", variant.module);

@@ -183,10 +183,9 @@ Json make_entry(const std::string& key, const std::string& metric, double value,
 Json make_record(const Variant& variant, const std::string& metric, double value) {
   const Metric* known = find_metric(metric);
   const bool has_name = known != nullptr && known->pytorch_name != nullptr;
-  const bool is_training = variant.autograd == Autograd::kForwardBackward;
   return {{"benchmark",
            {{"name", "instr_bench"},
-            {"mode", is_training ? "training" : "inference"},
+            {"mode", is_differentiated(variant) ? "training" : "inference"},
             {"extra_info",
              {{"device", variant.device},
               {"threads", variant.threads},

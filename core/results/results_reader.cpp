@@ -197,9 +197,7 @@ Variant variant_from(JsonValue json) {
   }
   variant.language = find_language(text_or(json, "language")).value_or(Language::kCpp);
   variant.backend = find_backend(text_or(json, "backend")).value_or(Backend::kEager);
-  if (text_or(json, "autograd") == to_string(Autograd::kForwardBackward)) {
-    variant.autograd = Autograd::kForwardBackward;
-  }
+  variant.autograd = parse_autograd(text_or(json, "autograd"));
   variant.threads = member_as<int>(json, "threads").value_or(1);
   variant.device = text_or(json, "device", "cpu");
   for (const auto& [name, value] : members_of(json, "limits")) {

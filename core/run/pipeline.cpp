@@ -83,7 +83,11 @@ tl::expected<std::vector<Variant>, Errors> plan(const PlanConfig& config) {
   define_backends({declared.backends.begin(), declared.backends.end()});
   TRY_ASSIGN(const auto settings, find_settings(config.axes.settings, declared));
   TRY(check_parameters(definitions.benchmarks, config.axes));
-  TRY_ASSIGN(auto all, expand(apply_axes(std::move(definitions.benchmarks), config.axes, settings),
+  ExperimentAxes axes = config.axes;
+  axes.has_train_eval =
+      std::ranges::find(config.selection.autograds, Autograd::kForwardBackwardEval) !=
+      config.selection.autograds.end();
+  TRY_ASSIGN(auto all, expand(apply_axes(std::move(definitions.benchmarks), axes, settings),
                               backends_for(config.selection)));
   if (config.axes.only_compiling && all.empty()) return tl::unexpected<Errors>(nothing_compiles());
   TRY_ASSIGN(auto rest, leave_out(std::move(all), config.axes.left_out));

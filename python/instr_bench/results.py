@@ -20,7 +20,7 @@ class Measurement:
     params: Dict[str, str]  # those of the definition's matrix
     language: str  # "cpp" or "py"
     backend: str  # "eager", "torchscript", "inductor", ...
-    autograd: str  # "forward" or "forward_backward"
+    autograd: str  # "forward", "forward_backward" or "forward_backward_eval"
     threads: int
     device: str  # "cpu" or "cuda"
     outcome: str  # "counted", "timed", "verified", "skipped" or "failed"

@@ -23,6 +23,11 @@ class Model(torch.nn.Module):
         assert self.training == torch.is_grad_enabled()
         y = self.linear(x)
         return torch.nn.functional.mse_loss(y, x) if self.training else y
+
+class OnlyEvaluated(torch.nn.Linear):
+    def forward(self, x):
+        assert not self.training
+        return super().forward(x)
 """
 
 [[benchmark]]
@@ -34,6 +39,34 @@ autograd = true
 [benchmark.py_modules]
 one = "Model().train({training})"
 two = "torch.nn.Sequential(Model()).train({training})"
+
+[[benchmark]]
+label = "evaluated"
+py_setup = "torch.set_grad_enabled({training}); x = torch.ones((2, 4))"
+py_module = "OnlyEvaluated(4, 4).train({training})"
+signature = "f(x) -> y"
+autograd = true
+reduce = "sum"
+
+[[benchmark]]
+label = "in C++"
+global_setup = """
+struct OnlyEvaluatedImpl : torch::nn::Module {
+  OnlyEvaluatedImpl() { linear = register_module("linear", torch::nn::Linear(4, 4)); }
+  torch::Tensor forward(const torch::Tensor& x) {
+    TORCH_CHECK(!is_training(), "in training mode");
+    return linear(x);
+  }
+  torch::nn::Linear linear{nullptr};
+};
+TORCH_MODULE(OnlyEvaluated);
+"""
+setup = "auto x = torch::ones({2, 4});"
+module = "OnlyEvaluated()"
+signature = "f(x) -> y"
+torchscript = true
+autograd = true
+reduce = "sum"
 
 [[benchmark]]
 label = "missing"
@@ -75,6 +108,27 @@ TEST(SuitesOfModels, AreTrainedAndEvaluatedWithTheirPackagesOrSkipped) {
       {"old/py/eager/forward/t1/cpu", outcomes["old/py/eager/forward/t1/cpu"]}};
   EXPECT_EQ(outcomes, expected);
   EXPECT_TRUE(outcomes["old/py/eager/forward/t1/cpu"].ends_with(pip + "'torch>=1000'"));
+}
+
+// Both models refuse training mode.
+TEST(SuitesOfModels, AreDifferentiatedInEvaluationModeOnRequest) {
+  if (python_of_libtorch().empty()) GTEST_SKIP() << "TORCH_DIR is not the torch of an interpreter";
+  const TemporaryFolder folder;
+  const std::string output = (folder.path() / "r.jsonl").string();
+  const std::string definitions = "--definitions=" + (folder.path() / "d.toml").string();
+  write(folder.path() / "d.toml", kModels);
+  expect_status(1, run({"experiment", definitions, "--repetitions=2", "--iterations-per-run=1",
+                        "--backend=aot_eager,torchscript", "--test=train,train_eval",
+                        "--filter=evaluated", "--filter=in C", "--output=" + output}));
+  const auto results = measurements_in(output);
+  EXPECT_EQ(results.size(), 8u);
+  for (const std::string prefix : {"evaluated/py/aot_eager", "in C++/torchscript"}) {
+    EXPECT_EQ(code_name(results.at(prefix + "/forward_backward_eval/t1/cpu")), "PASS") << prefix;
+    EXPECT_EQ(code_name(results.at(prefix + "/forward_backward/t1/cpu")), "EAGER_FAILED") << prefix;
+  }
+  const auto counted = expect_status(0, run({definitions, "--filter=^evaluated", "--show-keys",
+                                             "--autograd=forward_backward_eval"}));
+  EXPECT_HAS(counted.output, "evaluated/py/eager/forward_backward_eval/t1/cpu");
 }
 
 }  // namespace

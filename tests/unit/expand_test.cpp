@@ -122,6 +122,14 @@ TEST(Expand, SubstitutesTrainingIfTheBenchmarkIsDifferentiated) {
   EXPECT_EQ(variants[1].torchscript->code, "self.train(True)");
   EXPECT_EQ(variants[2].stmt->code, "model.train(false)");  // frozen: without gradients
   EXPECT_TRUE(variants[1].params.empty());
+  one.has_train_eval = true;
+  EXPECT_EQ(expand({one}, {Backend::kEager})->size(), 2u);  // there is no module
+  one.statements[0].module = Text{"Net()", {}};
+  const auto with_module = *expand({one}, {Backend::kEager, Backend::kFrozen});
+  ASSERT_EQ(with_module.size(), 4u);
+  EXPECT_EQ(with_module[2].key, "model/eager/forward_backward_eval/t1/cpu");
+  EXPECT_EQ(with_module[2].stmt->code, "model.train(true)");
+  one.has_train_eval = false;
   one.statements[0].language = Language::kPython;
   EXPECT_EQ((*expand({one}, {Backend::kEager}))[1].stmt->code, "model.train(True)");
   one.matrix = {{"training", {"a"}}};

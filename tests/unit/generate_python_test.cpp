@@ -53,6 +53,8 @@ TEST(PythonSnippet, AModuleIsMadeOnceAndCalled) {
   EXPECT_EQ(to_string(snippet.setup.back().where), "a.toml:19:3");
   variant.autograd = Autograd::kForwardBackward;
   EXPECT_GOLDEN("python/backward_of_a_module.txt", shown(make_python_snippet(variant)));
+  variant.autograd = Autograd::kForwardBackwardEval;
+  EXPECT_GOLDEN("python/backward_of_a_module_in_eval.txt", shown(make_python_snippet(variant)));
 }
 
 TEST(PythonSnippet, TorchScriptIsMadeFromStatementOrModuleAndWarmedUp) {

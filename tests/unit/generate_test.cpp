@@ -206,6 +206,11 @@ TEST(GenerateUnit, TriesBackwardOnceAndThenMeasuresIt) {
   one.reduce = "sum";
   EXPECT_GOLDEN("generate/backward_of_a_sum.txt", shown(one));
   EXPECT_FALSE(contains(source({variant()}), "instr_trial_"));
+  one.module = Text{"Net()", {}};
+  EXPECT_FALSE(contains(source({one}), "eval()"));
+  one.autograd = Autograd::kForwardBackwardEval;
+  EXPECT_TRUE(contains(shown(one), "; instr_module->eval();"));
+  EXPECT_TRUE(contains(shown(one, Purpose::kVerify), "; instr_module->eval();"));
 }
 
 TEST(GenerateUnit, HandsOverVerifiedValues) {

@@ -51,15 +51,17 @@ std::string backends_help() {
 }
 
 void declare_axes(CommandLine& line, Selection& selection, const std::string& threads_help) {
-  const Choices<Autograd> autograds{{"forward", Autograd::kForward},
-                                    {"forward_backward", Autograd::kForwardBackward}};
+  Choices<Autograd> autograds;
+  for (const char* name : kAutogradNames) autograds.emplace_back(name, parse_autograd(name));
   Choices<Language> languages;
   for (const LanguageFacts& known : kLanguages) languages.emplace_back(known.name, known.language);
   line.option("--language", "LIST", list_of(names_of(languages)) + ": of the snippets",
               add_choices(selection.languages, languages), names_of(languages));
   line.option("--backend,--runtime", "LIST", backends_help(), take_backends(selection.backends),
               backend_words());
-  line.option("--autograd", "LIST", "forward, forward_backward",
+  line.option("--autograd", "LIST",
+              "forward, forward_backward; only when named: forward_backward_eval (with the module "
+              "in evaluation mode)",
               add_choices(selection.autograds, autograds), names_of(autograds));
   line.option("--threads", "LIST", threads_help, add_numbers(selection.threads, 1, kMaxThreads));
   line.option("--device", "LIST", "cpu, cuda", add_items(selection.devices), known_devices());

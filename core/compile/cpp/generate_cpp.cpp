@@ -29,8 +29,6 @@ void write_arguments(Writer& out, const Signature& signature) {
   out.glue_at(signature.where, uses);
 }
 
-bool is_backward(const Variant& variant) { return variant.autograd == Autograd::kForwardBackward; }
-
 Body body_of(const Variant& variant) { return facts_of(variant.backend).body; }
 
 // Repeats `call` for each argument, whose name replaces @.
@@ -165,7 +163,7 @@ std::string format_scalar(const Variant& variant) {
 }
 
 void write_backward(Writer& out, const Variant& variant) {
-  if (!is_backward(variant)) return;
+  if (!is_differentiated(variant)) return;
   const std::string scalar = format_scalar(variant);
   if (!is_autocast(variant)) {
     return out.glue_at(variant.signature->where, scalar + ".backward();");
@@ -177,7 +175,7 @@ void write_backward(Writer& out, const Variant& variant) {
 // Writes runs before the measurement, which fail with a clear message if it is impossible.
 void write_trial(Writer& out, const Variant& variant) {
   bool runs_script = is_script(variant.backend);
-  if (is_first_call(variant) || (!runs_script && !is_backward(variant))) return;
+  if (is_first_call(variant) || (!runs_script && !is_differentiated(variant))) return;
   const Signature& signature = *variant.signature;
   std::string name = to_cpp_literal(signature.output);
   if (runs_script) {
@@ -193,7 +191,7 @@ void write_trial(Writer& out, const Variant& variant) {
   out.glue(fmt::format("for (int instr_trial_ = 0; instr_trial_ != {}; ++instr_trial_) {{",
                        runs_script ? 3 : 1));
   write_statement(out, variant);
-  if (is_backward(variant)) {
+  if (is_differentiated(variant)) {
     out.glue_at(
         signature.where,
         fmt::format("instr_support::check_differentiable(instr_support::as_output({}), {});",
@@ -218,7 +216,7 @@ void write_trials(Writer& out, const Variant& variant) {
   write_autocast(out, variant);
   out.glue_at(signature.where, fmt::format("auto instr_value_ = {};",
                                            format_script_call(variant, copy_arguments(signature))));
-  if (is_backward(variant)) {
+  if (is_differentiated(variant)) {
     out.glue("if (!instr_value_.isTensor()) break; auto instr_output_ = instr_value_.toTensor();");
     write_backward(out, variant);
   }
@@ -252,15 +250,16 @@ void write_setups(Writer& out, const Variant& variant) {
   }
 }
 
-void write_module(Writer& out, const Text& module) {
+void write_module(Writer& out, const Variant& variant) {
+  if (!variant.module) return;
   out.glue("auto instr_module =");
-  out.user(module);
-  out.glue(";");
+  out.user(*variant.module);
+  out.glue(variant.autograd == Autograd::kForwardBackwardEval ? "; instr_module->eval();" : ";");
 }
 
 // Writes the setup and the loop around the statement.
 void write_body(Writer& out, const Variant& variant) {
-  bool needs_signature = is_script(variant.backend) || is_backward(variant) || !variant.stmt;
+  bool needs_signature = is_script(variant.backend) || is_differentiated(variant) || !variant.stmt;
   write_setups(out, variant);
   if (needs_signature && !variant.signature) {
     out.glue_at(
@@ -269,7 +268,7 @@ void write_body(Writer& out, const Variant& variant) {
     return;
   }
   if (variant.signature) write_arguments(out, *variant.signature);
-  if (variant.module) write_module(out, *variant.module);
+  write_module(out, variant);
   if (is_script(variant.backend)) {
     out.glue("instr_context_->mark(instr_context_, INSTR_PREPARING);");
     write_script(out, variant);
@@ -291,7 +290,7 @@ void write_verification(Writer& out, const Variant& variant) {
   write_setups(out, variant);
   const Signature& signature = *variant.signature;
   write_arguments(out, signature);
-  if (variant.module) write_module(out, *variant.module);
+  write_module(out, variant);
   const char* module = is_script(variant.backend) ? "instr_script_"
                        : variant.module           ? "*instr_module"
                                                   : nullptr;
@@ -306,7 +305,7 @@ void write_verification(Writer& out, const Variant& variant) {
     if (module != nullptr) out.glue("(*instr_module).to(torch::kDouble);");
     out.glue("}");
   }
-  if (is_backward(variant)) {
+  if (is_differentiated(variant)) {
     out.glue_at(signature.where,
                 call_for_each_argument(signature, "instr_support::watch_gradient(@);"));
     if (module != nullptr) out.glue(fmt::format("instr_support::watch_gradients({});", module));
@@ -316,7 +315,7 @@ void write_verification(Writer& out, const Variant& variant) {
       "instr_verification_->begin(instr_verification_);\n"
       "for (int instr_run_ = 0; instr_run_ != 1; ++instr_run_) {");
   write_verified_statement(out, variant);
-  if (is_backward(variant)) {
+  if (is_differentiated(variant)) {
     out.glue_at(signature.where, call_for_each_argument(signature,
                                                         "instr_support::hand_over_gradients("
                                                         "instr_verification_, \"@\", @);"));
@@ -362,7 +361,7 @@ std::string generate_loopless(const Variant& variant, const std::string& symbol)
       "namespace {} {{ INSTR_NEVER_EMITTED {}_without_loop(instr_context* instr_context_) {{",
       namespace_of(variant), symbol));
   write_setups(out, variant);
-  if (variant.module) write_module(out, *variant.module);
+  write_module(out, variant);
   out.glue("{");
   out.user(*variant.stmt);
   out.glue(";");

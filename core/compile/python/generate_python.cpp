@@ -170,7 +170,7 @@ std::vector<Text> add_autocast(std::vector<Text> texts, const Variant& variant) 
 
 // Adds autocast and backward to `forward`, whose output is assigned, if the variant has them.
 std::vector<Text> add_backward(std::vector<Text> forward, const Variant& variant) {
-  const bool is_backward = variant.autograd == Autograd::kForwardBackward;
+  const bool is_backward = is_differentiated(variant);
   if (is_backward && is_autocast(variant)) forward.push_back(make_loss_under_autocast(variant));
   auto texts = add_autocast(std::move(forward), variant);
   if (is_backward) texts.push_back(make_backward(variant));
@@ -178,7 +178,7 @@ std::vector<Text> add_backward(std::vector<Text> forward, const Variant& variant
 }
 
 std::vector<Text> make_statement(const Variant& variant) {
-  const bool is_backward = variant.autograd == Autograd::kForwardBackward;
+  const bool is_backward = is_differentiated(variant);
   // XLA is lazy: an unreferenced result is never computed.
   const bool needs_output = is_backward || is_on_xla(variant);
   std::vector<Text> texts = add_backward(make_forward(variant, needs_output), variant);
@@ -260,7 +260,7 @@ void add_reference(PythonSnippet& snippet, const Variant& variant) {
 void add_verification(PythonSnippet& snippet, const Variant& variant) {
   const Signature& signature = *variant.signature;
   const bool runs_script = is_script(variant.backend);
-  const bool is_backward = variant.autograd == Autograd::kForwardBackward;
+  const bool is_backward = is_differentiated(variant);
   if (runs_script) {
     prepare_to_verify(snippet, variant);
   } else {
@@ -300,6 +300,9 @@ PythonSnippet make_python_snippet(const Variant& variant, Purpose purpose) {
     snippet.setup.push_back(
         {fmt::format("instr_module_ = ({})", trim(variant.module->code, " \t\r\n")),
          find_first_place(*variant.module)});
+  }
+  if (variant.autograd == Autograd::kForwardBackwardEval) {
+    snippet.setup.push_back({"instr_module_.eval()", {}});
   }
   if (is_on_xla(variant)) move_to_xla(snippet, variant);
   if (purpose == Purpose::kVerify) {
