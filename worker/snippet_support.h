@@ -21,6 +21,7 @@
 
 #include <cctype>
 #include <cstddef>
+#include <cstdlib>
 #include <memory>
 #include <sstream>
 #include <stdexcept>
@@ -389,6 +390,13 @@ class Captured {
 class Package {
  public:
   explicit Package(const char* path) : loader_(readable(path)) {}
+  // A package made by instr_bench: the one that is counted, or natively the one for this processor.
+  struct Made {
+    const char* counted;
+    const char* native;
+  };
+  explicit Package(const Made& made)
+      : Package(std::getenv("INSTR_NATIVE_PACKAGES") != nullptr ? made.native : made.counted) {}
 
   c10::IValue forward(const std::vector<at::Tensor>& inputs) {
     std::vector<at::Tensor> outputs = loader_.run(inputs);

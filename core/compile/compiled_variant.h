@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <variant>
@@ -53,6 +54,11 @@ struct CompileOptions {
   // larger.
   bool line_numbers = false;
   Purpose purpose = Purpose::kMeasure;
+  // The interpreter that the user named (--python), and the processors for which AOTInductor
+  // packages are made with it (core/compile/python/packages.h).
+  std::optional<std::string> python = {};
+  bool packages_to_count = false;
+  bool packages_to_time = false;
 };
 
 // The results of compiling, by key.

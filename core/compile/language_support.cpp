@@ -64,6 +64,11 @@ CpuClass cpu_class() {
   return has_all ? CpuClass::kAvx2 : CpuClass::kPlain;
 }
 
+std::string pinned_march(CpuClass cpu) {
+  return cpu == CpuClass::kAvx2 ? "TORCHINDUCTOR_CPP_MARCH=haswell"
+                                : "TORCHINDUCTOR_CPP_MARCH=nehalem";
+}
+
 std::vector<std::string> pinned_environment(CpuClass cpu) {
   std::vector<std::string> environment{
       "PATH=/usr/bin:/bin",

@@ -96,4 +96,9 @@ CpuClass cpu_class();  // this machine's class
 // Returns "NAME=value", in a fixed order. Part of the fingerprint: a change here may change counts.
 std::vector<std::string> pinned_environment(CpuClass cpu);
 
+// The variable that has Inductor compile for a processor that Valgrind knows; and the one that
+// keeps it from compiling and starting a program to see if its instructions work here.
+std::string pinned_march(CpuClass cpu);
+inline constexpr const char* kAssumeVectorInstructions = "TORCHINDUCTOR_VEC_ISA_OK=1";
+
 }  // namespace instr

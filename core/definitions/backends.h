@@ -88,15 +88,15 @@ enum class Backend {
 // The part of a definition that generated code runs.
 enum class Body {
   kStatement,       // the statement as written
-  kScript,          // the TorchScript body, as a module
+  kScript,          // the TorchScript body, as a module; what is prepared may be traced Python
   kTraced,          // the Python, traced to TorchScript
-  kPackage,         // the AOTInductor package
+  kPackage,         // an AOTInductor package: the definition's, or one made of the Python
   kCapturedScript,  // the TorchScript module, captured on a device
   kCompiled,        // the Python, compiled by torch.compile()
   kLazy,            // the Python, on a device that records calls and compiles them
 };
 
-// The change to a TorchScript module before it runs, in C++ only.
+// The change to a TorchScript module before it runs.
 enum class Preparation { kNone, kFreeze, kOptimize, kFuse, kDoNotFuse };
 
 // The zygotes by their warm-up. Zygotes for Python start slowly, so kCompiler is one that has also
@@ -330,10 +330,9 @@ inline bool is_compiled(Backend backend) {
 inline bool runs_in(Backend backend, Language language) {
   const BackendFacts& facts = facts_of(backend);
   switch (facts.body) {
-    case Body::kStatement: return true;
+    case Body::kStatement:
     case Body::kScript:
-      return language == Language::kCpp || facts.preparation == Preparation::kNone;
-    case Body::kPackage:
+    case Body::kPackage: return true;
     case Body::kCapturedScript: return language == Language::kCpp;
     case Body::kTraced:
     case Body::kCompiled:

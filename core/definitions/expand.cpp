@@ -21,18 +21,11 @@ struct Kind {
   std::shared_ptr<const Setting> setting;
 };
 
-bool has_body(const Snippet& snippet, Backend backend) {
-  if (!runs_in(backend, snippet.language)) return false;
-  switch (facts_of(backend).body) {
-    case Body::kStatement: return true;
-    case Body::kScript:
-    case Body::kCapturedScript: return snippet.torchscript && !snippet.is_explicit;
-    case Body::kPackage: return snippet.package && !snippet.is_explicit;
-    case Body::kTraced:
-    case Body::kCompiled:
-    case Body::kLazy: return snippet.signature && !snippet.is_explicit;
-  }
-  return false;
+// Returns true if the snippet has TorchScript, or if the backend prepares a script that can be
+// traced: Python needs no text for that.
+bool has_script(const Snippet& snippet, Backend backend) {
+  return snippet.torchscript || (snippet.language == Language::kPython && snippet.signature &&
+                                 facts_of(backend).preparation != Preparation::kNone);
 }
 
 // A statement of a benchmark, with the backends that variants are made for.
@@ -40,14 +33,32 @@ struct Point {
   const GroupedBenchmark& benchmark;
   const Snippet& snippet;
   const std::vector<Backend>& backends;
+  const Snippet* exported = nullptr;  // the Python of which packages are made, if any
 };
+
+bool has_body(const Point& point, Backend backend) {
+  const Snippet& snippet = point.snippet;
+  if (!runs_in(backend, snippet.language)) return false;
+  const Body body = facts_of(backend).body;
+  if (body != Body::kStatement && snippet.is_explicit) return false;
+  switch (body) {
+    case Body::kStatement: return true;
+    case Body::kScript: return has_script(snippet, backend);
+    case Body::kCapturedScript: return snippet.torchscript.has_value();
+    case Body::kPackage: return snippet.package || point.exported != nullptr;
+    case Body::kTraced:
+    case Body::kCompiled:
+    case Body::kLazy: return snippet.signature.has_value();
+  }
+  return false;
+}
 
 // Returns the backends that the snippet has a body for. Only compilers have dynamic shapes, and
 // eager, which they are compared with.
 std::vector<Backend> select_backends(const std::string& shapes, const Point& point) {
   std::vector<Backend> backends = point.backends;
   std::erase_if(backends, [&](Backend backend) {
-    return !has_body(point.snippet, backend) ||
+    return !has_body(point, backend) ||
            (point.benchmark.only_compiling && !is_of_torch_compile(backend));
   });
   if (shapes == kShapes[0]) return backends;
@@ -122,6 +133,19 @@ Variant make_variant(const Point& point, const Params& params, const std::string
   return variant;
 }
 
+// Sets the Python that is exported, with what the variant has in common with it.
+void set_exported(Variant& variant, const Point& point, const Params& params) {
+  if (facts_of(variant.backend).body != Body::kPackage || point.exported == nullptr) return;
+  const Point exported{point.benchmark, *point.exported, point.backends};
+  Variant python = make_variant(exported, params, variant.device, variant.autograd);
+  python.key = variant.key;
+  python.params = variant.params;
+  python.backend = variant.backend;
+  python.threads = variant.threads;
+  python.setting = variant.setting;
+  variant.exported = std::make_shared<const Variant>(std::move(python));
+}
+
 std::string format_key_prefix(const std::string& label, const Params& params, Language language) {
   std::string key = label;
   for (const auto& [name, value] : params) key += "/" + name + "=" + value;
@@ -152,6 +176,7 @@ void add_variants_at(const Point& point, const std::vector<Kind>& kinds, const P
         variant.backend = backend;
         variant.threads = threads;
         variant.setting = setting;
+        set_exported(variant, point, params);
       }
     }
   }
@@ -260,7 +285,6 @@ Snippet make_snippet(const GroupedBenchmark& benchmark, const Statement& stateme
   snippet.label += statement.suffix;
   snippet.stmt = statement.text;
   if (snippet.language == Language::kPython) {
-    snippet.package.reset();
     if (snippet.torchscript)
       snippet.torchscript = statement.text ? *statement.text : *snippet.module;
   } else if (statement.text && snippet.torchscript && is_blank(snippet.torchscript->code)) {
@@ -269,15 +293,44 @@ Snippet make_snippet(const GroupedBenchmark& benchmark, const Statement& stateme
   return snippet;
 }
 
+namespace {
+
+// Returns the Python that computes the same as this statement, of which AOTInductor can make a
+// package; nothing if the definition has a package or no such backend is requested.
+std::optional<Snippet> find_exported(const GroupedBenchmark& benchmark, const Statement& statement,
+                                     const std::vector<Backend>& backends) {
+  const auto runs_package = [](Backend each) { return facts_of(each).body == Body::kPackage; };
+  if (benchmark.package || !benchmark.signature || std::ranges::none_of(backends, runs_package)) {
+    return std::nullopt;
+  }
+  const auto is_python = [&statement](const Statement& each) {
+    return each.language == Language::kPython && each.suffix == statement.suffix;
+  };
+  const auto python = std::ranges::find_if(benchmark.statements, is_python);
+  if (python == benchmark.statements.end()) return std::nullopt;
+  return make_snippet(benchmark, *python);
+}
+
+// Calls `visit` with the point of each statement.
+template <class Visit>
+void visit_points(const GroupedBenchmark& benchmark, const std::vector<Backend>& backends,
+                  const Visit& visit) {
+  for (const Statement& statement : benchmark.statements) {
+    const Snippet snippet = make_snippet(benchmark, statement);
+    const std::optional<Snippet> exported = find_exported(benchmark, statement, backends);
+    visit(Point{benchmark, snippet, backends, exported ? &*exported : nullptr});
+  }
+}
+
+}  // namespace
+
 std::uint64_t count_variants(const GroupedBenchmark& benchmark,
                              const std::vector<Backend>& backends) {
   std::uint64_t count = 0;
-  for (const Statement& statement : benchmark.statements) {
-    const Snippet snippet = make_snippet(benchmark, statement);
-    const std::uint64_t more = count_variants(Point{benchmark, snippet, backends});
-    count += more;
-    if (count < more) return std::numeric_limits<std::uint64_t>::max();
-  }
+  visit_points(benchmark, backends, [&count](const Point& point) {
+    const std::uint64_t more = count_variants(point);
+    count = count + more < more ? std::numeric_limits<std::uint64_t>::max() : count + more;
+  });
   return count;
 }
 
@@ -311,10 +364,8 @@ tl::expected<std::vector<Variant>, Errors> expand(const std::vector<GroupedBench
   if (!errors.empty()) return tl::unexpected<Errors>(std::move(errors));
   std::vector<Variant> variants;
   for (const GroupedBenchmark& benchmark : benchmarks) {
-    for (const Statement& statement : benchmark.statements) {
-      const Snippet snippet = make_snippet(benchmark, statement);
-      add_variants({benchmark, snippet, backends}, variants);
-    }
+    visit_points(benchmark, backends,
+                 [&variants](const Point& point) { add_variants(point, variants); });
   }
   errors = check_keys(variants);
   if (!errors.empty()) return tl::unexpected<Errors>(std::move(errors));

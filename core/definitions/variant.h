@@ -32,6 +32,13 @@ constexpr const char* to_string(Autograd autograd) {
 // Returns kForward for an unknown name.
 Autograd parse_autograd(std::string_view name);
 
+// The paths of a package that this program made, as a worker sees them: compiled for the processor
+// that counts are pinned to, and for this one. Equal if only one is needed.
+struct MadePackage {
+  std::string counted;
+  std::string native;
+};
+
 struct Variant : Snippet {
   std::string key;  // "matmul/mm/n=64/eager/forward/t1/cpu": identifies it in the whole program
   std::vector<std::pair<std::string, std::string>> params;
@@ -40,6 +47,9 @@ struct Variant : Snippet {
   int threads = 1;
   std::string device = "cpu";
   std::shared_ptr<const Setting> setting = {};  // null: nothing is set; of Python only
+  // The Python whose AOTInductor package the variant runs; null: `package`, or no package.
+  std::shared_ptr<const Variant> exported = {};
+  MadePackage made_package = {};  // known once compiled
 };
 
 bool is_on_cuda(const Variant& variant);

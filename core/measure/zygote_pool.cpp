@@ -41,7 +41,10 @@ Expected<wire::Message> check_hello(const wire::Message& hello) {
 
 WarmUp choose_zygote(const Variant& variant) {
   const bool is_python = variant.language == Language::kPython;
-  if (is_compiled(variant.backend) || uses_compiler(variant)) return WarmUp::kCompiler;
+  const bool loads_package = facts_of(variant.backend).body == Body::kPackage;
+  if (is_compiled(variant.backend) || uses_compiler(variant) || (is_python && loads_package)) {
+    return WarmUp::kCompiler;  // packages are loaded by a part of it
+  }
   if (is_first_call(variant)) return is_python ? WarmUp::kColdPython : WarmUp::kCold;
   if (is_python) return WarmUp::kPython;
   return is_script(variant.backend) ? WarmUp::kTorchScript : WarmUp::kEager;

@@ -39,7 +39,10 @@ Tools::Tools(Toolchain toolchain, LibTorch libtorch, Cache opened, const Measure
               .jobs = jobs_of(config.tools),
               .sources = find_installation().sources,
               .each_alone = config.simulation.any(),
-              .line_numbers = config.wants_lines},
+              .line_numbers = config.wants_lines,
+              .python = config.tools.python,
+              .packages_to_count = config.wants_counts,
+              .packages_to_time = config.wants_times},
       languages(make_languages(config.tools.python, compile, cache)) {}
 
 std::vector<std::string> Tools::expect(const std::vector<Variant>& variants) const {

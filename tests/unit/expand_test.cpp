@@ -68,6 +68,44 @@ TEST(Expand, CapturesGraphsOnlyOnCuda) {
   EXPECT_EQ(count_variants(both, backends), 5u);
 }
 
+// A prepared script may be traced, which needs no text; `torchscript` itself does.
+TEST(Expand, PythonHasPreparedScriptsWithoutTorchScript) {
+  GroupedBenchmark one = definition("add");
+  one.statements = {{.language = Language::kPython, .text = Text{"y = x", {}}}};
+  const std::vector<Backend> backends{Backend::kTorchScript, Backend::kFrozen, Backend::kUnfused};
+  EXPECT_TRUE(expand({one}, backends)->empty());  // no signature
+  one.signature = Signature{{"x"}, "y", {}};
+  const auto variants = *expand({one}, backends);
+  ASSERT_EQ(variants.size(), 2u);
+  EXPECT_HAS(variants[0].key, "/py/frozen/forward/");
+  EXPECT_HAS(variants[1].key, "/py/unfused/forward/");
+}
+
+// A package is made of the Python, also for C++.
+TEST(Expand, PackagesAreMadeOfPythonWithASignature) {
+  GroupedBenchmark one = definition("add");
+  one.matrix = {{"n", {"4"}}};
+  one.statements.push_back({.language = Language::kPython, .text = Text{"y = x + {n}", {}}});
+  EXPECT_TRUE(expand({one}, {Backend::kAoti})->empty());
+  one.signature = Signature{{"x"}, "y", {}};
+  const auto variants = *expand({one}, {Backend::kEager, Backend::kAoti});
+  ASSERT_EQ(keys_of(variants),
+            (std::vector<std::string>{"add/n=4/eager/forward/t1/cpu", "add/n=4/aoti/forward/t1/cpu",
+                                      "add/n=4/py/eager/forward/t1/cpu",
+                                      "add/n=4/py/aoti/forward/t1/cpu"}));
+  EXPECT_EQ(variants[0].exported, nullptr);
+  for (const int aoti : {1, 3}) EXPECT_EQ(variants[aoti].exported->stmt->code, "y = x + 4");
+  // The definition's own package runs in both languages, and a C++ statement alone has none.
+  one.package = Text{"/a/{n}.pt2", {}};
+  const auto given = *expand({one}, {Backend::kAoti});
+  ASSERT_EQ(given.size(), 2u);
+  EXPECT_EQ(given[1].package->code, "/a/4.pt2");
+  EXPECT_EQ(given[1].exported, nullptr);
+  one.package.reset();
+  one.statements.pop_back();
+  EXPECT_TRUE(expand({one}, {Backend::kAoti})->empty());
+}
+
 TEST(Expand, SubstitutesParametersInEveryText) {
   GroupedBenchmark all = definition("x");
   all.description = "d{n}";

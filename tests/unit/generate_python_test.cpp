@@ -101,6 +101,38 @@ TEST(PythonSnippet, TracesTheStatementAsAFunction) {
   EXPECT_GOLDEN("python/traced.txt", shown(make_python_snippet(variant)));
 }
 
+TEST(PythonSnippet, AScriptIsPreparedAsInCpp) {
+  EXPECT_GOLDEN("python/frozen.txt", shown(make_python_snippet(in_python(Backend::kFrozen))));
+  EXPECT_GOLDEN("python/fused.txt", shown(make_python_snippet(in_python(Backend::kFused))));
+  Variant variant = in_python(Backend::kOptimized);
+  variant.module = Text{"torch.nn.ReLU()", {}};
+  EXPECT_GOLDEN("python/optimized_module_verified.txt",
+                shown(make_python_snippet(variant, Purpose::kVerify)));
+  variant = in_python(Backend::kFrozen);
+  variant.torchscript.reset();
+  EXPECT_GOLDEN("python/frozen_trace.txt", shown(make_python_snippet(variant)));
+}
+
+TEST(PythonSnippet, APackageIsLoadedAndCalledInPlaceOfTheModule) {
+  Variant variant = in_python(Backend::kAoti);
+  variant.module = Text{"torch.nn.ReLU()", {"a.toml", 18, 13}};
+  variant.made_package = {"/packages/counted.pt2", "/packages/native.pt2"};
+  EXPECT_GOLDEN("python/package.txt", shown(make_python_snippet(variant)));
+  EXPECT_GOLDEN("python/package_verified.txt",
+                shown(make_python_snippet(variant, Purpose::kVerify)));
+  variant.package = Text{"/own.pt2", {}};
+  EXPECT_HAS(shown(make_python_snippet(variant)), "instr_load_package_(\"/own.pt2\")");
+}
+
+TEST(PythonSnippet, ExportsTheStatementAtItsPlaceOrTheModule) {
+  Variant variant = in_python(Backend::kAoti);
+  const PythonSnippet snippet = make_export_snippet(variant);
+  EXPECT_GOLDEN("python/exported.txt", shown(snippet));
+  EXPECT_EQ(to_string(*find_place_in_python(snippet, 3 * kPythonLines + 2)), "a.toml:20:12");
+  variant.module = Text{"torch.nn.ReLU()", {}};
+  EXPECT_GOLDEN("python/exported_module.txt", shown(make_export_snippet(variant)));
+}
+
 TEST(PythonSnippet, AutocastIsAroundTheForwardPassAndTheLoss) {
   Variant variant = in_python();
   variant.params = {{"dtype", "amp"}};

@@ -34,7 +34,12 @@ def instr_verifier_(instr_verification_):
     for instr_run_ in (1,):
         pass
 """
-PURPOSES = {"measure": MEASURE, "verify": VERIFY}
+EXPORT = """
+def instr_exporter_(instr_export_):
+    for instr_run_ in (1,):
+        pass
+"""
+PURPOSES = {"measure": MEASURE, "verify": VERIFY, "export": EXPORT}
 
 
 class Unit:

@@ -9,6 +9,7 @@
 #include "core/compile/cpp/compile_cpp.h"
 #include "core/compile/cpp/tracked_artefacts.h"
 #include "core/compile/language_support.h"
+#include "core/compile/python/packages.h"
 
 namespace instr {
 
@@ -18,6 +19,15 @@ class CppLanguage : public LanguageSupport {
  public:
   CppLanguage(const CompileOptions& options, Cache& cache) : options_(options), cache_(cache) {}
 
+  std::optional<std::string> expect(const std::vector<Variant>& variants) override {
+    packages_.expect(variants);
+    return std::nullopt;
+  }
+
+  std::optional<std::string> find_obstacle(const Variant& variant) const override {
+    return packages_.find_obstacle(variant);
+  }
+
   Expected<void> compile(const std::vector<Variant>& variants, Purpose purpose,
                          const OnUnit& on_unit, std::stop_token stop) override {
     if (variants.empty()) return {};
@@ -25,11 +35,14 @@ class CppLanguage : public LanguageSupport {
     CompileOptions options = options_;
     options.purpose = purpose;
     options.each_alone = options.each_alone && purpose == Purpose::kMeasure;
-    return instr::compile(variants, options, cache_, on_unit, stop);
+    const auto compile = [&](const std::vector<Variant>& ready) {
+      return instr::compile(ready, options, cache_, on_unit, stop);
+    };
+    return packages_.compile(variants, compile, on_unit, stop);
   }
 
   Expected<std::set<std::string>> find_compiled(const std::vector<Variant>& variants) override {
-    return instr::find_compiled(variants, options_, cache_);
+    return instr::find_compiled(packages_.find(variants), options_, cache_);
   }
 
   Expected<std::map<std::string, std::string>> identify(const std::vector<Variant>& variants,
@@ -37,14 +50,16 @@ class CppLanguage : public LanguageSupport {
     if (variants.empty() || !check_compiler(options_.toolchain)) {
       return std::map<std::string, std::string>{};
     }
-    return instr::identify(variants, options_, cache_, stop);
+    return instr::identify(packages_.identify(variants), options_, cache_, stop);
   }
 
   std::map<std::string, std::string> list_includes(const CompiledVariant& compiled) const override {
     const auto& build = compiled.variant.build;
-    return TrackedArtefacts(cache_, {})
-        .list_files(compiled.unit.filename().string(),
-                    build ? build->root : std::filesystem::path());
+    auto files = TrackedArtefacts(cache_, {})
+                     .list_files(compiled.unit.filename().string(),
+                                 build ? build->root : std::filesystem::path());
+    files.merge(packages_.list_files(compiled.variant));
+    return files;
   }
 
   Expected<WorkerProgram> counting_worker(std::stop_token stop) override {
@@ -54,7 +69,9 @@ class CppLanguage : public LanguageSupport {
   }
 
   Expected<WorkerProgram> native_worker(std::stop_token stop) override {
-    return build(WorkerKind::kNative, options_, own_environment(), stop);
+    std::vector<std::string> environment = own_environment();
+    environment.emplace_back(kNativePackages);
+    return build(WorkerKind::kNative, options_, std::move(environment), stop);
   }
 
  private:
@@ -67,6 +84,7 @@ class CppLanguage : public LanguageSupport {
 
   const CompileOptions& options_;
   Cache& cache_;
+  Packages packages_{options_, cache_};
 };
 
 // Sources in one folder below worker/ that belong to a worker.

@@ -56,6 +56,13 @@ std::string format_script_call(const Variant& variant, const std::string& argume
 }
 
 void write_package(Writer& out, const Variant& variant) {
+  if (!variant.package) {
+    const auto& [counted, native] = variant.made_package;
+    out.glue_at(variant.signature->where,
+                fmt::format("instr_support::Package instr_script_({{{}, {}}});",
+                            to_cpp_literal(counted), to_cpp_literal(native)));
+    return;
+  }
   out.glue_at(variant.package->where, "instr_support::Package instr_script_(" +
                                           to_cpp_literal(variant.package->code) + ");");
 }

@@ -21,15 +21,70 @@ constexpr int kScriptTrials = 12;  // calls until TorchScript has profiled and o
 
 bool is_on_xla(const Variant& variant) { return facts_of(variant.backend).is_on_xla; }
 
+// Returns true if the script has to be a module: a function cannot be frozen.
+bool needs_script_module(const Variant& variant) {
+  const Preparation preparation = facts_of(variant.backend).preparation;
+  return preparation == Preparation::kFreeze || preparation == Preparation::kOptimize;
+}
+
+bool sets_fuser(const Variant& variant) {
+  const Preparation preparation = facts_of(variant.backend).preparation;
+  return preparation == Preparation::kFuse || preparation == Preparation::kDoNotFuse;
+}
+
 // Makes `instr_script_` from the module, or from a function around the TorchScript body.
 std::string make_script(const Variant& variant) {
   if (variant.module) return "instr_script_ = torch.jit.script(instr_module_)";
   const Signature& signature = *variant.signature;
-  std::string text = "def instr_function(" + join_names(signature.arguments) + "):\n" +
-                     format_script_body(variant.torchscript->code) + "    return " +
-                     signature.output + "\n";
-  return "instr_script_ = torch.jit.CompilationUnit(" + to_python_literal(text) +
+  const auto define = [&](const std::string& head) {
+    return to_python_literal("def " + head + join_names(signature.arguments) + "):\n" +
+                             format_script_body(variant.torchscript->code) + "    return " +
+                             signature.output + "\n");
+  };
+  if (needs_script_module(variant)) {
+    const char* first = signature.arguments.empty() ? "forward(self" : "forward(self, ";
+    return fmt::format("instr_script_ = torch.jit.ScriptModule()\ninstr_script_.define({})",
+                       define(first));
+  }
+  return "instr_script_ = torch.jit.CompilationUnit(" + define("instr_function(") +
          ").instr_function";
+}
+
+// Returns code that sets TorchScript's fuser. The settings are read when a script has been
+// profiled.
+std::string set_fuser(const char* is_on, const char* can_fuse_on_cpu, const char* must_use_llvm) {
+  return fmt::format(
+      "torch._C._jit_set_texpr_fuser_enabled({})\n"
+      "torch._C._jit_override_can_fuse_on_cpu({})\n"
+      "torch._C._jit_set_te_must_use_llvm_cpu({})",
+      is_on, can_fuse_on_cpu, must_use_llvm);
+}
+
+std::string set_fuser(bool is_on) {
+  const char* const value = is_on ? "True" : "False";
+  return "instr_fuser_ = (torch._C._jit_texpr_fuser_enabled(), torch._C._jit_can_fuse_on_cpu(), "
+         "torch._C._jit_get_te_must_use_llvm_cpu())\n" +
+         set_fuser(value, value, "False");
+}
+
+// Returns code that undoes set_fuser(bool), since the scripts of a benchmark are timed in one
+// process.
+std::string reset_fuser() {
+  return set_fuser("instr_fuser_[0]", "instr_fuser_[1]", "instr_fuser_[2]");
+}
+
+// Returns the code that does the same as preparation_code() in generate_cpp.cpp; empty if the
+// script runs unchanged.
+std::string prepare_script(Preparation preparation) {
+  switch (preparation) {
+    case Preparation::kNone: break;
+    case Preparation::kFreeze: return "instr_script_ = torch.jit.freeze(instr_script_.eval())";
+    case Preparation::kOptimize:
+      return "instr_script_ = torch.jit.optimize_for_inference(instr_script_.eval())";
+    case Preparation::kFuse: return set_fuser(true);
+    case Preparation::kDoNotFuse: return set_fuser(false);
+  }
+  return "";
 }
 
 std::string indent(const std::string& code) {
@@ -48,6 +103,18 @@ Text make_function(const Variant& variant) {
   return text;
 }
 
+std::string make_package_loader(const Variant& variant) {
+  if (variant.package) {
+    return fmt::format("instr_script_ = instr_load_package_({})",
+                       to_python_literal(variant.package->code));
+  }
+  const auto& [counted, native] = variant.made_package;
+  return fmt::format(
+      "instr_script_ = instr_load_package_({} if \"INSTR_NATIVE_PACKAGES\" in instr_os_.environ "
+      "else {})",
+      to_python_literal(native), to_python_literal(counted));
+}
+
 constexpr const char* kBackendFunction = "instr_backend_";
 
 const char* torch_backend(const BackendFacts& backend) {
@@ -57,7 +124,7 @@ const char* torch_backend(const BackendFacts& backend) {
 // Returns the code that prepares a module or a function of Python.
 std::string prepare(const char* function, const Variant& variant) {
   const BackendFacts& backend = facts_of(variant.backend);
-  if (backend.body == Body::kTraced) {
+  if (backend.body == Body::kTraced || backend.body == Body::kScript) {
     return fmt::format("torch.jit.trace({}, ({},), check_trace=False)", function,
                        join_names(variant.signature->arguments));
   }
@@ -73,13 +140,13 @@ std::string prepare(const char* function, const Variant& variant) {
 
 // Sets what the variant's setting sets, before its modules and setups run. Only what compiles reads
 // torch's configurations, and only its process has imported them.
-void apply_setting(PythonSnippet& snippet, const Variant& variant) {
+void apply_setting(PythonSnippet& snippet, const Variant& variant, bool compiles) {
   const Setting& setting = *variant.setting;
   std::string code = setting.environment.empty() ? "" : "import os\n";
   for (const auto& [name, value] : setting.environment) {
     code += fmt::format("os.environ[{}] = {}\n", to_python_literal(name), to_python_literal(value));
   }
-  if (is_compiled(variant.backend) || uses_compiler(variant)) {
+  if (compiles) {
     for (const ConfigValue& config : setting.config) {
       code += fmt::format("import torch._{0}.config\nsetattr(torch._{0}.config, {1}, {2})\n",
                           config.group, to_python_literal(config.name), config.value);
@@ -102,8 +169,15 @@ void move_to_xla(PythonSnippet& snippet, const Variant& variant) {
 // Imports a backend that is a separate package; importing is not measured.
 void load_backend(PythonSnippet& snippet, const Variant& variant) {
   const BackendFacts& backend = facts_of(variant.backend);
-  if (!backend.keeps_gradients) snippet.setup.push_back({"torch.set_grad_enabled(False)", {}});
-  if (backend.function != nullptr) {
+  if (!backend.keeps_gradients && is_of_torch_compile(variant.backend)) {
+    snippet.setup.push_back({"torch.set_grad_enabled(False)", {}});
+  }
+  if (backend.body == Body::kPackage) {
+    snippet.setup.push_back(
+        {"import os as instr_os_\n"
+         "from torch._inductor import aoti_load_package as instr_load_package_",
+         {}});
+  } else if (backend.function != nullptr) {
     snippet.setup.push_back(
         {fmt::format("from {} import {} as {}", backend.module, backend.function, kBackendFunction),
          {}});
@@ -116,19 +190,39 @@ void load_backend(PythonSnippet& snippet, const Variant& variant) {
                            {}});
 }
 
-// Makes `instr_script_`, and the function that it needs, if any.
-std::vector<Text> make_preparation(const Variant& variant) {
-  if (facts_of(variant.backend).body == Body::kScript) {
-    return {{make_script(variant), variant.torchscript->where}};
+// Makes `instr_script_` of the module or the statement, and the function that it needs, if any.
+std::vector<Text> make_script_of_python(const Variant& variant) {
+  std::vector<Text> texts;
+  const char* function = "instr_module_";
+  if (!variant.module) {
+    texts.push_back(make_function(variant));
+    if (needs_script_module(variant)) {
+      texts.push_back(
+          {"instr_module_ = torch.nn.Module()\ninstr_module_.forward = instr_function_", {}});
+    } else {
+      function = "instr_function_";
+    }
   }
-  const char* function = variant.module ? "instr_module_" : "instr_function_";
-  const Text script{"instr_script_ = " + prepare(function, variant), {}};
-  if (variant.module) return {script};
-  return {make_function(variant), script};
+  texts.push_back({"instr_script_ = " + prepare(function, variant), {}});
+  return texts;
+}
+
+// Makes `instr_script_`. A statement or module without TorchScript is traced, as in C++.
+std::vector<Text> make_preparation(const Variant& variant) {
+  const BackendFacts& backend = facts_of(variant.backend);
+  if (backend.body == Body::kPackage) return {{make_package_loader(variant), {}}};
+  if (backend.body != Body::kScript) return make_script_of_python(variant);
+  std::vector<Text> texts =
+      variant.torchscript ? std::vector<Text>{{make_script(variant), variant.torchscript->where}}
+                          : make_script_of_python(variant);
+  const std::string code = prepare_script(backend.preparation);
+  if (!code.empty()) texts.push_back({code, {}});
+  return texts;
 }
 
 int count_trials(const Variant& variant) {
-  return is_compiled(variant.backend) ? 3 : kScriptTrials;
+  const bool is_compiled_before = facts_of(variant.backend).body == Body::kPackage;
+  return is_compiled(variant.backend) || is_compiled_before ? 3 : kScriptTrials;
 }
 
 // Returns the author's statement, or a call whose output is assigned if needed.
@@ -210,6 +304,7 @@ void prepare_to_measure(PythonSnippet& snippet, const Variant& variant) {
     setup.push_back(make_mark(1));
     setup.push_back({make_loop(count_trials(variant) - 1, snippet.statement), {}});
     setup.push_back(make_mark(2));
+    if (sets_fuser(variant)) setup.push_back({reset_fuser(), {}});
   }
   setup.push_back({"instr_simulate_(True)", {}});
 }
@@ -291,16 +386,20 @@ void add_verification(PythonSnippet& snippet, const Variant& variant) {
   snippet.statement.push_back({code, {}});
 }
 
+void add_module(PythonSnippet& snippet, const Text& module) {
+  snippet.setup.push_back({fmt::format("instr_module_ = ({})", trim(module.code, " \t\r\n")),
+                           find_first_place(module)});
+}
+
 }  // namespace
 
 PythonSnippet make_python_snippet(const Variant& variant, Purpose purpose) {
   PythonSnippet snippet{purpose, variant.global_setups, variant.setups, {}};
-  if (variant.setting != nullptr) apply_setting(snippet, variant);
-  if (variant.module) {
-    snippet.setup.push_back(
-        {fmt::format("instr_module_ = ({})", trim(variant.module->code, " \t\r\n")),
-         find_first_place(*variant.module)});
+  if (variant.setting != nullptr) {
+    apply_setting(snippet, variant, is_compiled(variant.backend) || uses_compiler(variant));
   }
+  const bool runs_package = facts_of(variant.backend).body == Body::kPackage;
+  if (variant.module && !runs_package) add_module(snippet, *variant.module);
   if (variant.autograd == Autograd::kForwardBackwardEval) {
     snippet.setup.push_back({"instr_module_.eval()", {}});
   }
@@ -318,6 +417,22 @@ PythonSnippet make_python_snippet(const Variant& variant, Purpose purpose) {
   } else if (uses_compiler(variant)) {
     speed_up_setup(snippet, variant);
   }
+  return snippet;
+}
+
+PythonSnippet make_export_snippet(const Variant& variant) {
+  PythonSnippet snippet{Purpose::kMeasure, variant.global_setups, variant.setups, {}};
+  if (variant.setting != nullptr) apply_setting(snippet, variant, /*compiles=*/true);
+  if (variant.module) {
+    add_module(snippet, *variant.module);
+  } else {
+    snippet.setup.push_back(make_function(variant));
+  }
+  const auto& arguments = variant.signature->arguments;
+  snippet.statement = {{fmt::format("instr_export_({}, ({}{}))",
+                                    variant.module ? "instr_module_" : "instr_function_",
+                                    join_names(arguments), arguments.empty() ? "" : ","),
+                        {}}};
   return snippet;
 }
 

@@ -21,6 +21,10 @@ struct PythonSnippet {
 
 PythonSnippet make_python_snippet(const Variant& variant, Purpose purpose = Purpose::kMeasure);
 
+// Returns the snippet whose statement passes the variant's module or function, and its arguments,
+// to `instr_export_` (worker/python/export_package.py). `variant`: in Python, with a signature.
+PythonSnippet make_export_snippet(const Variant& variant);
+
 // Returns "instr_snippet_<hash>" or "instr_verify_<hash>": the hash of everything that determines
 // the code.
 std::string make_python_symbol(const PythonSnippet& snippet);

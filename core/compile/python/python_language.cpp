@@ -14,6 +14,7 @@
 #include "core/compile/language_support.h"
 #include "core/compile/python/compile_python.h"
 #include "core/compile/python/generate_python.h"
+#include "core/compile/python/packages.h"
 #include "core/compile/python/python.h"
 #include "core/definitions/requirement.h"
 #include "worker/wire.h"
@@ -27,7 +28,8 @@ namespace {
 // package's name.
 std::set<std::string> find_imports(const Variant& variant) {
   std::set<std::string> imports;
-  if (is_compiled(variant.backend)) imports.insert(to_string(WarmUp::kCompiler));
+  const bool loads_package = facts_of(variant.backend).body == Body::kPackage;
+  if (is_compiled(variant.backend) || loads_package) imports.insert(to_string(WarmUp::kCompiler));
   for (const std::string& text : variant.packages) {
     std::string module = parse_package(text).value_or(PackageRequirement{}).name;
     std::replace(module.begin(), module.end(), '-', '_');
@@ -150,6 +152,7 @@ WorkerProgram program_for(WorkerKind kind, const fs::path& worker,
   set("PYTHONDONTWRITEBYTECODE=1");
   if (is_native) {
     program.command.insert(program.command.end(), imports.begin(), imports.end());
+    set(kNativePackages);
     // Importing the compiler calls torch.cuda.is_available(): it must not start CUDA, which no
     // forked process could use then.
     set("PYTORCH_NVML_BASED_CUDA_CHECK=1");
@@ -159,14 +162,11 @@ WorkerProgram program_for(WorkerKind kind, const fs::path& worker,
   // The worker's allocator serves the whole process; the interpreter's allocators are off.
   set("LD_PRELOAD=" + folder_name() + "/" + worker.filename().string());
   set("PYTHONMALLOC=malloc");
-  // Inductor compiles for a processor that Valgrind knows, in this process.
-  set(cpu_class() == CpuClass::kAvx2 ? "TORCHINDUCTOR_CPP_MARCH=haswell"
-                                     : "TORCHINDUCTOR_CPP_MARCH=nehalem");
+  set(pinned_march(cpu_class()));
   set("TORCHINDUCTOR_COMPILE_THREADS=1");
   // Otherwise g++ runs even for code in the cache, to see if a header has changed.
   set("TORCHINDUCTOR_CPP_CACHE_PRECOMPILE_HEADERS=0");
-  // Otherwise each process compiles and starts a program to see if these instructions work.
-  set("TORCHINDUCTOR_VEC_ISA_OK=1");
+  set(kAssumeVectorInstructions);
   return program;
 }
 
@@ -217,6 +217,7 @@ class PythonLanguage : public LanguageSupport {
 
   std::optional<std::string> expect(const std::vector<Variant>& variants) override {
     for (const Variant& variant : variants) imports_.merge(find_imports(variant));
+    packages_.expect(variants);
     if (python_ || variants.empty()) return std::nullopt;
     python_ = find_python(command_, options_.libtorch, options_.sources);
     return *python_ ? find_caution(**python_) : std::nullopt;
@@ -233,17 +234,20 @@ class PythonLanguage : public LanguageSupport {
   // Compiles all as one unit: the interpreter compiles them faster than it starts.
   Expected<void> compile(const std::vector<Variant>& variants, Purpose purpose,
                          const OnUnit& on_unit, std::stop_token stop) override {
-    auto unit = compile_python(variants, **python_, options_.sources, cache_, purpose, stop);
-    if (stop.stop_requested()) return {};
-    if (!unit && purpose == Purpose::kVerify) return fail(unit.error());
-    on_unit(unit ? *std::move(unit) : fail_all(variants, unit.error()));
-    return {};
+    const auto compile = [&](const std::vector<Variant>& ready) -> Expected<void> {
+      auto unit = compile_python(ready, **python_, options_.sources, cache_, purpose, stop);
+      if (stop.stop_requested()) return {};
+      if (!unit && purpose == Purpose::kVerify) return fail(unit.error());
+      on_unit(unit ? *std::move(unit) : fail_all(ready, unit.error()));
+      return {};
+    };
+    return packages_.compile(variants, compile, on_unit, stop);
   }
 
   Expected<std::map<std::string, std::string>> identify(const std::vector<Variant>& variants,
                                                         std::stop_token) override {
     std::map<std::string, std::string> hashes;
-    for (const Variant& variant : variants) {
+    for (const Variant& variant : packages_.identify(variants)) {
       hashes[variant.key] =
           content_hash(list_symbols(variant, [](const Variant& each, Purpose purpose) {
             return make_python_symbol(make_python_snippet(each, purpose));
@@ -279,6 +283,7 @@ class PythonLanguage : public LanguageSupport {
   const CompileOptions& options_;
   Cache& cache_;
   std::optional<Expected<Python>> python_;  // set once there is a variant in Python
+  Packages packages_{options_, cache_};
   std::set<std::string> imports_;
 };
 
