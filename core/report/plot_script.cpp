@@ -20,10 +20,10 @@ namespace {
 
 // A colour for each backend. The first are those of Okabe and Ito, which the colour-blind can
 // distinguish, without the yellow, which is too light for lines.
-constexpr const char* kColours[] = {"#000000", "#0072B2", "#56B4E9", "#009E73", "#E69F00",
-                                    "#CC79A7", "#D55E00", "#911EB4", "#808000", "#000075",
-                                    "#F032E6", "#8FBF1F", "#7F4F1F", "#7F7F7F", "#1FBFB8",
-                                    "#B59CFF", "#0B5D1E", "#FF8F80", "#800000", "#BFA300"};
+constexpr const char* kColours[] = {
+    "#000000", "#0072B2", "#56B4E9", "#009E73", "#E69F00", "#CC79A7", "#D55E00",
+    "#911EB4", "#808000", "#000075", "#F032E6", "#8FBF1F", "#7F4F1F", "#7F7F7F",
+    "#1FBFB8", "#B59CFF", "#0B5D1E", "#FF8F80", "#800000", "#BFA300", "#5F3FFF"};
 static_assert(std::size(kColours) >= std::size(kBackends), "two backends would look alike");
 constexpr int kMarks[] = {7, 5, 9, 13, 11, 6, 4, 8};
 constexpr std::size_t kDashes = 4;

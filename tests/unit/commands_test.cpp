@@ -81,7 +81,7 @@ TEST(RunOptions, WhatToMeasure) {
   EXPECT_EQ(selection.devices, (Words{"cpu", "cuda"}));
   EXPECT_EQ(selection.tags, (Words{"slow"}));
   EXPECT_EQ(options.plan.build, "c.toml");
-  EXPECT_EQ(good({"--backend=all"}).plan.selection.backends.size(), kBackends.size());
+  EXPECT_EQ(good({"--backend=all"}).plan.selection.backends, kAllBackends);
 }
 
 TEST(RunOptions, SettingsForTestsAreInTheEnvironment) {
