@@ -460,10 +460,11 @@ std::size_t count_flagged(const std::vector<Measurement>& records, const FlagLim
 DocumentTable graph_break_table(const std::vector<Measurement>& records) {
   DocumentTable table = table_of("experiment", {"place", "count", "reason"});
   table.title = "graph breaks";
+  table.columns.back().align = Align::kLeft;
+  table.shortens_last = true;
   const auto add = [&table](const Measurement& record, const CompilerNote& note) {
-    table.rows.push_back(make_row(
-        record, {text_cell(note.place), count_cell(note.count),
-                 text_cell(note.reason, shorten_end(printable(note.reason), kMaxTextLength))}));
+    table.rows.push_back(
+        make_row(record, {text_cell(note.place), count_cell(note.count), text_cell(note.reason)}));
   };
   for (const Measurement& record : records) {
     const double breaks = find_metric_of(record, kGraphBreaks).value_or(0);
