@@ -560,6 +560,7 @@ std::string experiment_line(const std::vector<Measurement>& records) {
   if (auto skipped = states[MeasuredState::kSkipped]) text += fmt::format(", {} skipped", skipped);
   std::map<std::string, std::size_t> chosen;
   for (const Measurement& record : records) {
+    if (!has_passed(record)) continue;
     for (const auto& [name, count] : count_chosen(record)) chosen[name] += count;
   }
   if (!chosen.empty()) text += "; best per graph: " + format_chosen(chosen);

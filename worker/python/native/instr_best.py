@@ -30,6 +30,7 @@ SMALL = 0.01
 _TOLERANCES = {torch.float64: 1e-6, torch.complex128: 1e-6, torch.float16: 1e-2, torch.bfloat16: 4e-2}
 _TOLERANCE = 1e-3
 
+has_backward = True  # set by the snippet: gradients are computed, too
 choices = []  # for instr_compiler.report(): a dictionary for each graph
 _chosen = {}  # the name of the backend chosen for a graph that was compiled before, by _identity()
 
@@ -71,7 +72,7 @@ def _run(function, inputs, make_gradient=torch.ones_like):
     outputs = _outputs(function(*inputs))
     ends = [one for one in outputs if one.requires_grad]
     starts = [one for one in _tensors(inputs) if one.requires_grad]
-    if not ends or not starts:
+    if not has_backward or not ends or not starts:
         return outputs, []
     gradients = torch.autograd.grad(ends, starts, [make_gradient(one) for one in ends], allow_unused=True)
     return outputs, _tensors(gradients)

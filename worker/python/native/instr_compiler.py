@@ -123,7 +123,12 @@ def _run_marked(graph, inputs):
         return _within_range(graph.forward)
     aot_autograd = import_module("torch._dynamo.backends.common").aot_autograd
     make_boxed = import_module("functorch.compile").make_boxed_func
-    return aot_autograd(fw_compiler=lambda one, _: make_boxed(_within_range(one.forward)))(graph, inputs)
+
+    def compile_graph(one, _):
+        return make_boxed(_within_range(one.forward))
+
+    # As Inductor has it: the graph itself changes buffers, such as statistics of a batch.
+    return aot_autograd(fw_compiler=compile_graph, keep_inference_input_mutations=True)(graph, inputs)
 
 
 def _mark_graphs():
