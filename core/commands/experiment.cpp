@@ -16,8 +16,11 @@
 #include "core/report/formats.h"
 #include "core/report/plot.h"
 #include "core/report/run_report.h"
+#include "core/results/baselines.h"
+#include "core/results/result_set.h"
 #include "core/results/results_file.h"
 #include "core/run/experiment_run.h"
+#include "core/run/gate.h"
 #include "core/run/left_out.h"
 #include "core/run/pipeline.h"
 
@@ -65,7 +68,12 @@ struct ExperimentArguments : ExperimentOptions {
   std::optional<fs::path> folder;
   ReportFormat format = ReportFormat::kTable;
   CodesOptions codes;
+  GateOptions gate;
+  bool show_same = false;
+  bool fails_on_graph_break = false;
+  bool fails_on_flag = false;
   bool shows_each = false;
+  SummaryOptions summary;
   Showing showing;
 
   fs::path results() const {
@@ -81,9 +89,7 @@ tl::expected<ExperimentArguments, Errors> with_file(ExperimentArguments options)
     TRY(apply_experiment_file(source, options));
   }
   Selection& selection = options.plan.selection;
-  if (selection.backends.empty()) {
-    for (const BackendFacts& known : kBackends) selection.backends.push_back(known.backend);
-  }
+  if (selection.backends.empty()) selection.backends = kAllBackends;
   selection = with_eager(selection);
   options.plan.axes.devices = selection.devices;
   MeasureConfig& measure = options.measure;
@@ -109,29 +115,100 @@ std::string format_cost(const ExperimentRunResult& ran) {
   return fmt::format("; {:.0f} s, of which {:.0f} s were timed", ran.seconds, timed);
 }
 
-// Returns the status of a complete run.
-ExpectedStatus judge(const ExperimentArguments& options, const std::vector<ExpectedCode>& expected,
-                     const std::vector<Measurement>& measurements,
-                     const std::vector<Variant>& left_out) {
-  TRY_ASSIGN(auto verdict, judge_codes(options.codes, expected, measurements,
-                                       make_run_selector(options.plan.selection, left_out)));
-  if (facts_of(options.format).is_for_people) {
-    print_output(verdict.text);
-  } else {
-    print_message(verdict.text);
+// The references and limits that the results are judged by, known before anything is measured.
+struct Criteria {
+  std::vector<ExpectedCode> codes;
+  Gate gate;
+  std::optional<Reference> reference;
+  std::vector<FieldDifference> differences = {};  // differences from the reference
+  std::vector<Variant> left_out;
+};
+
+tl::expected<Criteria, Errors> read_criteria(const ExperimentArguments& options,
+                                             const std::vector<Variant>& selected,
+                                             std::vector<Variant> left_out) {
+  TRY_ASSIGN(auto codes, read_codes_to_expect(options.codes));
+  TRY_ASSIGN(auto gate, open_gate(options.gate));
+  // An experiment alone lacks all others that the reference has.
+  if (options.only) return Criteria{std::move(codes), {}, {}, {}, std::move(left_out)};
+  if (options.gate.baseline) {
+    TRY_ASSIGN(const auto file, find_baseline(*options.gate.baseline));
+    std::error_code ignored;
+    if (fs::equivalent(file, options.results(), ignored)) {
+      return fail(fmt::format("--baseline: {} is the file that the results go to", file.string()),
+                  "name another file with --output");
+    }
   }
-  if (verdict.is_worse) return kRegression;
-  const bool is_bad = std::ranges::any_of(measurements, [&](const Measurement& measurement) {
+  TRY_ASSIGN(auto reference, find_reference(options.gate, options.plan.selection, selected));
+  return Criteria{std::move(codes), std::move(gate), std::move(reference), {}, std::move(left_out)};
+}
+
+// Prints text for people beside what a program reads.
+void tell(const ExperimentArguments& options, const std::string& text) {
+  if (facts_of(options.format).is_for_people) {
+    print_output(text);
+  } else {
+    print_message(text);
+  }
+}
+
+// --fail-on-graph-break, --fail-on-flag: returns whether an experiment is beyond these, and says
+// which.
+bool is_beyond_limits(const ExperimentArguments& options,
+                      const std::vector<Measurement>& measurements) {
+  bool is_beyond = false;
+  const DocumentTable breaks = graph_break_table(measurements);
+  if (options.fails_on_graph_break && !breaks.rows.empty()) {
+    tell(options, "\n" + render(ReportFormat::kTable, {.tables = {breaks}}));
+    print_message("graph breaks fail, as --fail-on-graph-break says\n");
+    is_beyond = true;
+  }
+  const std::size_t flagged = count_flagged(measurements, options.summary.flags);
+  if (options.fails_on_flag && flagged != 0) {
+    print_message(fmt::format("{} beyond --flag-speedup, --flag-compile or --flag-memory\n",
+                              format_plural(flagged, "experiment")));
+    is_beyond = true;
+  }
+  return is_beyond;
+}
+
+// Compares with the reference, as a run does.
+ExpectedStatus show_changes(const ExperimentArguments& options, const Criteria& criteria,
+                            const ExperimentRunResult& ran) {
+  if (!criteria.reference) return kGood;
+  const ResultSet after = make_result_set("this run", ran.header, ran.measurements);
+  TRY_ASSIGN(const auto comparison, compare_with(*criteria.reference, after, criteria.gate));
+  if (facts_of(options.format).is_for_people) print_output("\n");
+  TRY_ASSIGN(const int status, show_comparison({options.showing, options.format, options.show_same},
+                                               comparison, criteria.differences));
+  suggest_acceptance(comparison, *options.gate.baseline, options.results().string(), options.gate);
+  return status;
+}
+
+// Returns the status of a complete run.
+ExpectedStatus judge(const ExperimentArguments& options, const Criteria& criteria,
+                     const ExperimentRunResult& ran) {
+  TRY_ASSIGN(auto verdict,
+             judge_codes(options.codes, criteria.codes, ran.measurements,
+                         make_run_selector(options.plan.selection, criteria.left_out)));
+  tell(options, verdict.text);
+  const bool is_beyond = is_beyond_limits(options, ran.measurements);
+  TRY_ASSIGN(const int status, show_changes(options, criteria, ran));
+  if (status != kGood) return status;
+  if (verdict.is_worse || is_beyond) return kRegression;
+  const bool is_bad = std::ranges::any_of(ran.measurements, [&](const Measurement& measurement) {
     return has_failed(measurement) && !verdict.expected_failures.contains(measurement.variant.key);
   });
   return is_bad ? kNotMeasured : kGood;
 }
 
 ExpectedStatus show(const ExperimentArguments& options, const ExperimentRunResult& ran,
-                    const std::vector<ExpectedCode>& expected, const std::vector<Variant>& left_out,
-                    bool is_interrupted) {
-  if (options.format != ReportFormat::kExperiments) {
-    Document document = experiment_document(ran.measurements, options.shows_each);
+                    const Criteria& criteria, bool is_interrupted) {
+  const bool is_for_people = facts_of(options.format).is_for_people;
+  // A program reads either the summary or the comparison.
+  const bool shows_summary = is_for_people || !criteria.reference;
+  if (shows_summary && options.format != ReportFormat::kExperiments) {
+    Document document = experiment_document(ran.measurements, options.shows_each, options.summary);
     document.notes.back().text += format_cost(ran);
     print_output(render(options.format, document, render_options(options.showing)));
   }
@@ -143,7 +220,7 @@ ExpectedStatus show(const ExperimentArguments& options, const ExperimentRunResul
     print_message("interrupted; the same command resumes\n");
     return kInterrupted;
   }
-  return judge(options, expected, ran.measurements, left_out);
+  return judge(options, criteria, ran);
 }
 
 // Writes the lines of --format=experiments as experiments end: to standard output, if that is the
@@ -196,8 +273,8 @@ class ExperimentLines {
 // Writes summary.txt, summary.md and, if there is gnuplot, KIND.svg for each kind of picture. A
 // picture that cannot be drawn is reported.
 Expected<void> write_folder(const fs::path& folder, const ExperimentRunResult& ran,
-                            std::stop_token stop) {
-  const Document document = experiment_document(ran.measurements, /*shows_each=*/false);
+                            const SummaryOptions& summary, std::stop_token stop) {
+  const Document document = experiment_document(ran.measurements, /*shows_each=*/false, summary);
   for (const auto& [format, name] :
        {std::pair{ReportFormat::kTable, "summary.txt"}, {ReportFormat::kMarkdown, "summary.md"}}) {
     TRY(replace_file(folder / name, render(format, document)));
@@ -252,13 +329,13 @@ ExpectedStatus run_experiment(const ExperimentArguments& given, const Invocation
     print_commands(invocation.words, selected);
     return kGood;
   }
-  TRY_ASSIGN(auto split, leave_out_unusable(std::move(selected), options.measure.tools));
+  TRY_ASSIGN(auto split, leave_out_unusable(selected, options.measure.tools));
   if (!options.only) print_message(split.note);
   const bool writes_folder = options.folder && !options.only;
   if (options.folder) {
     TRY(make_output_folder(*options.folder, "name another folder with --output-dir"));
   }
-  TRY_ASSIGN(auto expected, read_codes_to_expect(options.codes));
+  TRY_ASSIGN(auto criteria, read_criteria(options, selected, split.left_out));
   if (writes_folder) report_missing_pictures();
   ExperimentRun run{{options.measure, {}, invocation.words, definition_paths(options.plan)},
                     options.results(),
@@ -266,7 +343,11 @@ ExpectedStatus run_experiment(const ExperimentArguments& given, const Invocation
                     progress_options(options.showing)};
   TRY_ASSIGN(auto lines,
              ExperimentLines::open(options.format, writes_folder ? options.folder : std::nullopt));
-  run.on_start = [&lines](const auto& header, const auto& earlier) {
+  run.on_start = [&](const auto& header, const auto& earlier) -> Expected<void> {
+    if (criteria.reference) {
+      TRY_ASSIGN(criteria.differences,
+                 check_comparable(*criteria.reference, header, options.gate.vary));
+    }
     return lines.begin(header, earlier);
   };
   run.rows = [&lines](const Measurement& measurement) { return lines.take(measurement); };
@@ -274,9 +355,9 @@ ExpectedStatus run_experiment(const ExperimentArguments& given, const Invocation
   if (!ran && stop.stop_requested()) return kInterrupted;
   TRY(ran);
   TRY(lines.finish());
-  ExpectedStatus status = show(options, *ran, expected, split.left_out, stop.stop_requested());
+  ExpectedStatus status = show(options, *ran, criteria, stop.stop_requested());
   if (writes_folder) {
-    TRY(write_folder(*options.folder, *ran, stop));
+    TRY(write_folder(*options.folder, *ran, options.summary, stop));
   }
   return status;
 }
@@ -294,6 +375,10 @@ void declare_output(CommandLine& line, ExperimentArguments& options) {
             options.measure.keeps_counters);
   line.flag("--profile", "also keep the operators that took the most time in the results",
             options.measure.wants_operators);
+  line.flag("--coverage",
+            "also measure which share of operators, and of their time, is in the graphs of "
+            "torch.compile()",
+            options.measure.wants_coverage);
   declare_dump(line, options.measure, kDumpFolder);
   std::vector<ReportFormat> formats = document_formats();
   formats.push_back(ReportFormat::kExperiments);
@@ -308,9 +393,29 @@ void declare_output(CommandLine& line, ExperimentArguments& options) {
               take_text(options.only));
   line.flag("--show-each", "also a line for each experiment, with its speed-up's p-value",
             options.shows_each);
-  declare_codes(line, options.codes);
+  declare_summary(line, options.summary);
   line.flag("--dry-run", "list the experiments without running them", options.is_dry_run);
   declare_showing(line, options.showing);
+}
+
+void declare_failing(CommandLine& line, ExperimentArguments& options) {
+  line.group("What fails");
+  declare_codes(line, options.codes);
+  line.flag("--fail-on-graph-break", "fail if torch.compile() breaks a graph, and list the places",
+            options.fails_on_graph_break);
+  line.flag("--fail-on-flag",
+            "fail if an experiment is beyond --flag-speedup, --flag-compile or --flag-memory",
+            options.fails_on_flag);
+  line.option("--baseline", "NAME|FILE",
+              "compare with this baseline or results file, as a run does",
+              take_text(options.gate.baseline));
+  declare_gate(line, options.gate, options.show_same);
+  line.needs(
+      gate_options(), [&options] { return options.gate.baseline.has_value(); }, "--baseline");
+  line.check([&options]() -> Expected<void> {
+    return options.gate.baseline ? prepare_comparison(options.format, options.gate.compare)
+                                 : Expected<void>{};
+  });
 }
 
 }  // namespace
@@ -344,10 +449,12 @@ Action experiment_command(CommandLine& line) {
   declare_tools(line, options->measure.tools);
   declare_build(line, options->plan.build);
   declare_output(line, *options);
+  declare_failing(line, *options);
   line.section("Exit status",
                "  0 success; 1 something failed or computes a different result; 2 wrong usage or\n"
-               "  setup; 3 a code is worse than expected; 130 interrupted, with the results so\n"
-               "  far kept\n");
+               "  setup, or results that cannot be compared; 3 a code is worse than expected, or\n"
+               "  a change or an experiment is beyond a limit; 130 interrupted, with the results\n"
+               "  so far kept\n");
   return [options](const Invocation& invocation) { return run_experiment(*options, invocation); };
 }
 

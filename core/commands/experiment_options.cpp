@@ -169,9 +169,11 @@ void take_definitions(const TableReader& read, const SourceText& source,
 
 std::vector<AxisOption> axis_options() {
   const std::string backends_help = fmt::format(
-      "{} (default: all these); any other that torch.compile() knows, or MODULE:FUNCTION; eager is "
-      "always included",
-      fmt::join(kBackends | std::views::transform(&BackendFacts::name), ", "));
+      "{} (default: all these); best: for each graph the fastest of several; any other that "
+      "torch.compile() knows, or MODULE:FUNCTION; eager is always included",
+      fmt::join(
+          kAllBackends | std::views::transform([](Backend known) { return to_string(known); }),
+          ", "));
   const char* const test_help =
       "eval (forward), train (with backward); default: both; train_eval: with backward, but with "
       "the module in evaluation mode";

@@ -31,6 +31,7 @@ struct ReportArguments {
   std::vector<std::string> metrics;
   Selection selection;
   Incomplete incomplete = Incomplete::kRefused;
+  SummaryOptions summary;
   Showing showing;
 };
 
@@ -57,7 +58,7 @@ Expected<ReportData> read_files(const ReportArguments& options, const Acceptance
   const SeriesChoice of_metrics{{}, options.metrics, {}};
   TRY_ASSIGN(auto data, report_of_files(files, options.vary, accepted));
   std::erase_if(data.series, [&](const ReportSeries& series) { return !of_metrics.has(series); });
-  if (!experiments.empty()) data.experiments = report_experiments(experiments);
+  if (!experiments.empty()) data.experiments = report_experiments(experiments, options.summary);
   return data;
 }
 
@@ -171,6 +172,10 @@ Action report_command(CommandLine& line) {
               take_text(options->since));
   declare_content(line, *options);
   line.group("What to show");
+  declare_summary(line, options->summary);
+  line.needs(
+      {"flag-speedup", "flag-compile", "flag-memory", "arithmetic-mean"},
+      [options = options.get()] { return !options->files.empty(); }, "files of experiments");
   declare_showing(line, options->showing);
   line.check([options = options.get()] { return check(*options); });
   return [options](const Invocation&) { return run_report(*options); };

@@ -83,6 +83,7 @@ enum class Backend {
   kTvm,
   kTensorRt,
   kOnnxRuntime,
+  kBest,  // for each graph the fastest of several
 };
 
 // The part of a definition that generated code runs.
@@ -131,6 +132,8 @@ struct BackendFacts {
   // only timed: they have their own memory, which LibTorch does not see, and code for this
   // processor, which Valgrind may not support.
   const char* packages = nullptr;
+  // Compiles with several backends and chooses by time: measured only when named, and only timed.
+  bool is_chooser = false;
   bool is_on_xla = false;  // arguments are moved to XLA's device
   // Arguments of torch.compile().
   const char* torch_backend = nullptr;  // null: `name`
@@ -203,6 +206,15 @@ constexpr BackendFacts make_onnx_runtime() {
   return facts;
 }
 
+// For each graph the fastest of several backends, which instr_best.py chooses.
+constexpr BackendFacts make_best() {
+  BackendFacts facts = make_compiled(Backend::kBest, "best", "best per graph");
+  facts.module = "instr_best";
+  facts.function = "best";
+  facts.is_chooser = true;
+  return facts;
+}
+
 // Inductor in a particular mode.
 constexpr BackendFacts make_inductor(const char* mode, Backend backend, const char* name,
                                      const char* title, const char* device = nullptr) {
@@ -269,7 +281,8 @@ inline constexpr auto kBackends = std::to_array<BackendFacts>(
      make_openvino(),
      make_packaged(Backend::kTvm, "tvm", "TVM", "apache-tvm"),
      make_tensorrt(),
-     make_onnx_runtime()});
+     make_onnx_runtime(),
+     make_best()});
 
 constexpr bool is_in_table(Backend backend) {
   return static_cast<std::size_t>(backend) < kBackends.size();
@@ -298,6 +311,15 @@ inline const std::vector<Backend> kUsualBackends = [] {
     if (facts.is_usual) usual.push_back(facts.backend);
   }
   return usual;
+}();
+
+// All backends of the table that need not be named.
+inline const std::vector<Backend> kAllBackends = [] {
+  std::vector<Backend> all;
+  for (const BackendFacts& facts : kBackends) {
+    if (!facts.is_chooser) all.push_back(facts.backend);
+  }
+  return all;
 }();
 
 inline const char* to_string(Backend backend) { return facts_of(backend).name; }

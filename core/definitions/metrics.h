@@ -97,12 +97,15 @@ inline constexpr const char* kReadyTime = "ready";
 inline constexpr const char* kReadyCpu = "ready_cpu";  // the name in replies of workers
 inline constexpr const char* kCompileTime = "compile_time";
 inline constexpr const char* kCompileCpu = "compile_cpu_time";
-// For people, not in the table: with the cache that an earlier compilation has filled, and the
-// times in operators and kernels.
+// For people, not in the table: with the cache that an earlier compilation has filled, the times in
+// operators and kernels, and the shares of operators and of their time in graphs.
 inline constexpr const char* kWarmCompileTime = "warm_compile_time";
 inline constexpr const char* kWarmCompileCpu = "warm_compile_cpu_time";
 inline constexpr const char* kOperatorsCpu = "operators_cpu";
 inline constexpr const char* kOperatorsDevice = "operators_device";
+inline constexpr const char* kCoverageOperators = "coverage_operators";
+inline constexpr const char* kCoverageTime = "coverage_time";
+inline constexpr const char* kGraphBreaks = "graph_breaks";
 inline constexpr const char* kDevicePeakBytes = "device_peak_bytes";
 
 constexpr Metric make_metric(MetricGroup group, Unit unit, Statistic statistic, const char* name,
@@ -241,7 +244,7 @@ inline constexpr auto kMetrics = std::to_array<Metric>(
      // a function again because a guard failed.
      make_metric(MetricGroup::kStart, Unit::kGraphs, Statistic::kNone, "graphs", "graphs",
                  "Graphs compiled", "the number of graphs", "+0", /*is_side_by_side=*/true),
-     {.name = "graph_breaks",
+     {.name = kGraphBreaks,
       .heading = "graph breaks",
       .title = "Graph breaks",
       .what = "the number of graph breaks",

@@ -58,6 +58,7 @@ struct MeasureConfig {
   // Experiments:
   bool wants_operators = false;    // the time in each operator
   bool wants_warm_compile = true;  // the time of compiling with a filled cache
+  bool wants_coverage = false;     // the share of operators in the graphs of torch.compile()
   bool keeps_counters = false;     // all counters of torch.compile()
 
   bool keeps_inputs = false;  // what each result depends on, so that a later run can go on with it

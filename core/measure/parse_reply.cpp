@@ -390,6 +390,13 @@ CompilerReport parse_compiler_report(std::string_view json, const Variant& varia
                         .counters = counters_from(*parsed)};
   for (const auto& [name, count] : unlowered_from(*parsed))
     report.unlowered[printable(name)] = count;
+  for (GraphChoice& choice : choices_from(*parsed)) {
+    choice.chosen = printable(choice.chosen);
+    for (auto& [name, reason] : choice.failures) {
+      reason = shorten_end(printable(reason), kMaxReasonLength);
+    }
+    report.choices.push_back(std::move(choice));
+  }
   return report;
 }
 

@@ -342,7 +342,8 @@ void add_start(std::map<std::string, double>& metrics, const wire::Message& star
   }
 }
 
-constexpr std::size_t kMaxOperators = 10;  // kept; --dump=profile has all
+constexpr const char* kCoverageLog = "coverage";  // has instr_compiler.py mark the graphs
+constexpr std::size_t kMaxOperators = 10;         // kept; --dump=profile has all
 
 // Measures variants of one benchmark beside eager, of which a compiler of whole functions is alone.
 // If their process fails, each is measured in another; if that fails without being the variant's
@@ -511,6 +512,20 @@ class GroupExperiment {
     if (reply && reply->verb == "started") experiment.warm = *std::move(reply);
   }
 
+  // Runs the same function once more in another process, in which eager runs each graph.
+  void measure_coverage(const Experiment& experiment, Counted& timed) const {
+    if (!is_of_torch_compile(experiment.variant->backend)) return;
+    report_step_("measuring the coverage");
+    TimerOptions options = options_;
+    options.compiler = {.cache = {}, .logs = kCoverageLog};
+    const auto reply = ask_worker("inspect", worker_, {*experiment.code}, options);
+    if (!reply || reply->verb != "inspected") return;
+    const auto coverage = find_coverage(parse_calls(reply->get("events")));
+    if (!coverage) return;
+    timed.metrics[kCoverageOperators] = coverage->operators;
+    timed.metrics[kCoverageTime] = coverage->time;
+  }
+
   Measurement complete(Experiment& experiment) const {
     Measurement result{*experiment.variant, *std::move(experiment.outcome), 0,
                        std::move(experiment.verification), list_imports(experiment)};
@@ -524,6 +539,7 @@ class GroupExperiment {
         replace_ready_times(timed->metrics);
       }
       timed->metrics.erase(kReadyCpu);
+      if (options_.config.wants_coverage) measure_coverage(experiment, *timed);
       timed->operators.resize(std::min(timed->operators.size(), kMaxOperators));
       if (timed->compiler && !options_.config.keeps_counters) timed->compiler->counters.clear();
     }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <numeric>
 #include <tuple>
 
@@ -29,6 +30,9 @@ struct Collected {
   std::vector<double> memory_ratios;
   std::vector<double> compile_times;
   std::vector<double> compile_cpu_times;
+  std::vector<double> coverage_operators;
+  std::vector<double> coverage_times;
+  std::vector<double> per_model;  // speed-ups
   std::vector<double> first_results;
   std::vector<double> ready;
 };
@@ -41,6 +45,14 @@ std::string failure_or_code(const Measurement& record) {
   const VerificationCode code = code_of(record);
   const bool is_right = code == VerificationCode::kPass && failure != nullptr;
   return is_right ? to_string(failure->kind) : to_string(code);
+}
+
+std::map<std::string, std::size_t> count_chosen(const Measurement& record) {
+  std::map<std::string, std::size_t> chosen;
+  const auto* counted = std::get_if<Counted>(&record.outcome);
+  if (counted == nullptr || !counted->compiler) return chosen;
+  for (const GraphChoice& choice : counted->compiler->choices) ++chosen[choice.chosen];
+  return chosen;
 }
 
 void add_median(const std::vector<double>& values, std::vector<double>& to) {
@@ -70,6 +82,12 @@ void add(const AgainstEager& experiment, Collected& to) {
   if (experiment.memory_ratio) to.memory_ratios.push_back(*experiment.memory_ratio);
   if (experiment.compile_time) to.compile_times.push_back(*experiment.compile_time);
   if (experiment.compile_cpu_time) to.compile_cpu_times.push_back(*experiment.compile_cpu_time);
+  const Measurement& record = *experiment.record;
+  if (const auto share = find_metric_of(record, kCoverageOperators)) {
+    to.coverage_operators.push_back(*share);
+    to.coverage_times.push_back(find_metric_of(record, kCoverageTime).value_or(0));
+  }
+  for (const auto& [name, count] : count_chosen(record)) summary.chosen[name] += count;
 }
 
 // Returns eager's times, or null.
@@ -112,6 +130,29 @@ void count_fastest(const std::vector<AgainstEager>& all, Grouping grouping,
   for (const auto& [benchmark, records] : rivals) {
     const Measurement* fastest = find_fastest(records);
     if (fastest != nullptr) ++collected[summary_key(*fastest, grouping)].summary.fastest;
+  }
+}
+
+// Adds, for each experiment that chose backends for its graphs, the speed-up of the fastest other
+// backend, which is eager if no other is faster.
+void add_per_model(const std::vector<AgainstEager>& all, Grouping grouping,
+                   std::map<SummaryKey, Collected>& collected) {
+  std::map<std::pair<std::string, Benchmark>, double> fastest;
+  const auto name = [](const AgainstEager& one) {
+    return std::pair(suite_of(one.record->variant), benchmark_of(one.record->variant));
+  };
+  const auto is_chooser = [](const AgainstEager& one) {
+    return !count_chosen(*one.record).empty();
+  };
+  for (const AgainstEager& one : all) {
+    if (one.is_eager() || is_chooser(one) || !one.speedup) continue;
+    double& ratio = fastest.try_emplace(name(one), 1).first->second;
+    ratio = std::max(ratio, one.speedup->ratio);
+  }
+  for (const AgainstEager& one : all) {
+    const auto found = fastest.find(name(one));
+    if (!is_chooser(one) || !one.speedup || found == fastest.end()) continue;
+    collected[summary_key(*one.record, grouping)].per_model.push_back(found->second);
   }
 }
 
@@ -181,23 +222,98 @@ std::vector<std::string> group_names(const std::vector<BackendSummary>& summarie
   return names;
 }
 
-std::vector<DocumentCell> cells_of(const BackendSummary& summary) {
-  const DocumentCell none{"-", Tone::kDim};
-  const bool is_eager = summary.backend == Backend::kEager;
-  const auto beside_eager = [&](const DocumentCell& cell) { return is_eager ? none : cell; };
-  DocumentCell codes = text_cell(not_passed_text(summary));
-  if (codes.text.empty()) codes.text = "-";
-  codes.tone = codes.text == "-" ? Tone::kDim : Tone::kWarning;
-  return {{.text = "", .value = std::to_string(summary.requested)},
-          share_cell(summary.measured, summary.requested),
-          beside_eager(share_cell(summary.passed, summary.requested)),
-          beside_eager(times_cell(summary.speedup, summary.disturbed != 0 ? kDisturbed : "")),
-          {.text = "", .value = std::to_string(summary.disturbed)},
-          count_cell(summary.fastest),
-          beside_eager(seconds_cell(summary.compile_time)),
-          beside_eager(seconds_cell(summary.compile_cpu_time)),
-          beside_eager(times_cell(summary.memory_ratio)),
-          beside_eager(codes)};
+DocumentCell percent_cell(const std::optional<double>& share) {
+  if (!share) return {"-", Tone::kDim};
+  return number_cell(*share, fmt::format("{:.1f}%", 100 * *share));
+}
+
+DocumentCell not_passed_cell(const BackendSummary& summary) {
+  DocumentCell cell = text_cell(not_passed_text(summary));
+  cell.tone = cell.text.empty() ? Tone::kDim : Tone::kWarning;
+  if (cell.text.empty()) cell.text = "-";
+  return cell;
+}
+
+// "inductor 161, eager 32"
+std::string format_chosen(const std::map<std::string, std::size_t>& chosen) {
+  std::vector<std::pair<std::string, std::size_t>> sorted(chosen.begin(), chosen.end());
+  std::ranges::stable_sort(sorted, std::greater(), &std::pair<std::string, std::size_t>::second);
+  std::string text;
+  for (const auto& [name, count] : sorted) {
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", printable(name), count);
+  }
+  return text;
+}
+
+// A column of experiment_table() after the first.
+struct SummaryColumn {
+  DocumentColumn column;
+  std::function<DocumentCell(const BackendSummary&)> cell;
+  bool is_of_eager = false;  // it also has values for eager
+};
+
+DocumentColumn hidden_column(const char* name) {
+  return {.heading = "", .name = name, .is_hidden = true};
+}
+
+// Adds the columns that only experiments with --coverage, or with the backend `best`, fill.
+void add_columns_of_graphs(const std::vector<BackendSummary>& summaries,
+                           std::vector<SummaryColumn>& columns) {
+  using Summary = BackendSummary;
+  if (std::ranges::any_of(summaries,
+                          [](const Summary& one) { return one.coverage_time.has_value(); })) {
+    columns.push_back({{"operators in graphs", kCoverageOperators},
+                       [](const Summary& one) { return percent_cell(one.coverage_operators); }});
+    columns.push_back({{"time in graphs", kCoverageTime},
+                       [](const Summary& one) { return percent_cell(one.coverage_time); }});
+  }
+  if (std::ranges::any_of(summaries, [](const Summary& one) { return !one.chosen.empty(); })) {
+    columns.push_back({hidden_column("speedup_per_model"),
+                       [](const Summary& one) { return times_cell(one.speedup_per_model); }});
+    columns.push_back({hidden_column("chosen"),
+                       [](const Summary& one) { return text_cell(format_chosen(one.chosen)); }});
+  }
+}
+
+std::vector<SummaryColumn> summary_columns(const std::vector<BackendSummary>& summaries,
+                                           const SummaryOptions& options) {
+  using Summary = BackendSummary;
+  const auto mark = [](const Summary& one) { return one.disturbed != 0 ? kDisturbed : ""; };
+  const auto hidden_count = [](std::size_t count) {
+    return DocumentCell{.text = "", .value = std::to_string(count)};
+  };
+  std::vector<SummaryColumn> columns{
+      {hidden_column("requested"), [=](const Summary& one) { return hidden_count(one.requested); },
+       true},
+      {{"measured", "measured"},
+       [](const Summary& one) { return share_cell(one.measured, one.requested); },
+       true},
+      {{"passed", "passed"},
+       [](const Summary& one) { return share_cell(one.passed, one.requested); }},
+      {{"speed-up", "speedup"},
+       [=](const Summary& one) { return times_cell(one.speedup, mark(one)); }}};
+  if (options.has_arithmetic_mean) {
+    columns.push_back({{"arithmetic mean", "speedup_arithmetic"}, [=](const Summary& one) {
+                         return times_cell(one.arithmetic_speedup, mark(one));
+                       }});
+  }
+  for (SummaryColumn& column : std::vector<SummaryColumn>{
+           {hidden_column("disturbed"),
+            [=](const Summary& one) { return hidden_count(one.disturbed); }, true},
+           {{"fastest", "fastest"},
+            [](const Summary& one) { return count_cell(one.fastest); },
+            true},
+           {{"compile time", kCompileTime},
+            [](const Summary& one) { return seconds_cell(one.compile_time); }},
+           {{"compile CPU", "compile_cpu"},
+            [](const Summary& one) { return seconds_cell(one.compile_cpu_time); }},
+           {{"memory saved", "memory_saved"},
+            [](const Summary& one) { return times_cell(one.memory_ratio); }}}) {
+    columns.push_back(std::move(column));
+  }
+  add_columns_of_graphs(summaries, columns);
+  columns.push_back({{"not passed", "not_passed"}, not_passed_cell});
+  return columns;
 }
 
 // The ratio to eager of a time or size; nothing if either is not above 0.
@@ -322,12 +438,17 @@ std::vector<BackendSummary> summarize_backends(std::span<const Measurement> meas
     add(one, to);
   }
   count_fastest(all, grouping, collected);
+  add_per_model(all, grouping, collected);
   std::vector<BackendSummary> summaries;
   for (auto& [where, item] : collected) {
     item.summary.speedup = geometric_mean(item.speedups);
+    item.summary.arithmetic_speedup = mean(item.speedups);
     item.summary.memory_ratio = geometric_mean(item.memory_ratios);
     item.summary.compile_time = mean(item.compile_times);
     item.summary.compile_cpu_time = mean(item.compile_cpu_times);
+    item.summary.coverage_operators = mean(item.coverage_operators);
+    item.summary.coverage_time = mean(item.coverage_times);
+    item.summary.speedup_per_model = geometric_mean(item.per_model);
     item.summary.first_result = find_median(item.first_results);
     item.summary.ready = find_median(item.ready);
     summaries.push_back(std::move(item.summary));
@@ -372,30 +493,52 @@ std::optional<DocumentTable> backend_table(const std::vector<Measurement>& measu
   return table;
 }
 
-DocumentTable experiment_table(const std::vector<BackendSummary>& summaries) {
-  DocumentTable table{.columns = {{.heading = "", .name = "backend", .align = Align::kLeft},
-                                  {.heading = "", .name = "requested", .is_hidden = true},
-                                  {"measured", "measured"},
-                                  {"passed", "passed"},
-                                  {"speed-up", "speedup"},
-                                  {.heading = "", .name = "disturbed", .is_hidden = true},
-                                  {"fastest", "fastest"},
-                                  {"compile time", kCompileTime},
-                                  {"compile CPU", "compile_cpu"},
-                                  {"memory saved", "memory_saved"},
-                                  {"not passed", "not_passed"}},
+DocumentTable experiment_table(const std::vector<BackendSummary>& summaries,
+                               const SummaryOptions& options) {
+  DocumentTable table{.columns = {{.heading = "", .name = "backend", .align = Align::kLeft}},
                       .too_wide = TooWide::kStacked,
                       .stacked_title = "by backend:"};
+  const std::vector<SummaryColumn> columns = summary_columns(summaries, options);
+  for (const SummaryColumn& each : columns) table.columns.push_back(each.column);
   const std::vector<std::string> names = group_names(summaries);
   for (std::size_t i = 0; i < summaries.size(); ++i) {
     const BackendSummary& summary = summaries[i];
     const std::string backend =
         format_column_name(summary.language, summary.backend, Autograd::kForward);
-    DocumentRow row{.cells = cells_of(summary), .group = names[i], .name = backend};
-    const std::string full = names[i].empty() ? backend : names[i] + " " + backend;
-    row.cells.insert(row.cells.begin(), text_cell(full));
+    DocumentRow row{.cells = {}, .group = names[i], .name = backend};
+    row.cells.push_back(text_cell(names[i].empty() ? backend : names[i] + " " + backend));
+    for (const SummaryColumn& each : columns) {
+      const bool has_value = each.is_of_eager || summary.backend != Backend::kEager;
+      row.cells.push_back(has_value ? each.cell(summary) : DocumentCell{"-", Tone::kDim});
+    }
     table.rows.push_back(std::move(row));
   }
+  return table;
+}
+
+std::optional<DocumentTable> choice_table(const std::vector<BackendSummary>& summaries) {
+  DocumentTable table{.title = "backends chosen by graph",
+                      .columns = {{.heading = "", .name = "backend", .align = Align::kLeft},
+                                  {"graphs", "graphs"},
+                                  {"best per graph", "speedup"},
+                                  {"best per model", "speedup_per_model"},
+                                  {"chosen", "chosen", Align::kLeft}},
+                      .too_wide = TooWide::kStacked};
+  const std::vector<std::string> names = group_names(summaries);
+  for (std::size_t i = 0; i < summaries.size(); ++i) {
+    const BackendSummary& summary = summaries[i];
+    if (summary.chosen.empty()) continue;
+    std::size_t graphs = 0;
+    for (const auto& [name, count] : summary.chosen) graphs += count;
+    const std::string backend =
+        format_column_name(summary.language, summary.backend, Autograd::kForward);
+    table.rows.push_back(
+        {.cells = {text_cell(names[i].empty() ? backend : names[i] + " " + backend),
+                   count_cell(graphs), times_cell(summary.speedup),
+                   times_cell(summary.speedup_per_model),
+                   text_cell(format_chosen(summary.chosen))}});
+  }
+  if (table.rows.empty()) return std::nullopt;
   return table;
 }
 
@@ -415,16 +558,26 @@ std::string experiment_line(const std::vector<Measurement>& records) {
                   format_count(static_cast<double>(states[MeasuredState::kMeasured])));
   if (auto failed = states[MeasuredState::kFailed]) text += fmt::format(", {} failed", failed);
   if (auto skipped = states[MeasuredState::kSkipped]) text += fmt::format(", {} skipped", skipped);
+  std::map<std::string, std::size_t> chosen;
+  for (const Measurement& record : records) {
+    if (!has_passed(record)) continue;
+    for (const auto& [name, count] : count_chosen(record)) chosen[name] += count;
+  }
+  if (!chosen.empty()) text += "; best per graph: " + format_chosen(chosen);
   return text;
 }
 
-Document experiment_document(const std::vector<Measurement>& records, bool shows_each) {
+Document experiment_document(const std::vector<Measurement>& records, bool shows_each,
+                             const SummaryOptions& options) {
   Document document;
-  if (shows_each) document.tables.push_back(each_experiment_table(records));
-  document.tables.push_back(
-      experiment_table(summarize_backends(records, Grouping::kBySuiteAndAxes)));
+  if (shows_each) document.tables.push_back(each_experiment_table(records, options.flags));
+  const auto summaries = summarize_backends(records, Grouping::kBySuiteAndAxes);
+  document.tables.push_back(experiment_table(summaries, options));
   add_records(document, document.tables.front());
-  for (DocumentTable& table : find_findings(records)) document.tables.push_back(std::move(table));
+  if (auto choices = choice_table(summaries)) document.tables.push_back(*std::move(choices));
+  for (DocumentTable& table : find_findings(records, options.flags)) {
+    document.tables.push_back(std::move(table));
+  }
   document.notes = {{.kind = DocumentNote::Kind::kConclusion, .text = experiment_line(records)}};
   return document;
 }

@@ -88,11 +88,18 @@ struct BackendSummary {
   std::size_t fastest = 0;    // benchmarks for which it is find_fastest()
   std::size_t disturbed = 0;  // speed-ups in the mean that cannot be trusted
   // The measures below cover the benchmarks that passed, and are absent for eager. Ratios to eager
-  // are geometric means, the others arithmetic ones.
+  // are geometric means, the others and `arithmetic_speedup` arithmetic ones.
   std::optional<double> speedup = {};
+  std::optional<double> arithmetic_speedup = {};
   std::optional<double> memory_ratio = {};
-  std::optional<double> compile_time = {};             // seconds
-  std::optional<double> compile_cpu_time = {};         // CPU seconds
+  std::optional<double> compile_time = {};         // seconds
+  std::optional<double> compile_cpu_time = {};     // CPU seconds
+  std::optional<double> coverage_operators = {};   // share
+  std::optional<double> coverage_time = {};        // share
+  std::map<std::string, std::size_t> chosen = {};  // backend -> graphs that it runs
+  // The geometric mean of the speed-ups of each benchmark's fastest backend that passed, for
+  // comparison with one that chooses for each graph.
+  std::optional<double> speedup_per_model = {};
   std::map<std::string, std::size_t> not_passed = {};  // code or failure -> count, without eager's
   // Medians, nanoseconds; if requested.
   std::optional<double> first_result = {};
@@ -113,30 +120,54 @@ SummaryGroup group_of(const Measurement& record);
 // has two that work.
 std::optional<DocumentTable> backend_table(const std::vector<Measurement>& measurements);
 
-// A row for each summary of experiments, below what distinguishes its group from others.
-DocumentTable experiment_table(const std::vector<BackendSummary>& summaries);
+// Limits beyond which an experiment is a finding: one that a person should look at.
+struct FlagLimits {
+  double speedup = 0.95;
+  double compile_time = 120;  // seconds
+  double memory_ratio = 0.9;  // eager's peak over its own
+};
 
-// "12 experiments: 10 measured, 1 failed, 1 skipped"
+struct SummaryOptions {
+  FlagLimits flags = {};
+  bool has_arithmetic_mean = false;  // of speed-ups, beside the geometric one
+};
+
+// A row for each summary of experiments, below what distinguishes its group from others.
+DocumentTable experiment_table(const std::vector<BackendSummary>& summaries,
+                               const SummaryOptions& options = {});
+
+// A row for each backend that chose others for its graphs: which, how much faster than eager that
+// is, and how much faster the fastest backend for each benchmark is. Nothing without such choices.
+std::optional<DocumentTable> choice_table(const std::vector<BackendSummary>& summaries);
+
+// "12 experiments: 10 measured, 1 failed, 1 skipped"; with choices also "; best per graph: eager 3,
+// inductor 2"
 std::string experiment_line(const std::vector<Measurement>& records);
 
 // Returns the seconds in the timed runs of a measurement.
 double timed_seconds(const Measurement& record);
 
-// Limits beyond which an experiment is a finding: one that a person should look at.
-inline constexpr double kMinSpeedup = 0.95;
-inline constexpr double kMaxCompileTime = 120;   // seconds
-inline constexpr double kMinMemoryRatio = 0.9;   // eager's peak over its own
 inline constexpr std::size_t kMaxFindings = 20;  // listed of a kind
 
 // A table for each kind of finding that there is, of at most `max` rows, the worst first.
 std::vector<DocumentTable> find_findings(const std::vector<Measurement>& records,
+                                         const FlagLimits& limits = {},
                                          std::size_t max = kMaxFindings);
 
+// The number of experiments beyond one of these limits.
+std::size_t count_flagged(const std::vector<Measurement>& records, const FlagLimits& limits);
+
+// A row for each place at which torch.compile() broke a graph, with the reason; of experiments
+// without places one row.
+DocumentTable graph_break_table(const std::vector<Measurement>& records);
+
 // A row for each experiment but eager's: its time, the speed-up with its interval and p-value, ...
-DocumentTable each_experiment_table(const std::vector<Measurement>& records);
+DocumentTable each_experiment_table(const std::vector<Measurement>& records,
+                                    const FlagLimits& limits = {});
 
 // A summary by backend (with `shows_each` after a row for each experiment), what to look at, and
 // how many there were, as the last note. Programs get the rows of the first table.
-Document experiment_document(const std::vector<Measurement>& records, bool shows_each);
+Document experiment_document(const std::vector<Measurement>& records, bool shows_each,
+                             const SummaryOptions& options = {});
 
 }  // namespace instr

@@ -41,6 +41,8 @@ constexpr MetricName kMetricNames[] = {{kFirstResultTime, "first_result_time", k
                                        {"guard_failures", "guard_failures", 1},
                                        {"frames", "frames", 1},
                                        {"frames_compiled", "frames_compiled", 1},
+                                       {kCoverageOperators, "coverage_operators", 1},
+                                       {kCoverageTime, "coverage_time", 1},
                                        {"fused", "fused_groups", 1},
                                        {"fallbacks", "fallbacks", 1},
                                        {"bailouts", "bailouts", 1}};

@@ -54,6 +54,11 @@ void add_metrics(const Measurement& record, Facts& facts) {
     if (known == nullptr || name == kWall || name == kRelativeWall) continue;
     facts.emplace_back(known->heading, format_metric(name, value));
   }
+  for (const auto& [name, heading] :
+       {std::pair{kCoverageOperators, "operators in graphs"}, {kCoverageTime, "time in graphs"}}) {
+    const auto share = find_metric_of(record, name);
+    if (share) facts.emplace_back(heading, fmt::format("{:.1f}%", 100 * *share));
+  }
   for (const auto& [name, heading] : {std::pair{kWarmCompileTime, "compile time, warm"},
                                       {kWarmCompileCpu, "CPU time to compile, warm"}}) {
     const auto time = find_metric_of(record, name);
@@ -101,6 +106,28 @@ DocumentTable unlowered_table(const CompilerReport& compiler) {
   return table;
 }
 
+DocumentTable choices_table(const CompilerReport& compiler) {
+  DocumentTable table{.title = "backends chosen by graph",
+                      .columns = {{"graph", "graph"},
+                                  {"chosen", "chosen", Align::kLeft},
+                                  {"times", "times", Align::kLeft},
+                                  {"not chosen, because", "failures", Align::kLeft}}};
+  for (const GraphChoice& choice : compiler.choices) {
+    std::vector<std::string> times;
+    for (const auto& [name, time] : choice.times) {
+      times.push_back(fmt::format("{} {}", name, format_time(time)));
+    }
+    std::vector<std::string> failures;
+    for (const auto& [name, reason] : choice.failures) {
+      failures.push_back(fmt::format("{}: {}", name, reason));
+    }
+    table.rows.push_back({.cells = {count_cell(table.rows.size() + 1), text_cell(choice.chosen),
+                                    text_cell(fmt::format("{}", fmt::join(times, ", "))),
+                                    text_cell(fmt::format("{}", fmt::join(failures, "; ")))}});
+  }
+  return table;
+}
+
 DocumentTable operators_table(const std::vector<OperatorTime>& operators) {
   DocumentTable table{.title = "operators with the most time",
                       .columns = {{"operator", "operator", Align::kLeft},
@@ -128,6 +155,7 @@ std::vector<DocumentTable> find_lists(const Measurement& record) {
     lists.push_back(notes_table("graph breaks", counted->compiler->graph_breaks));
     lists.push_back(notes_table("functions compiled again", counted->compiler->recompilations));
     lists.push_back(unlowered_table(*counted->compiler));
+    lists.push_back(choices_table(*counted->compiler));
   }
   lists.push_back(operators_table(counted->operators));
   std::erase_if(lists, [](const DocumentTable& table) { return table.rows.empty(); });
@@ -164,14 +192,19 @@ DocumentTable table_of(const std::string& name, const std::vector<std::string>& 
   return table;
 }
 
-DocumentCell speedup_cell(const AgainstEager& experiment) {
+bool is_slower(const AgainstEager& experiment, const FlagLimits& limits) {
+  const auto& speedup = experiment.speedup;
+  return !experiment.is_eager() && speedup && speedup->ratio < limits.speedup &&
+         !speedup->is_same();
+}
+
+DocumentCell speedup_cell(const AgainstEager& experiment, const FlagLimits& limits) {
   if (!experiment.speedup) return kNothing;
   // Eager has no speed-up over itself; for programs it shows what chance does.
   if (experiment.is_eager()) return number_cell(experiment.speedup->ratio, "-", Tone::kDim);
-  const bool is_slower = experiment.speedup->ratio < kMinSpeedup && !experiment.speedup->is_same();
   const char* mark = experiment.disturbance ? kDisturbed : "";
   return number_cell(experiment.speedup->ratio, mark + to_string(*experiment.speedup),
-                     is_slower ? Tone::kWarning : Tone::kPlain);
+                     is_slower(experiment, limits) ? Tone::kWarning : Tone::kPlain);
 }
 
 DocumentCell memory_cell(const AgainstEager& experiment) {
@@ -220,62 +253,103 @@ Kind kind_unlowered() {
           }};
 }
 
-Kind kind_disturbed() {
-  return {fmt::format("{} speed-ups that cannot be trusted", kDisturbed),
-          {"speed-up", "reason"},
+// "layers.toml:12: call to print; a.py:3: ..."
+std::string breaks_of(const Measurement& record) {
+  const auto* counted = std::get_if<Counted>(&record.outcome);
+  if (counted == nullptr || !counted->compiler) return "";
+  std::vector<std::string> breaks;
+  for (const CompilerNote& note : counted->compiler->graph_breaks) {
+    breaks.push_back(note.place.empty() ? note.reason : note.place + ": " + note.reason);
+  }
+  return shorten_end(printable(fmt::format("{}", fmt::join(breaks, "; "))), kMaxTextLength);
+}
+
+Kind kind_uncovered() {
+  return {"least in graphs of torch.compile()",
+          {"operators", "time", "graphs", "graph breaks", "reasons"},
           [](const AgainstEager& experiment) -> std::optional<double> {
-            const bool is_disturbed =
-                !experiment.is_eager() && experiment.speedup && experiment.disturbance;
-            return is_disturbed ? std::optional(0.0) : std::nullopt;
+            const auto share = find_metric_of(*experiment.record, kCoverageOperators);
+            return share && *share < 1 ? std::optional(1 - *share) : std::nullopt;
           },
           [](const AgainstEager& experiment) {
-            return std::vector{speedup_cell(experiment), DocumentCell{*experiment.disturbance}};
+            const auto percent = [&](const char* metric) {
+              const double share = find_metric_of(*experiment.record, metric).value_or(0);
+              return number_cell(share, fmt::format("{:.1f}%", 100 * share));
+            };
+            const auto count = [&](const char* metric) {
+              const double number = find_metric_of(*experiment.record, metric).value_or(0);
+              return count_cell(static_cast<std::size_t>(number));
+            };
+            return std::vector{percent(kCoverageOperators), percent(kCoverageTime), count("graphs"),
+                               count(kGraphBreaks), DocumentCell{breaks_of(*experiment.record)}};
           }};
 }
 
-std::vector<Kind> kinds() {
+Kind kind_disturbed(const FlagLimits& limits) {
   return {
-      {fmt::format("slower than {}x", kMinSpeedup),
-       {"speed-up"},
-       [](const AgainstEager& experiment) -> std::optional<double> {
-         const auto& speedup = experiment.speedup;
-         if (experiment.is_eager() || !speedup || speedup->is_same() ||
-             speedup->ratio >= kMinSpeedup) {
-           return std::nullopt;
-         }
-         return 1 / speedup->ratio;
-       },
-       [](const AgainstEager& experiment) { return std::vector{speedup_cell(experiment)}; }},
-      {fmt::format("compiled longer than {} s", kMaxCompileTime),
-       {"compile time"},
-       [](const AgainstEager& experiment) -> std::optional<double> {
-         if (experiment.compile_time.value_or(0) <= kMaxCompileTime) return std::nullopt;
-         return experiment.compile_time;
-       },
-       [](const AgainstEager& experiment) {
-         return std::vector{seconds_cell(experiment.compile_time)};
-       }},
-      {fmt::format("more memory than 1/{} of eager's", kMinMemoryRatio),
-       {"memory saved"},
-       [](const AgainstEager& experiment) -> std::optional<double> {
-         if (experiment.memory_ratio.value_or(1) >= kMinMemoryRatio) return std::nullopt;
-         return 1 / *experiment.memory_ratio;
-       },
-       [](const AgainstEager& experiment) { return std::vector{memory_cell(experiment)}; }},
-      kind_unlowered(),
-      kind_disturbed(),
-      {"failed",
-       {"code", "reason"},
-       [](const AgainstEager& experiment) -> std::optional<double> {
-         return has_failed(*experiment.record) ? std::optional(0.0) : std::nullopt;
-       },
-       [](const AgainstEager& experiment) {
-         const bool has_code =
-             !experiment.is_eager() && code_of(*experiment.record) != VerificationCode::kPass;
-         return std::vector{
-             has_code ? DocumentCell{to_string(code_of(*experiment.record)), Tone::kBad} : kNothing,
-             DocumentCell{failure_reason(*experiment.record)}};
-       }}};
+      fmt::format("{} speed-ups that cannot be trusted", kDisturbed),
+      {"speed-up", "reason"},
+      [](const AgainstEager& experiment) -> std::optional<double> {
+        const bool is_disturbed =
+            !experiment.is_eager() && experiment.speedup && experiment.disturbance;
+        return is_disturbed ? std::optional(0.0) : std::nullopt;
+      },
+      [limits](const AgainstEager& experiment) {
+        return std::vector{speedup_cell(experiment, limits), DocumentCell{*experiment.disturbance}};
+      }};
+}
+
+// The kinds that the limits of --flag-... define.
+std::vector<Kind> flagged_kinds(const FlagLimits& limits) {
+  return {{fmt::format("slower than {}x", limits.speedup),
+           {"speed-up"},
+           [limits](const AgainstEager& experiment) -> std::optional<double> {
+             if (!is_slower(experiment, limits)) return std::nullopt;
+             return 1 / experiment.speedup->ratio;
+           },
+           [limits](const AgainstEager& experiment) {
+             return std::vector{speedup_cell(experiment, limits)};
+           }},
+          {fmt::format("compiled longer than {} s", limits.compile_time),
+           {"compile time"},
+           [limits](const AgainstEager& experiment) -> std::optional<double> {
+             const auto& time = experiment.compile_time;
+             return time.value_or(0) > limits.compile_time ? time : std::nullopt;
+           },
+           [](const AgainstEager& experiment) {
+             return std::vector{seconds_cell(experiment.compile_time)};
+           }},
+          {fmt::format("more memory than 1/{} of eager's", limits.memory_ratio),
+           {"memory saved"},
+           [limits](const AgainstEager& experiment) -> std::optional<double> {
+             const auto& ratio = experiment.memory_ratio;
+             if (!ratio || *ratio >= limits.memory_ratio) return std::nullopt;
+             return 1 / *ratio;
+           },
+           [](const AgainstEager& experiment) { return std::vector{memory_cell(experiment)}; }}};
+}
+
+Kind kind_failed() {
+  return {"failed",
+          {"code", "reason"},
+          [](const AgainstEager& experiment) -> std::optional<double> {
+            return has_failed(*experiment.record) ? std::optional(0.0) : std::nullopt;
+          },
+          [](const AgainstEager& experiment) {
+            const VerificationCode code = code_of(*experiment.record);
+            const bool has_code = !experiment.is_eager() && code != VerificationCode::kPass;
+            return std::vector{has_code ? DocumentCell{to_string(code), Tone::kBad} : kNothing,
+                               DocumentCell{failure_reason(*experiment.record)}};
+          }};
+}
+
+std::vector<Kind> kinds(const FlagLimits& limits) {
+  std::vector<Kind> all = flagged_kinds(limits);
+  for (Kind& kind :
+       std::vector{kind_unlowered(), kind_uncovered(), kind_disturbed(limits), kind_failed()}) {
+    all.push_back(std::move(kind));
+  }
+  return all;
 }
 
 DocumentTable collect_findings(const Kind& kind, const std::vector<AgainstEager>& all,
@@ -300,7 +374,7 @@ DocumentTable collect_findings(const Kind& kind, const std::vector<AgainstEager>
 
 // A row of each_experiment_table(). Programs also get the interval, the p-value and the
 // disturbance.
-DocumentRow row_of_each(const AgainstEager& experiment) {
+DocumentRow row_of_each(const AgainstEager& experiment, const FlagLimits& limits) {
   const auto& known = experiment.speedup;
   const auto interval = known ? known->interval : std::nullopt;
   const auto hidden = [](const std::optional<double>& value) {
@@ -308,14 +382,15 @@ DocumentRow row_of_each(const AgainstEager& experiment) {
   };
   DocumentCell code = text_cell(to_string(code_of(*experiment.record)));
   code.tone = experiment.has_passed() ? Tone::kGood : Tone::kWarning;
-  return make_row(*experiment.record,
-                  {seconds_cell(seconds_of(*experiment.record, kWall)), speedup_cell(experiment),
-                   hidden(interval ? std::optional(interval->first) : std::nullopt),
-                   hidden(interval ? std::optional(interval->second) : std::nullopt),
-                   hidden(known ? std::optional(known->p) : std::nullopt),
-                   text_cell(experiment.disturbance.value_or("")),
-                   seconds_cell(experiment.compile_time), seconds_cell(experiment.compile_cpu_time),
-                   memory_cell(experiment), experiment.is_eager() ? kNothing : code});
+  return make_row(
+      *experiment.record,
+      {seconds_cell(seconds_of(*experiment.record, kWall)), speedup_cell(experiment, limits),
+       hidden(interval ? std::optional(interval->first) : std::nullopt),
+       hidden(interval ? std::optional(interval->second) : std::nullopt),
+       hidden(known ? std::optional(known->p) : std::nullopt),
+       text_cell(experiment.disturbance.value_or("")), seconds_cell(experiment.compile_time),
+       seconds_cell(experiment.compile_cpu_time), memory_cell(experiment),
+       experiment.is_eager() ? kNothing : code});
 }
 
 }  // namespace
@@ -327,7 +402,8 @@ bool has_experiments(const std::vector<Measurement>& measurements) {
   });
 }
 
-ReportExperiments report_experiments(const std::vector<std::vector<Measurement>>& files) {
+ReportExperiments report_experiments(const std::vector<std::vector<Measurement>>& files,
+                                     const SummaryOptions& options) {
   const std::vector<Measurement> records = newest_records(files);
   const std::vector<BackendSummary> summaries =
       summarize_backends(records, Grouping::kBySuiteAndAxes);
@@ -339,9 +415,9 @@ ReportExperiments report_experiments(const std::vector<std::vector<Measurement>>
   for (const AgainstEager& one : compare_with_eager(records)) against_eager[one.record] = one;
   ReportExperiments report{
       .conclusion = experiment_line(records),
-      .summary = experiment_table(summaries),
-      .findings = find_findings(records, std::numeric_limits<std::size_t>::max()),
-      .each = each_experiment_table(records),
+      .summary = experiment_table(summaries, options),
+      .findings = find_findings(records, options.flags, std::numeric_limits<std::size_t>::max()),
+      .each = each_experiment_table(records, options.flags),
       .list = {}};
   for (const Measurement& record : records) {
     const Variant& variant = record.variant;
@@ -360,17 +436,51 @@ ReportExperiments report_experiments(const std::vector<std::vector<Measurement>>
   return report;
 }
 
-std::vector<DocumentTable> find_findings(const std::vector<Measurement>& records, std::size_t max) {
+std::vector<DocumentTable> find_findings(const std::vector<Measurement>& records,
+                                         const FlagLimits& limits, std::size_t max) {
   const std::vector<AgainstEager> all = compare_with_eager(records);
   std::vector<DocumentTable> tables;
-  for (const Kind& kind : kinds()) {
+  for (const Kind& kind : kinds(limits)) {
     DocumentTable table = collect_findings(kind, all, max);
     if (!table.rows.empty()) tables.push_back(std::move(table));
   }
   return tables;
 }
 
-DocumentTable each_experiment_table(const std::vector<Measurement>& records) {
+std::size_t count_flagged(const std::vector<Measurement>& records, const FlagLimits& limits) {
+  const std::vector<Kind> kinds = flagged_kinds(limits);
+  std::size_t count = 0;
+  for (const AgainstEager& experiment : compare_with_eager(records)) {
+    const auto is_bad = [&](const Kind& kind) { return kind.badness(experiment).has_value(); };
+    if (std::ranges::any_of(kinds, is_bad)) ++count;
+  }
+  return count;
+}
+
+DocumentTable graph_break_table(const std::vector<Measurement>& records) {
+  DocumentTable table = table_of("experiment", {"place", "count", "reason"});
+  table.title = "graph breaks";
+  table.columns.back().align = Align::kLeft;
+  table.shortens_last = true;
+  const auto add = [&table](const Measurement& record, const CompilerNote& note) {
+    table.rows.push_back(
+        make_row(record, {text_cell(note.place), count_cell(note.count), text_cell(note.reason)}));
+  };
+  for (const Measurement& record : records) {
+    const double breaks = find_metric_of(record, kGraphBreaks).value_or(0);
+    if (breaks == 0) continue;
+    const auto& compiler = std::get<Counted>(record.outcome).compiler;
+    if (!compiler || compiler->graph_breaks.empty()) {
+      add(record, {"", "", static_cast<std::uint64_t>(breaks)});
+      continue;
+    }
+    for (const CompilerNote& note : compiler->graph_breaks) add(record, note);
+  }
+  return table;
+}
+
+DocumentTable each_experiment_table(const std::vector<Measurement>& records,
+                                    const FlagLimits& limits) {
   DocumentTable table = table_of(
       "experiment", {"time", "speed-up", "speed-up low", "speed-up high", "p", "disturbance",
                      "compile time", "compile CPU", "memory saved", "code"});
@@ -380,7 +490,7 @@ DocumentTable each_experiment_table(const std::vector<Measurement>& records) {
   }
   table.stacked_title = "by experiment:";
   for (const AgainstEager& experiment : compare_with_eager(records)) {
-    table.rows.push_back(row_of_each(experiment));
+    table.rows.push_back(row_of_each(experiment, limits));
   }
   return table;
 }

@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "core/report/backend_summary.h"
 #include "core/report/html_page.h"
 #include "core/results/measurement.h"
 
@@ -13,6 +14,7 @@ bool has_experiments(const std::vector<Measurement>& measurements);
 
 // `files`: measurements of each file, the oldest first. Of a group (SummaryGroup) that several
 // files have, those of the newest file count.
-ReportExperiments report_experiments(const std::vector<std::vector<Measurement>>& files);
+ReportExperiments report_experiments(const std::vector<std::vector<Measurement>>& files,
+                                     const SummaryOptions& options = {});
 
 }  // namespace instr

@@ -88,6 +88,15 @@ struct CompilerNote {
   bool operator==(const CompilerNote&) const = default;
 };
 
+// A graph for which the backend `best` has chosen the fastest of several backends.
+struct GraphChoice {
+  std::string chosen;
+  std::map<std::string, double> times = {};          // backend -> nanoseconds of a call
+  std::map<std::string, std::string> failures = {};  // backend -> why it could not be chosen
+
+  bool operator==(const GraphChoice&) const = default;
+};
+
 // A report of a compiler of whole functions (torch.compile()).
 struct CompilerReport {
   std::vector<CompilerNote> graph_breaks = {};    // why there is more than one graph
@@ -96,6 +105,7 @@ struct CompilerReport {
   std::map<std::string, std::uint64_t> unlowered = {};
   // The counters of the compiler, by group and name.
   std::map<std::string, std::map<std::string, double>> counters = {};
+  std::vector<GraphChoice> choices = {};  // by the backend `best`, in the order of compilation
 
   bool operator==(const CompilerReport&) const = default;
 };

@@ -247,9 +247,10 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr const char* kGraphBreaks = "graph_breaks";
+constexpr const char* kBreakNotes = "graph_breaks";
 constexpr const char* kRecompilations = "recompilations";
 constexpr const char* kUnlowered = "unlowered";
+constexpr const char* kChoices = "choices";
 constexpr const char* kCounters = "counters";
 
 void add_notes(Json& json, const char* name, const std::vector<CompilerNote>& notes) {
@@ -275,9 +276,15 @@ std::vector<CompilerNote> notes_from(JsonValue json, const char* name) {
 
 Json to_json(const CompilerReport& report) {
   Json json = Json::object();
-  add_notes(json, kGraphBreaks, report.graph_breaks);
+  add_notes(json, kBreakNotes, report.graph_breaks);
   add_notes(json, kRecompilations, report.recompilations);
   for (const auto& [name, count] : report.unlowered) json[kUnlowered][name] = count;
+  for (const GraphChoice& choice : report.choices) {
+    Json& item = json[kChoices].emplace_back();
+    item = {{"chosen", choice.chosen}};
+    for (const auto& [name, time] : choice.times) item["times"][name] = json_number(time);
+    for (const auto& [name, reason] : choice.failures) item["failures"][name] = reason;
+  }
   for (const auto& [group, counts] : report.counters) {
     for (const auto& [name, count] : counts) json[kCounters][group][name] = json_number(count);
   }
@@ -313,6 +320,23 @@ std::map<std::string, std::uint64_t> unlowered_from(JsonValue json) {
   return unlowered;
 }
 
+std::vector<GraphChoice> choices_from(JsonValue json) {
+  std::vector<GraphChoice> choices;
+  for (const JsonValue item : items_of(json, kChoices)) {
+    const auto chosen = member_as<std::string_view>(item, "chosen");
+    if (!chosen) continue;
+    GraphChoice& choice = choices.emplace_back(GraphChoice{.chosen = std::string(*chosen)});
+    for (const auto& [name, value] : members_of(item, "times")) {
+      if (const auto time = value_as<double>(value)) choice.times.emplace(name, *time);
+    }
+    for (const auto& [name, value] : members_of(item, "failures")) {
+      const auto reason = value_as<std::string_view>(value);
+      if (reason) choice.failures.emplace(name, *reason);
+    }
+  }
+  return choices;
+}
+
 std::map<std::string, std::map<std::string, double>> counters_from(JsonValue json) {
   std::map<std::string, std::map<std::string, double>> counters;
   for (const auto& [group, counts] : members_of(json, kCounters)) {
@@ -325,8 +349,11 @@ std::map<std::string, std::map<std::string, double>> counters_from(JsonValue jso
 }
 
 CompilerReport compiler_from(JsonValue json) {
-  return {notes_from(json, kGraphBreaks), notes_from(json, kRecompilations), unlowered_from(json),
-          counters_from(json)};
+  return {.graph_breaks = notes_from(json, kBreakNotes),
+          .recompilations = notes_from(json, kRecompilations),
+          .unlowered = unlowered_from(json),
+          .counters = counters_from(json),
+          .choices = choices_from(json)};
 }
 
 }  // namespace instr

@@ -77,7 +77,8 @@ std::optional<CostSum> sum_functions(simdjson::dom::element line);
 // The reports of compilers and the times by operator as JSON.
 
 // {"graph_breaks": [{"place", "reason", "count"}, ...], "recompilations": the same,
-// "unlowered": {name: number}, "counters": {group: {name: number}}}, without empty members.
+// "unlowered": {name: number}, "choices": [{"chosen": name, "times": {name: nanoseconds},
+// "failures": {name: reason}}, ...], "counters": {group: {name: number}}}, without empty members.
 nlohmann::ordered_json to_json(const CompilerReport& report);
 
 // {"name", "on_device", "calls", "self", "total"}, times in nanoseconds.
@@ -88,8 +89,9 @@ CompilerReport compiler_from(JsonValue json);
 
 std::vector<OperatorTime> operators_from(const std::vector<JsonValue>& list);
 
-// Read the two last members of a report.
+// Read the last members of a report.
 std::map<std::string, std::uint64_t> unlowered_from(JsonValue json);
+std::vector<GraphChoice> choices_from(JsonValue json);
 std::map<std::string, std::map<std::string, double>> counters_from(JsonValue json);
 
 }  // namespace instr

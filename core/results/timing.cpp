@@ -1,6 +1,7 @@
 #include "core/results/timing.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <functional>
 #include <map>
@@ -41,6 +42,33 @@ void close_call(std::vector<OpenCall>& open, Times& times) {
       open, [&](const OpenCall& outer) { return outer.call->name == call.name; });
   if (!is_recursive) time.total += call.duration;
   if (!open.empty()) open.back().inner += call.duration;
+}
+
+// Sums of all calls, and of those inside graphs.
+struct Shares {
+  double count = 0;
+  double inside_count = 0;
+  double time = 0;
+  double inside_time = 0;
+
+  void add(std::uint64_t duration, bool is_inside) {
+    const auto nanoseconds = static_cast<double>(duration);
+    ++count;
+    time += nanoseconds;
+    if (!is_inside) return;
+    ++inside_count;
+    inside_time += nanoseconds;
+  }
+};
+
+// True for "aten::add"; false for what only surrounds operators, such as "AddBackward0" and
+// "autograd::engine::evaluate_function: AddBackward0".
+bool is_operator(std::string_view name) {
+  if (name.find("::") == std::string_view::npos || name.find(' ') != std::string_view::npos) {
+    return false;
+  }
+  return std::ranges::none_of(std::array{"autograd::", "torch::autograd::", "profiler::"},
+                              [name](const char* start) { return name.starts_with(start); });
 }
 
 }  // namespace
@@ -101,6 +129,30 @@ void add_times(std::map<std::string, double>& metrics, const Timing& timing) {
   if (timing.device_peak_bytes) {
     metrics[kDevicePeakBytes] = static_cast<double>(*timing.device_peak_bytes);
   }
+}
+
+std::optional<Coverage> find_coverage(const std::vector<OperatorCall>& calls) {
+  Shares operators;
+  Shares kernels;
+  std::map<std::uint64_t, std::uint64_t> graph_ends;     // thread -> end of its last graph
+  std::map<std::uint64_t, std::uint64_t> operator_ends;  // thread -> end of its last operator
+  for (const OperatorCall& call : calls) {
+    const std::uint64_t end = call.start + call.duration;
+    if (call.is_on_device) {
+      const bool is_inside = std::ranges::any_of(
+          graph_ends, [&call](const auto& graph) { return call.start < graph.second; });
+      kernels.add(call.duration, is_inside);
+    } else if (call.name == kGraphRange) {
+      graph_ends[call.thread] = std::max(graph_ends[call.thread], end);
+    } else if (is_operator(call.name) && call.start >= operator_ends[call.thread]) {
+      operator_ends[call.thread] = end;
+      operators.add(call.duration, end <= graph_ends[call.thread]);
+    }
+  }
+  if (operators.count == 0) return std::nullopt;
+  const Shares& timed = kernels.count == 0 ? operators : kernels;
+  return Coverage{operators.inside_count / operators.count,
+                  timed.time > 0 ? timed.inside_time / timed.time : 0};
 }
 
 std::vector<OperatorTime> times_by_operator(const std::vector<OperatorCall>& calls) {

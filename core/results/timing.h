@@ -80,6 +80,19 @@ struct OperatorTime {
   bool operator==(const OperatorTime&) const = default;
 };
 
+// The profiler's range around each graph of torch.compile(), as instr_compiler.py names it.
+inline constexpr const char* kGraphRange = "instr_graph";
+
+// The shares of operators, and of their time, inside the graphs of torch.compile(); operators that
+// others call are part of these. The time is that of kernels, if a device has run any.
+struct Coverage {
+  double operators = 0;
+  double time = 0;
+};
+
+// Nothing without operators. `calls`: ordered by start.
+std::optional<Coverage> find_coverage(const std::vector<OperatorCall>& calls);
+
 // Sums the times by name and device; the greatest self time first.
 std::vector<OperatorTime> times_by_operator(const std::vector<OperatorCall>& calls);
 

@@ -150,7 +150,8 @@ Expected<ExperimentRunResult> measure_experiments(const ExperimentRun& run,
   progress.show(run.rows, [] {});
   const auto finished = session->experiment(session->admit(rest), stop);
   const bool is_whole = finished && *finished && !stop.stop_requested();
-  ExperimentRunResult result{.measurements = recorder.in_order_of(known)};
+  ExperimentRunResult result{.measurements = recorder.in_order_of(known),
+                             .header = recorder.header().value_or(ResultsHeader{})};
   recorder.finish(is_whole,
                   list_strangers(result.measurements,
                                  {is_whole, 0, session->files_read(), session->known_folders()},

@@ -21,7 +21,8 @@ namespace instr {
 struct ExperimentRunResult {
   std::vector<Measurement> measurements = {};
   std::set<std::string> were_there = {};  // keys of the old ones
-  double seconds = 0;                     // time for the new ones, with compiling
+  ResultsHeader header = {};
+  double seconds = 0;  // time for the new ones, with compiling
   bool could_write = true;
 };
 

@@ -63,7 +63,7 @@ std::optional<std::string> find_device_obstacle(const Variant& variant,
 
 bool is_countable(const Variant& variant) {
   return !variant.is_only_timed && variant.device != "cuda" &&
-         facts_of(variant.backend).packages == nullptr;
+         facts_of(variant.backend).packages == nullptr && !facts_of(variant.backend).is_chooser;
 }
 
 std::optional<std::string> find_obstacle(const Variant& variant, const Capabilities& capabilities,

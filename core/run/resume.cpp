@@ -99,13 +99,13 @@ std::optional<std::string> find_model(const Variant& variant, const RunIdentity&
 
 // Names everything that is measured, and how.
 std::string describe_options(const MeasureConfig& config) {
-  return fmt::format("{:d}{:d}{:d}{:d}{:d}{:d}{:d}{:d}{:d}{:d}{:d}{:d}{:d}{:d}{:d} {}",
-                     config.wants_counts, config.wants_functions, config.follows_calls,
-                     config.call_paths, config.wants_lines, config.simulation.cache,
-                     config.simulation.branch, config.isolation == Isolation::kFork,
-                     config.wants_times, config.wants_start, config.wants_relative,
-                     config.wants_operators, config.wants_warm_compile, config.keeps_counters,
-                     config.verify, fmt::join(config.events, " "));
+  return fmt::format(
+      "{:d}{:d}{:d}{:d}{:d}{:d}{:d}{:d}{:d}{:d}{:d}{:d}{:d}{:d}{:d} {}{}", config.wants_counts,
+      config.wants_functions, config.follows_calls, config.call_paths, config.wants_lines,
+      config.simulation.cache, config.simulation.branch, config.isolation == Isolation::kFork,
+      config.wants_times, config.wants_start, config.wants_relative, config.wants_operators,
+      config.wants_warm_compile, config.keeps_counters, config.verify,
+      fmt::join(config.events, " "), config.wants_coverage ? " coverage" : "");
 }
 
 // Returns the fields of the session that counts, times or both depend on.

@@ -78,6 +78,110 @@ TEST_F(Compiled, ReportsWhatItCouldNotCompile) {
   EXPECT_FALSE(eager.contains("compiler"));
 }
 
+// Three operators are in the two graphs, one is outside.
+TEST_F(Compiled, MeasuresTheCoverageAndFailsOnGraphBreaks) {
+  const std::string definitions = folder_
+                                      .write("d.toml", R"toml(schema = 1
+[[benchmark]]
+label = "torn"
+py_setup = """
+x = torch.ones(4)
+@torch._dynamo.disable
+def outside(x):
+    return torch.sin(x)
+"""
+py_stmt = """
+y = outside(torch.relu(x + 1))
+y = y * 2
+"""
+signature = "f(x) -> y"
+
+[[benchmark]]
+label = "whole"
+py_setup = "x = torch.ones(4)"
+py_stmt = "y = x + 1"
+signature = "f(x) -> y"
+)toml")
+                                      .string();
+  const auto with = [&](const std::string& filter, const std::vector<std::string>& options) {
+    std::vector<std::string> words{"experiment",
+                                   "--definitions=" + definitions,
+                                   "--min-time=0.001",
+                                   "--repetitions=2",
+                                   "--test=eval",
+                                   "--backend=dynamo",
+                                   "--coverage",
+                                   "--no-warm-compile",
+                                   "--output=" + (folder_.path() / "r.jsonl").string()};
+    words.push_back("--filter=" + filter);
+    words.insert(words.end(), options.begin(), options.end());
+    return run(words);
+  };
+  const CommandResult torn = expect_status(3, with(".", {"--fail-on-graph-break"}));
+  EXPECT_HAS(torn.output, "least in graphs of torch.compile()");
+  EXPECT_HAS(torn.output, "d.toml:11:");
+  EXPECT_HAS(torn.output, "75.0%");
+  std::map<std::string, nlohmann::json> records;
+  for (const std::string& line : split_lines(text_of(folder_.path() / "r.jsonl"))) {
+    auto json = nlohmann::json::parse(line);
+    if (json.contains("key")) records[json.at("key").get<std::string>()] = json;
+  }
+  const auto share_of = [&](const std::string& model, const char* metric) {
+    return records.at(model + "/py/dynamo/forward/t1/cpu").at("metrics").at(metric).get<double>();
+  };
+  EXPECT_EQ(share_of("torn", "coverage_operators"), 0.75);
+  EXPECT_GT(share_of("torn", "coverage_time"), 0);
+  EXPECT_LT(share_of("torn", "coverage_time"), 1);
+  EXPECT_EQ(share_of("whole", "coverage_operators"), 1);
+  EXPECT_EQ(share_of("whole", "coverage_time"), 1);
+  expect_status(0, with("whole", {"--fail-on-graph-break"}));
+  EXPECT_HAS(expect_status(3, with("whole", {"--fail-on-flag", "--flag-compile=1e-9"})).errors,
+             "1 experiment beyond --flag-speedup");
+}
+
+TEST_F(Compiled, TheBackendOfEachGraphIsTheFastestThatIsRight) {
+  folder_.write("d.toml", R"toml(schema = 1
+[[backend]]
+name = "best_of_two"
+import = "instr_best:best"
+options = { candidates = ["aot_eager", "wrong"] }
+
+[[benchmark]]
+label = "torn"
+py_global_setup = """
+import time
+import torch._dynamo
+
+@torch._dynamo.register_backend
+def wrong(graph, inputs):
+    return lambda *values: [value * 2 for value in graph(*values)]
+"""
+py_setup = "x = torch.rand(64, 64).requires_grad_()"
+py_stmt = """
+y = torch.relu(x + 1)
+time.sleep(0)
+y = y.sin().sum()
+"""
+signature = "f(x) -> y"
+)toml");
+  const Records records = experiment({"--backend=best,best_of_two", "--no-warm-compile"});
+  for (const std::string backend : {"best", "best_of_two"}) {
+    const nlohmann::json& one = records.at("torn/py/" + backend + "/forward/t1/cpu");
+    ASSERT_EQ(one.at("outcome"), "timed") << one;
+    EXPECT_EQ(one.at("verification").at("code"), "PASS");
+    const nlohmann::json& choices = one.at("compiler").at("choices");
+    EXPECT_EQ(choices.size(), 2u) << choices;
+    for (const nlohmann::json& choice : choices) {
+      const std::string chosen = choice.at("chosen").get<std::string>();
+      EXPECT_TRUE(choice.at("times").contains(chosen)) << choice;
+      EXPECT_TRUE(choice.at("times").contains("eager")) << choice;
+      EXPECT_TRUE(choice.at("times").contains("aot_eager")) << choice;
+      const bool has_wrong = choice.contains("failures") && choice.at("failures").contains("wrong");
+      EXPECT_EQ(has_wrong, backend != "best") << choice;
+    }
+  }
+}
+
 // The first compilation is timed, verified and reported; the second one uses its code.
 TEST_F(Compiled, IsCompiledColdAndWarm) {
   const std::string dumps = (folder_.path() / "dumps").string();

@@ -239,7 +239,8 @@ torchscript = "y = x * 2"
 }
 
 TEST_F(Experiment, TwoFilesAreComparedLikeRuns) {
-  const auto measure = [this](const std::string& name, const std::string& script) {
+  const auto measure = [this](const std::string& name, const std::string& script,
+                              const std::vector<std::string>& more = {}) {
     write(file("d.toml"), R"toml(schema = 1
 [[benchmark]]
 label = "sum"
@@ -248,10 +249,16 @@ signature = "f(x) -> y"
 stmt = "auto y = x + 1;"
 torchscript = "y = )toml" + script +
                               "\"\n");
-    run(words({"--output=" + file(name), "--backend=torchscript"}));
+    std::vector<std::string> options{"--output=" + file(name), "--backend=torchscript"};
+    options.insert(options.end(), more.begin(), more.end());
+    return run(words(options));
   };
   measure("before.jsonl", "x + 1");
-  measure("after.jsonl", "x + 2");
+  const std::string baseline = "--baseline=" + file("before.jsonl");
+  expect_refused(measure("before.jsonl", "x + 1", {baseline}), "the file that the results go to");
+  expect_status(0, measure("same.jsonl", "x + 1", {baseline}));
+  EXPECT_HAS(expect_status(3, measure("after.jsonl", "x + 2", {baseline})).output,
+             "verification PASS, then FAIL: largest difference 1 at");
   expect_status(0, run({"compare", file("before.jsonl"), file("before.jsonl")}));
   EXPECT_HAS(expect_status(3, run({"compare", file("before.jsonl"), file("after.jsonl")})).output,
              "verification PASS, then FAIL: largest difference 1 at");

@@ -86,6 +86,20 @@ class FourSuites(ExperimentsTest):
                          {("VERIFIER_DIDNT_RUN", "crashed: SIGSEGV: Segmentation fault"),
                           ("FAIL", "the loss is off by 0.086")})
 
+    def test_limits_of_findings_and_means_are_options(self):
+        page = self.write_report("options", self.lines,
+                                 options=["--flag-speedup=0.1", "--flag-memory=0.4", "--arithmetic-mean"])
+        self.open(page)
+        self.assertEqual(set(self.texts(".cards a")), set(FINDINGS) - {"slower than 0.95x",
+                                                                       "more memory than 1/0.9 of eager's"})
+        rows = {(row[0], row[1]): row for row in self.rows("Suites and backends")}
+        ratios = [speedup_of(line) for line in self.lines
+                  if line["backend"] == "traced" and line["suite"] == "timm" and line["autograd"] == "forward"]
+        self.assertEqual(rows["timm eval", "Python traced"][4:6],
+                         [f"{statistics.geometric_mean(ratios):.2f}x", f"{statistics.mean(ratios):.2f}x"])
+        self.click("Suites and backends", list(rows).index(("timm eval", "Python traced")), 5)
+        self.assertEqual(self.keys("3 experiments")[0], key_of(*SLOW))  # the worst first
+
     def test_evaluation_and_training_have_separate_rows(self):
         self.open(self.page)
         rows = {(row[0], row[1]): row for row in self.rows("Suites and backends")}

@@ -81,7 +81,7 @@ TEST(RunOptions, WhatToMeasure) {
   EXPECT_EQ(selection.devices, (Words{"cpu", "cuda"}));
   EXPECT_EQ(selection.tags, (Words{"slow"}));
   EXPECT_EQ(options.plan.build, "c.toml");
-  EXPECT_EQ(good({"--backend=all"}).plan.selection.backends.size(), kBackends.size());
+  EXPECT_EQ(good({"--backend=all"}).plan.selection.backends, kAllBackends);
 }
 
 TEST(RunOptions, SettingsForTestsAreInTheEnvironment) {
@@ -280,11 +280,13 @@ TEST(Commands, PlotAndReport) {
   EXPECT_EQ(command_of({"report", "--html=x.html", "--since=v1"}), "report");
   EXPECT_EQ(command_of({"report", "a.jsonl", "b.jsonl", "--html=x.html", "--vary=libtorch"}),
             "report");
-  EXPECT_GOLDEN("commands/options_that_do_not_go_together.txt",
-                errors_of({"-q -v", "--baseline=a --expect=b", "plot main --kind=memory --by=n",
-                           "plot main --metrics=instructions,allocs",
-                           "report a.jsonl --html=x.html --since=v1",
-                           "report --html=x.html --vary=libtorch"}));
+  EXPECT_GOLDEN(
+      "commands/options_that_do_not_go_together.txt",
+      errors_of({"-q -v", "--baseline=a --expect=b", "plot main --kind=memory --by=n",
+                 "plot main --metrics=instructions,allocs",
+                 "report a.jsonl --html=x.html --since=v1", "report --html=x.html --vary=libtorch",
+                 "report --html=x.html --flag-memory=0.5", "experiment --limit=relative_wall=5%",
+                 "experiment --baseline=main --format=experiments"}));
 }
 
 TEST(CommandLine, TheLastValueCounts) {
@@ -309,6 +311,9 @@ TEST(CommandLine, BadValues) {
                                                       "experiment --batch-size=1000001",
                                                       "experiment --test=evil",
                                                       "experiment --format=junit",
+                                                      "experiment --flag-speedup=0",
+                                                      "experiment --flag-compile=1h",
+                                                      "report --flag-memory=nan a.jsonl",
                                                       "--timeout=0",
                                                       "--timeout=inf",
                                                       "--timeout=nan",

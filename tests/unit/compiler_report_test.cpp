@@ -5,12 +5,15 @@
 
 #include "core/compile/python/generate_python.h"
 #include "core/measure/parse_reply.h"
+#include "core/results/json_reader.h"
 #include "core/results/profile_json.h"
+#include "tests/testing.h"
 
 namespace instr::compiler_report_test {
 namespace {
 
 using Json = nlohmann::ordered_json;
+using testing::value_of;
 
 Variant compiled() {
   Variant variant;
@@ -70,6 +73,23 @@ TEST(CompilerReport, NamesTheOperatorsThatXlaHasNoCodeFor) {
   EXPECT_EQ(report.unlowered, (std::map<std::string, std::uint64_t>{{"aten::_unique2", 4}}));
   EXPECT_TRUE(
       parse_compiler_report(R"({"unlowered": ["aten::_unique2"]})", compiled()).unlowered.empty());
+}
+
+// As instr_best.py reports them.
+TEST(CompilerReport, NamesTheBackendOfEachGraph) {
+  const CompilerReport report = parse_compiler_report(
+      R"({"choices": [{"chosen": "inductor", "times": {"eager": 7958.5, "inductor": 6894},)"
+      R"( "failures": {"torchscript": "TypeError: a\nb"}}, {"chosen": "eager", "times": {},)"
+      R"( "failures": {}}, {"times": {}}, 3]})",
+      compiled());
+  ASSERT_EQ(report.choices.size(), 2u);
+  EXPECT_EQ(report.choices[0], (GraphChoice{"inductor",
+                                            {{"eager", 7958.5}, {"inductor", 6894}},
+                                            {{"torchscript", "TypeError: a b"}}}));
+  EXPECT_EQ(report.choices[1], GraphChoice{"eager"});
+  JsonReader reader;
+  const std::string text = to_json(report).dump();
+  EXPECT_EQ(compiler_from(value_of(reader.read(text))), report);
 }
 
 TEST(CompilerReport, ReasonsStayShort) {

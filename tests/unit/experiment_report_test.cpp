@@ -60,6 +60,19 @@ TEST(ExperimentReport, HasTheTablesOfTheSummary) {
   EXPECT_EQ(report.conclusion, document.notes.at(0).text);
 }
 
+TEST(ExperimentReport, HasTheLimitsAndMeansOfTheSummary) {
+  const std::vector<Measurement> records = models("one", 3, 2);
+  const SummaryOptions options{.flags = {.speedup = 1.99}, .has_arithmetic_mean = true};
+  const ReportExperiments report = report_experiments({records}, options);
+  const Document document = experiment_document(records, /*shows_each=*/true, options);
+  ASSERT_EQ(report.findings.size(), 1u);
+  EXPECT_EQ(report.findings[0].title, "slower than 1.99x");
+  ASSERT_EQ(document.tables.size(), 3u);
+  EXPECT_EQ(texts_of(report.each), texts_of(document.tables[0]));
+  EXPECT_EQ(texts_of(report.summary), texts_of(document.tables[1]));
+  EXPECT_EQ(texts_of(report.findings[0]), texts_of(document.tables[2]));
+}
+
 TEST(ExperimentReport, HasAllFindingsTheWorstFirst) {
   const std::vector<Measurement> records = models("one", 15, 0.5);
   const auto all = report_experiments({records}).findings;
@@ -114,8 +127,11 @@ TEST(ExperimentReport, KeepsOneRecordOfAKeyThatTwoGroupsHave) {
 TEST(ExperimentReport, HasTheFactsAndListsOfAnExperiment) {
   std::vector<Measurement> records = models("one", 1, 2);
   auto& counted = std::get<Counted>(records[1].outcome);
-  counted.compiler = CompilerReport{.graph_breaks = {{"layers.toml:12", "call to print", 3}},
-                                    .unlowered = {{"aten::nonzero", 2}}};
+  counted.compiler = CompilerReport{
+      .graph_breaks = {{"layers.toml:12", "call to print", 3}},
+      .unlowered = {{"aten::nonzero", 2}},
+      .choices = {{"inductor", {{"eager", 2500}, {"inductor", 1500}}, {{"aot_eager", "no code"}}}}};
+  counted.metrics[kCoverageOperators] = 0.75;
   counted.operators = {{"aten::mm", false, 7, 1500, 2500}};
   records[1].verification->reason = "the loss\nis off";
   counted.timing->others = 1;
@@ -129,12 +145,15 @@ TEST(ExperimentReport, HasTheFactsAndListsOfAnExperiment) {
   EXPECT_EQ(facts["not to be trusted"], "other processes used 1.0 cores");
   EXPECT_EQ(facts["verification"], "the loss\nis off");
   EXPECT_EQ(facts["peak bytes"], "400");
+  EXPECT_EQ(facts["operators in graphs"], "75.0%");
   std::vector<std::vector<std::string>> lists;
   for (const DocumentTable& table : one.lists) lists.push_back(texts_of(table));
   EXPECT_EQ(lists,
             (std::vector<std::vector<std::string>>{
                 {"graph breaks", "layers.toml:12", "3", "call to print"},
                 {"operators left to LibTorch", "aten::nonzero", "2"},
+                {"backends chosen by graph", "1", "inductor", "eager 2.50 µs, inductor 1.50 µs",
+                 "aot_eager: no code"},
                 {"operators with the most time", "aten::mm", "CPU", "7", "1.50 µs", "2.50 µs"}}));
 }
 

@@ -1,6 +1,7 @@
 // Experiments as values: their lines, and their summary.
 #include <fmt/format.h>
 
+#include <cmath>
 #include <functional>
 #include <nlohmann/json.hpp>
 
@@ -195,6 +196,118 @@ TEST(ExperimentFindings, ListWhatIsSlowLargeOrWrong) {
     std::get<Counted>(records[i].outcome).metrics["compile_time"] = 121e9;
   }
   EXPECT_GOLDEN("experiment/findings_with_compile_times.txt", titles());
+}
+
+// Speed-ups of 4 and 1.
+TEST(ExperimentSummary, HasTheArithmeticMeanOnRequest) {
+  const std::string end = "/forward/t1/cpu";
+  const auto summaries = summarized(
+      beside_eager({measured("a/eager" + end, {8, 8, 8}, 400), measured("b/eager" + end, {8}, 400),
+                    measured("a/frozen" + end, {2, 2, 2}, 100, VerificationCode::kPass),
+                    measured("b/frozen" + end, {8}, 400, VerificationCode::kPass)}));
+  const DocumentTable usual = experiment_table(summaries);
+  const DocumentTable table = experiment_table(summaries, {.has_arithmetic_mean = true});
+  EXPECT_EQ(usual.columns.size() + 1, table.columns.size());
+  EXPECT_EQ(table.columns[4].name, "speedup");
+  EXPECT_EQ(table.columns[5].name, "speedup_arithmetic");
+  EXPECT_EQ(table.rows[0].cells[5].text, "-");
+  EXPECT_EQ(table.rows[1].cells[4].text, "2.00x");
+  EXPECT_EQ(table.rows[1].cells[5].text, "2.50x");
+  EXPECT_EQ(table.rows[1].cells[6].text, usual.rows[1].cells[5].text);
+}
+
+TEST(ExperimentFindings, HaveTheLimitsThatAreRequested) {
+  const std::string end = "/forward/t1/cpu";
+  std::vector<Measurement> records =
+      beside_eager({measured("a/eager" + end, {8, 8.1, 8.2, 8.3}, 1000),
+                    measured("a/frozen" + end, {4, 4.1, 4.2, 4.3}, 800, VerificationCode::kPass)});
+  std::get<Counted>(records[1].outcome).metrics["compile_time"] = 10e9;
+  EXPECT_TRUE(find_findings(records).empty());
+  EXPECT_EQ(count_flagged(records, {}), 0u);
+  const FlagLimits strict{.speedup = 2.5, .compile_time = 9.5, .memory_ratio = 1.5};
+  std::vector<std::string> titles;
+  for (const DocumentTable& table : find_findings(records, strict)) titles.push_back(table.title);
+  EXPECT_EQ(titles, (std::vector<std::string>{"slower than 2.5x", "compiled longer than 9.5 s",
+                                              "more memory than 1/1.5 of eager's"}));
+  EXPECT_EQ(count_flagged(records, strict), 1u);  // one experiment, three reasons
+  EXPECT_EQ(count_flagged(records, {.memory_ratio = 1.25}), 0u);
+  EXPECT_EQ(each_experiment_table(records, strict).rows[1].cells[2].tone, Tone::kWarning);
+}
+
+// An experiment with these graph breaks, of which a share of the operators is in graphs.
+Measurement with_breaks(const std::string& key, double share, std::vector<CompilerNote> breaks) {
+  Measurement one = measured(key, {4, 4.1, 4.2, 4.3}, 400, VerificationCode::kPass);
+  auto& counted = std::get<Counted>(one.outcome);
+  double count = 0;
+  for (const CompilerNote& note : breaks) count += static_cast<double>(note.count);
+  counted.metrics["graphs"] = count + 1;
+  counted.metrics[kGraphBreaks] = count;
+  counted.metrics[kCoverageOperators] = share;
+  counted.metrics[kCoverageTime] = share / 2;
+  counted.compiler.emplace().graph_breaks = std::move(breaks);
+  return one;
+}
+
+TEST(ExperimentFindings, ListWhatIsLeastInGraphs) {
+  const std::string end = "/py/inductor/forward/t1/cpu";
+  const std::vector<Measurement> records{
+      with_breaks("a" + end, 1, {}), with_breaks("b" + end, 0.75, {{"b.py:3", "a print", 2}}),
+      with_breaks("c" + end, 0.5, {{"c.py:4", "a loop", 1}, {"", "sleep", 1}})};
+  const auto findings = find_findings(records);
+  ASSERT_EQ(findings.size(), 1u);
+  EXPECT_EQ(findings[0].title, "least in graphs of torch.compile()");
+  ASSERT_EQ(findings[0].rows.size(), 2u);
+  std::vector<std::string> texts;
+  for (const DocumentCell& cell : findings[0].rows[0].cells) texts.push_back(cell.text);
+  EXPECT_EQ(texts, (std::vector<std::string>{"c, Python Inductor", "50.0%", "25.0%", "3", "2",
+                                             "c.py:4: a loop; sleep"}));
+  const DocumentTable table = experiment_table(summarized(records));
+  EXPECT_EQ(table.rows[0].cells[10].text, "75.0%");
+  EXPECT_EQ(table.columns[10].name, kCoverageOperators);
+  EXPECT_EQ(table.rows[0].cells[11].text, "37.5%");
+}
+
+TEST(ExperimentFindings, NameEachGraphBreak) {
+  const std::string end = "/py/inductor/forward/t1/cpu";
+  std::vector<Measurement> records{
+      with_breaks("a" + end, 1, {}),
+      with_breaks("b" + end, 0.5, {{"c.py:4", "a loop", 1}, {"", "sleep", 3}}),
+      with_breaks("c" + end, 0.5, {{"c.py:4", "a loop", 2}})};
+  std::get<Counted>(records[2].outcome).compiler.reset();  // without reasons
+  const DocumentTable table = graph_break_table(records);
+  EXPECT_GOLDEN("experiment/graph_breaks.txt", render(ReportFormat::kTable, {.tables = {table}}));
+  EXPECT_TRUE(graph_break_table({records[0]}).rows.empty());
+}
+
+// Models a and b: the fastest other backend is twice as fast, and as fast as eager.
+TEST(ExperimentSummary, ComparesTheBestPerGraphWithTheBestPerModel) {
+  const std::string end = "/forward/t1/cpu";
+  const auto chooser = [&](const char* model, double time, std::vector<GraphChoice> choices) {
+    Measurement one = measured(std::string(model) + "/py/best" + end,
+                               {time, time * 1.01, time * 1.02}, 400, VerificationCode::kPass);
+    std::get<Counted>(one.outcome).compiler.emplace().choices = std::move(choices);
+    return one;
+  };
+  std::vector<Measurement> records = beside_eager(
+      {measured("a/py/eager" + end, {8, 8.08, 8.16}, 400),
+       measured("b/py/eager" + end, {8, 8.08, 8.16}, 400),
+       measured("a/py/inductor" + end, {4, 4.04, 4.08}, 400, VerificationCode::kPass),
+       measured("b/py/inductor" + end, {16, 16.16, 16.32}, 400, VerificationCode::kPass),
+       measured("a/py/aot_eager" + end, {1, 1.01, 1.02}, 400, VerificationCode::kFail),
+       chooser("a", 2, {{"inductor"}, {"eager"}, {"inductor"}}), chooser("b", 8, {{"eager"}})});
+  const auto summaries = summarized(records);
+  const BackendSummary& best = summaries.back();
+  ASSERT_EQ(best.backend, Backend::kBest);
+  EXPECT_NEAR(*best.speedup, 2, 1e-9);                       // of 4 and 1
+  EXPECT_NEAR(*best.speedup_per_model, std::sqrt(2), 1e-9);  // of 2 and 1
+  EXPECT_EQ(best.chosen, (std::map<std::string, std::size_t>{{"eager", 2}, {"inductor", 2}}));
+  EXPECT_FALSE(summaries[0].speedup_per_model);
+  EXPECT_EQ(experiment_line(records),
+            "7 experiments: 7 measured; best per graph: eager 2, inductor 2");
+  EXPECT_GOLDEN("experiment/choices.txt",
+                render(ReportFormat::kTable, {.tables = {*choice_table(summaries)}}));
+  records.resize(4);
+  EXPECT_FALSE(choice_table(summarized(records)));
 }
 
 TEST(ExperimentFindings, AreTheWorstOfMany) {

@@ -95,6 +95,13 @@ TEST(PythonSnippet, ABackendThatKeepsNoGradientsRecordsNone) {
   EXPECT_GOLDEN("python/openvino.txt", shown(make_python_snippet(in_python(Backend::kOpenVino))));
 }
 
+TEST(PythonSnippet, TheBestBackendTimesThePassesThatRun) {
+  Variant variant = in_python(Backend::kBest);
+  EXPECT_GOLDEN("python/best.txt", shown(make_python_snippet(variant)));
+  variant.autograd = Autograd::kForwardBackward;
+  EXPECT_HAS(shown(make_python_snippet(variant)), "instr_best.has_backward = True");
+}
+
 TEST(PythonSnippet, TracesTheStatementAsAFunction) {
   Variant variant = in_python(Backend::kTraced);
   variant.torchscript.reset();

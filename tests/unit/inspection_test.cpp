@@ -49,6 +49,40 @@ TEST(Inspection, SelfTimesExcludeCallees) {
   EXPECT_EQ(inner.total, 47u);
 }
 
+// Two graphs, of which one is nested in what Python calls: three operators inside, one outside.
+TEST(Inspection, OperatorsAreInsideGraphsOrOutside) {
+  const auto coverage =
+      find_coverage(parse_calls("0 100 1 0 instr_graph\n"
+                                "5 5 1 0 profiler::_record_function_enter_new\n"
+                                "10 20 1 0 aten::linear\n"
+                                "12 10 1 0 aten::addmm\n"  // a part of linear
+                                "40 30 1 0 aten::relu\n"
+                                "50 100 2 0 aten::sum\n"  // on another thread
+                                "200 60 1 0 autograd::engine::evaluate_function: SinBackward0\n"
+                                "210 40 1 0 SinBackward0\n"
+                                "220 25 1 0 aten::cos\n"
+                  "270 10 1 0 torch::autograd::AccumulateGrad\n"
+                                "300 100 1 0 instr_graph\n"
+                                "310 25 1 0 mine::operator\n"));
+  ASSERT_TRUE(coverage);
+  EXPECT_DOUBLE_EQ(coverage->operators, 3.0 / 5);
+  EXPECT_DOUBLE_EQ(coverage->time, (20.0 + 30 + 25) / (20 + 30 + 100 + 25 + 25));
+}
+
+// A kernel runs later than its operator, but within the range, which waits for it.
+TEST(Inspection, TheTimeOfGraphsOnADeviceIsThatOfKernels) {
+  const auto coverage =
+      find_coverage(parse_calls("0 100 1 0 instr_graph\n"
+                                "10 5 1 0 aten::relu\n"
+                                "50 30 7 1 relu_kernel\n"
+                                "200 5 1 0 aten::sin\n"
+                                "210 10 7 1 sin_kernel\n"));
+  ASSERT_TRUE(coverage);
+  EXPECT_DOUBLE_EQ(coverage->operators, 0.5);
+  EXPECT_DOUBLE_EQ(coverage->time, 0.75);
+  EXPECT_FALSE(find_coverage(parse_calls("0 100 1 0 instr_graph\n")));
+}
+
 TEST(Inspection, TheTableIsAligned) {
   EXPECT_GOLDEN("inspection/operators.txt",
                 operator_table(times_by_operator(parse_calls(kEvents))));

@@ -1,5 +1,7 @@
 #include "core/run/left_out.h"
 
+#include <algorithm>
+
 #include "tests/testing.h"
 
 namespace instr::left_out_test {
@@ -91,6 +93,16 @@ TEST(LeftOut, ALibTorchWithoutCudaIsAnObstacle) {
 TEST(LeftOut, LibTorchIsNotLookedForWithoutADevice) {
   EXPECT_TRUE(find_cuda_obstacle({}, {.libtorch = "/nonexistent"}));
   EXPECT_FALSE(find_cuda_obstacle({.device_files = {"dxg"}}, {.libtorch = "/nonexistent"}));
+}
+
+TEST(LeftOut, ABackendThatChoosesByTimeIsOnlyTimedAndOnlyWhenNamed) {
+  Variant variant;
+  variant.backend = Backend::kInductor;
+  EXPECT_TRUE(is_countable(variant));
+  variant.backend = Backend::kBest;
+  EXPECT_FALSE(is_countable(variant));
+  EXPECT_EQ(std::ranges::count(kAllBackends, Backend::kBest), 0);
+  EXPECT_EQ(kAllBackends.size() + 1, kBackends.size());
 }
 
 TEST(LeftOut, KeysThatAreLeftOutAreNotSelected) {

@@ -267,6 +267,14 @@ Expected<double> seconds_from(const Given& given) {
               fmt::format("write for example {0}=30 or {0}=0.5", given.option));
 }
 
+Expected<double> ratio_from(const Given& given) {
+  constexpr double kMaxRatio = 1e6;
+  const auto number = parse_number<double>(given.value);
+  if (number && *number > 0 && *number <= kMaxRatio) return *number;
+  return fail(fmt::format("`{}` is not a ratio above 0, at most 1e6", given.value),
+              fmt::format("write for example {}=0.9", given.option));
+}
+
 Take take_text(std::optional<std::string>& target) {
   return take_from(target, [](const Given& given) { return Expected<std::string>(given.value); });
 }

@@ -182,6 +182,9 @@ Expected<int> number_from(const Given& given, int min, int max = std::numeric_li
 // Converts seconds, above 0 and at most 1e6.
 Expected<double> seconds_from(const Given& given);
 
+// Converts a ratio, above 0 and at most 1e6.
+Expected<double> ratio_from(const Given& given);
+
 // Takes that store the last value in `target`, which may be optional.
 
 template <class Target, class From>
@@ -206,6 +209,11 @@ Take take_number(Target& target, int min, int max = std::numeric_limits<int>::ma
 template <class Target>
 Take take_seconds(Target& target) {
   return take_from(target, seconds_from);
+}
+
+template <class Target>
+Take take_ratio(Target& target) {
+  return take_from(target, ratio_from);
 }
 
 template <class T>

@@ -27,7 +27,7 @@ Take take_backends(std::vector<Backend>& backends) {
   });
   return [&backends, take](const Given& given) -> Expected<void> {
     if (given.value != "all") return take(given);
-    for (const BackendFacts& known : kBackends) backends.push_back(known.backend);
+    backends.insert(backends.end(), kAllBackends.begin(), kAllBackends.end());
     return {};
   };
 }
@@ -47,7 +47,7 @@ std::string backends_help() {
     (known.is_usual ? usual : others).emplace_back(known.name);
   }
   return list_of(usual) + "; only when named: " + list_of(others) +
-         "; any other that torch.compile() knows, or MODULE:FUNCTION; or all of the above";
+         "; any other that torch.compile() knows, or MODULE:FUNCTION; or all of the above but best";
 }
 
 void declare_axes(CommandLine& line, Selection& selection, const std::string& threads_help) {
@@ -480,6 +480,23 @@ void declare_format(CommandLine& line, std::optional<ReportFormat>& format, cons
 std::vector<ReportFormat> comparison_formats() {
   return formats_that(
       [](const FormatFacts& known) { return compare_report(known.format, {}).has_value(); });
+}
+
+void declare_summary(CommandLine& line, SummaryOptions& options) {
+  FlagLimits& flags = options.flags;
+  line.option("--flag-speedup", "RATIO",
+              fmt::format("list experiments below this speed-up over eager ({})", flags.speedup),
+              take_ratio(flags.speedup));
+  line.option("--flag-compile", "SECONDS",
+              fmt::format("list experiments that compiled for longer ({})", flags.compile_time),
+              take_seconds(flags.compile_time));
+  line.option("--flag-memory", "RATIO",
+              fmt::format("list experiments of which eager's peak memory is a smaller multiple of "
+                          "their own ({})",
+                          flags.memory_ratio),
+              take_ratio(flags.memory_ratio));
+  line.flag("--arithmetic-mean", "also the arithmetic mean of speed-ups, beside the geometric one",
+            options.has_arithmetic_mean);
 }
 
 void declare_lines(CommandLine& line, bool& wants_lines, const ReportFormat& format) {

@@ -8,6 +8,7 @@
 
 #include "core/commands/cli/command_line.h"
 #include "core/compare/compare.h"
+#include "core/report/backend_summary.h"
 #include "core/report/run_report.h"
 #include "core/run/config.h"
 #include "core/run/gate.h"
@@ -86,6 +87,9 @@ void declare_format(CommandLine& line, ReportFormat& format,
 // --format with the formats of documents, and one that is called `usual` if absent.
 void declare_format(CommandLine& line, std::optional<ReportFormat>& format, const char* usual,
                     const char* help);
+
+// --flag-speedup, --flag-compile, --flag-memory, --arithmetic-mean: of summaries of experiments.
+void declare_summary(CommandLine& line, SummaryOptions& options);
 
 // --lines of a comparison.
 void declare_lines(CommandLine& line, bool& wants_lines, const ReportFormat& format);

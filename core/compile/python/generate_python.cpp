@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <string_view>
 
 #include "core/base/content_hash.h"
 #include "core/base/text.h"
@@ -183,6 +184,14 @@ void load_backend(PythonSnippet& snippet, const Variant& variant) {
          {}});
   } else if (backend.module != nullptr) {
     snippet.setup.push_back({fmt::format("import {}", backend.module), {}});
+  }
+  const bool is_best = backend.module != nullptr &&
+                       std::string_view(backend.module) == facts_of(Backend::kBest).module;
+  if (is_best) {  // it times the passes that run
+    const bool has_backward = variant.autograd == Autograd::kForwardBackward;
+    snippet.setup.push_back({fmt::format("import {0}\n{0}.has_backward = {1}", backend.module,
+                                         has_backward ? "True" : "False"),
+                             {}});
   }
   if (backend.packages == nullptr || !is_of_torch_compile(variant.backend)) return;
   snippet.setup.push_back({fmt::format("import instr_compiler\ninstr_compiler.load({})",

@@ -90,11 +90,12 @@ const experimentParts = (page) => {
     const rows = experiments.list.filter((one) => (!id || (one.row && one.row.id === id)) && isChosen(one.key)
       && (figure !== "not_passed" || isNotPassed(one)));
     const columns = listColumns(rows);
-    const place = columns.findIndex(({ name }) => name && name === figure);
+    const sortedBy = figure === "speedup_arithmetic" ? "speedup" : figure;
+    const place = columns.findIndex(({ name }) => name && name === sortedBy);
     const what = figure === "not_passed" ? ", not passed" : "";
     return [id ? `Experiments: ${id}${what}` : "Experiments", makeTable({ caption: plural(rows.length, "experiment"),
       rows, columns,
-      sorted: place < 0 ? undefined : { place, isUp: ["speedup", "memory_saved"].includes(figure) } })];
+      sorted: place < 0 ? undefined : { place, isUp: ["speedup", "memory_saved"].includes(sortedBy) } })];
   }
 
   function findingView([title]) {

@@ -100,11 +100,54 @@ def _compile_in_this_process():
         sys.modules["torch._inductor.config"].compile_threads = threads
 
 
+def _within_range(run):
+    """Has the profiler show a range around each call. On a device the call's work is then part of it."""
+
+    def marked(*inputs):
+        is_on_device = torch.cuda.is_available() and torch.cuda.is_initialized()
+        if is_on_device:
+            torch.cuda.synchronize()
+        with torch.autograd.profiler.record_function("instr_graph"):
+            result = run(*inputs)
+            if is_on_device:
+                torch.cuda.synchronize()
+        return result
+
+    return marked
+
+
+def _run_marked(graph, inputs):
+    """A backend of torch.compile(): eager runs the graph and, for gradients, that of AOTAutograd."""
+    tensors = [one for one in inputs if isinstance(one, torch.Tensor)]
+    if not torch.is_grad_enabled() or not any(one.requires_grad for one in [*tensors, *graph.parameters()]):
+        return _within_range(graph.forward)
+    aot_autograd = import_module("torch._dynamo.backends.common").aot_autograd
+    make_boxed = import_module("functorch.compile").make_boxed_func
+
+    def compile_graph(one, _):
+        return make_boxed(_within_range(one.forward))
+
+    # As Inductor has it: the graph itself changes buffers, such as statistics of a batch.
+    return aot_autograd(fw_compiler=compile_graph, keep_inference_input_mutations=True)(graph, inputs)
+
+
+def _mark_graphs():
+    """Has torch.compile() run its graphs within ranges of the profiler, whatever the backend."""
+    compile_function = torch.compile
+
+    def compile_marked(model=None, *, fullgraph=False, dynamic=None, **_):
+        return compile_function(model, fullgraph=fullgraph, dynamic=dynamic, backend=_run_marked)
+
+    torch.compile = compile_marked
+
+
 def watch(cache, wanted):
     """To be called before anything is compiled. `cache`: the folder of the compiler's cache; empty: the usual
     one. `wanted`: names of logs to keep besides those of notes: torch's, or hlo and stablehlo for the graphs
-    that XLA compiles; "xla" imports its device."""
+    that XLA compiles; "xla" imports its device, and "coverage" marks graphs."""
     logs.update(wanted.split())
+    if "coverage" in logs:
+        _mark_graphs()
     if "xla" in logs:
         import_module("instr_xla")
     if cache:
@@ -192,6 +235,7 @@ def report():
     if _is_listening:
         numbers["recompilations"] = len(_messages("recompiles"))
     notes["counters"] = _counters(all_counters)
+    notes["choices"] = getattr(sys.modules.get("instr_best"), "choices", [])
     notes["unlowered"] = dict(list(_unlowered().items())[:MAX_NAMES])
     numbers["compiler"] = _json(notes)
     return [str(item) for pair in numbers.items() for item in pair]
