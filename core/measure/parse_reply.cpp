@@ -265,7 +265,8 @@ Failure negative(double ir) {
 constexpr const char* kExperimentMetrics[] = {
     "first_result",     "ready",  "warm_ready",      "peak_bytes",     "operators_cpu",
     "operators_device", "graphs", "graph_breaks",    "recompilations", "guard_failures",
-    "frames",           "fused",  "frames_compiled", "fallbacks",      "bailouts"};
+    "frames",           "fused",  "frames_compiled", "fallbacks",      "bailouts",
+    "eager_graphs"};
 
 // Parses `timed`, and `experimented`, which has more fields.
 Outcome parse_times(const wire::Message& reply, const Variant& variant) {

@@ -36,6 +36,7 @@ constexpr MetricName kMetricNames[] = {{kFirstResultTime, "first_result_time", k
                                        {kPeakBytes, "peak_memory_bytes", 1},
                                        {kDevicePeakBytes, "cuda_peak_memory_bytes", 1},
                                        {"graphs", "graphs", 1},
+                                       {"eager_graphs", "eager_graphs", 1},
                                        {"graph_breaks", "graph_breaks", 1},
                                        {"recompilations", "recompilations", 1},
                                        {"guard_failures", "guard_failures", 1},

@@ -253,6 +253,23 @@ Kind kind_unlowered() {
           }};
 }
 
+Kind kind_eager_graphs() {
+  const auto count = [](const AgainstEager& experiment, const char* metric) {
+    return static_cast<std::size_t>(find_metric_of(*experiment.record, metric).value_or(0));
+  };
+  return {"graphs that the backend left to eager",
+          {"graphs", "of"},
+          [count](const AgainstEager& experiment) -> std::optional<double> {
+            const std::size_t graphs = count(experiment, "eager_graphs");
+            const bool is_intended = experiment.record->variant.backend == Backend::kDynamo;
+            return graphs > 0 && !is_intended ? std::optional<double>(graphs) : std::nullopt;
+          },
+          [count](const AgainstEager& experiment) {
+            return std::vector{count_cell(count(experiment, "eager_graphs")),
+                               count_cell(count(experiment, "graphs"))};
+          }};
+}
+
 // "layers.toml:12: call to print; a.py:3: ..."
 std::string breaks_of(const Measurement& record) {
   const auto* counted = std::get_if<Counted>(&record.outcome);
@@ -346,7 +363,7 @@ Kind kind_failed() {
 std::vector<Kind> kinds(const FlagLimits& limits) {
   std::vector<Kind> all = flagged_kinds(limits);
   for (Kind& kind :
-       std::vector{kind_unlowered(), kind_uncovered(), kind_disturbed(limits), kind_failed()}) {
+       std::vector{kind_unlowered(), kind_eager_graphs(), kind_uncovered(), kind_disturbed(limits), kind_failed()}) {
     all.push_back(std::move(kind));
   }
   return all;

@@ -3,6 +3,7 @@
 #include <signal.h>
 
 #include <algorithm>
+#include <fstream>
 #include <set>
 
 #include "tests/e2e/experiment_file_reader.h"
@@ -374,7 +375,9 @@ import torch._inductor.config
 def checked(gm, example_inputs):
     if torch._inductor.config.freezing != (os.environ.get("MINE") == "set"):
         raise ValueError("the setting is incomplete")
-    return gm.forward
+    return gm.forward if scale == 1 else lambda *inputs: [scale * y for y in gm(*inputs)]
+
+scale = 1
 
 def broken(gm, example_inputs):
     raise ValueError("cannot compile this")
@@ -411,7 +414,7 @@ autograd = true
 reduce = "sum"
 [benchmark.py_modules]
 linear = "torch.nn.Linear(8, 8)"
-norm = "torch.nn.LayerNorm(8)"
+norm = "torch.nn.BatchNorm1d(8).train({training})"
 both = "torch.nn.Sequential(torch.nn.Linear(8, 8), torch.nn.ReLU())"
 )toml");
   const std::vector<std::string> path{"PYTHONPATH=" +
@@ -420,15 +423,29 @@ both = "torch.nn.Sequential(torch.nn.Linear(8, 8), torch.nn.ReLU())"
     more.push_back("--output=" + file("r.jsonl"));
     return run(words(std::move(more)), path);
   };
-  expect_status(0, experiment({"--backend=mine,registered", "--settings=default,frozen"}));
+  const auto summed = expect_status(
+      0, experiment({"--backend=mine,registered", "--settings=default,frozen",
+                     "--test=eval,train,train_eval"}));
+  EXPECT_HAS(summed.output, "graphs that the backend left to eager");
   auto lines = records();
-  EXPECT_EQ(lines.size(), 36u);  // models x (eager and two backends) x tests x settings
+  EXPECT_EQ(lines.size(), 54u);  // models x (eager and two backends) x tests x settings
   for (const auto& [key, line] : lines) {
     EXPECT_EQ(ending_of(line), "measured") << key;
     if (key.find("/eager/") != std::string::npos) continue;
     EXPECT_EQ(code_name(line), "PASS") << key;
+    EXPECT_EQ(line.at("metrics").at("eager_graphs"), 1) << key;
   }
   EXPECT_TRUE(lines.contains("model/norm/setting=frozen/py/mine/forward_backward/t1/cpu"));
+
+  // A backend that computes something else is worse than before.
+  fs::copy_file(file("r.jsonl"), file("before.jsonl"));
+  std::ofstream(file("my_backends.py"), std::ios::app) << "scale = 2\n";
+  const std::vector<std::string> some{"--filter=norm/py/(eager|mine)/forward/"};
+  expect_status(1, experiment({"--backend=mine", "--test=eval", some[0]}));
+  const auto compared =
+      run({"compare", file("before.jsonl"), file("r.jsonl"), some[0], "--allow-failed"});
+  expect_status(3, compared);
+  EXPECT_HAS(compared.output, "model/norm/py/mine/forward/t1/cpu");
 
   // A backend that cannot work fails with its reason, and harms no other.
   expect_status(1,

@@ -100,6 +100,24 @@ def _compile_in_this_process():
         sys.modules["torch._inductor.config"].compile_threads = threads
 
 
+_eager_graphs = 0  # number of graphs that the backend gave back, so that eager runs them
+
+
+def _watch_backend():
+    """Counts the graphs that a backend gives back as they are, instead of code of its own."""
+    graphs = import_module("torch._dynamo.output_graph").OutputGraph
+    name = "_call_user_compiler" if hasattr(graphs, "_call_user_compiler") else "call_user_compiler"
+    compile_graph = getattr(graphs, name)
+
+    def watched(self, graph, *more):
+        global _eager_graphs
+        compiled = compile_graph(self, graph, *more)
+        _eager_graphs += compiled is graph or getattr(compiled, "__self__", None) is graph
+        return compiled
+
+    setattr(graphs, name, watched)
+
+
 def _within_range(run):
     """Has the profiler show a range around each call. On a device the call's work is then part of it."""
 
@@ -158,6 +176,7 @@ def watch(cache, wanted):
     except Exception:
         return  # a snippet that needs it reports the error
     _compile_in_this_process()
+    _watch_backend()
     _listen([*_NOTES, *logs])
 
 
@@ -227,6 +246,7 @@ def report():
     frames = all_counters.get("frames", {})
     numbers = {
         "graphs": all_counters["stats"]["unique_graphs"],
+        "eager_graphs": _eager_graphs,
         "graph_breaks": sum(all_counters["graph_break"].values()),
         "frames": frames.get("total", 0),
         "frames_compiled": frames.get("ok", 0),
