@@ -67,14 +67,15 @@ using Fields = std::map<std::string, std::string>;
 //   start   the same, with a single symbol: times its start -> started first_result ready (ns)
 //             ready_cpu (ns of CPU time, of the process and those it started)
 //             [graphs graph_breaks frames frames_compiled guard_failures recompilations compiler]
-//             `compiler` is JSON (core/measure/parse_reply.h)
+//             `compiler` is JSON (core/measure/parse_reply.h); [ready_TOTAL: each of a device's]
 //   experiment  as time: also measures memory and profiles. With cold=1 it times the start of the
 //             last snippet. With eager and candidate, as for verify, it verifies the last snippet
 //             -> all 0 1 ... (each experimented or failed) [verification (the reply to verify)]
 //              | failed kind message [so_far (all 0 1 ..., if the verification failed)]
 //   inspect as start -> inspected graph optimized_graph events counters, and log_NAME for each of
 //             the compiler's logs. An event is a line "start duration thread device name", in ns;
-//             counters are graphs fused fallbacks bailouts
+//             counters are graphs fused fallbacks bailouts. With repetitions above 1, also 1 2 ...
+//             (each inspected: the events and metrics of another iteration)
 //   verify  eager candidate (symbols) device threads dtype allowed memory_limit timeout_ms: runs
 //           both and compares their results
 //             -> compared 0 1 ... | raised by message | nondeterministic name
@@ -95,6 +96,10 @@ using Fields = std::map<std::string, std::string>;
 //           end of the snippet's output) followed followed_iterations (if calls were followed:
 //           the file with them, and the iterations of their block) loaded (the file that lists the
 //           libraries and modules loaded)
+// timed:    wall cpu (ns) and each requested event, all per iteration and as a list by repetition;
+//           iterations [device_peak_bytes] [others]; if a compiler's device ran the snippet, what
+//           a repetition added to its totals, likewise: xla_wait xla_compile_time xla_execute_time
+//           (ns) xla_compilations xla_executions
 // experimented: the fields of timed, of started if the start was timed, peak_bytes operators_cpu
 //           operators_device (ns) counters, and with wants_events=1 events
 // failed:   kind (a name of FailureKind) message; part (setup or statement, if either ran) and

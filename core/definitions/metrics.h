@@ -40,6 +40,7 @@ enum class MetricGroup {
   kTime,      // repetitions
   kStart,     // fresh processes
   kDevice,    // repetitions on a device
+  kXla,       // repetitions on XLA
   kHardware,  // repetitions with the processor's counters
   kKernel,    // repetitions with the kernel's counters
 };
@@ -58,6 +59,7 @@ inline constexpr auto kMetricGroups = std::to_array<MetricGroupFacts>(
      {.group = MetricGroup::kTime, .how = "without Valgrind"},
      {.group = MetricGroup::kStart, .how = "without Valgrind"},
      {.group = MetricGroup::kDevice, .how = "without Valgrind"},
+     {.group = MetricGroup::kXla, .how = "reported by PyTorch/XLA", .word = "xla"},
      {.group = MetricGroup::kHardware, .how = "counted by the processor", .word = "hw"},
      {.group = MetricGroup::kKernel, .how = "counted by the kernel"}});
 
@@ -107,6 +109,10 @@ inline constexpr const char* kCoverageOperators = "coverage_operators";
 inline constexpr const char* kCoverageTime = "coverage_time";
 inline constexpr const char* kGraphBreaks = "graph_breaks";
 inline constexpr const char* kDevicePeakBytes = "device_peak_bytes";
+inline constexpr const char* kTraceTime = "trace_time";
+inline constexpr const char* kXlaWait = "xla_wait";  // the name in replies of workers
+// The prefix of a metric of kXla until it is ready, instead of per iteration.
+inline constexpr std::string_view kReadyPrefix = "ready_";
 
 constexpr Metric make_metric(MetricGroup group, Unit unit, Statistic statistic, const char* name,
                              const char* heading, const char* title, const char* what,
@@ -270,6 +276,21 @@ inline constexpr auto kMetrics = std::to_array<Metric>(
       .unit = Unit::kBytes,
       .group = MetricGroup::kDevice,
       .example_limit = "1%"},
+     // Wall time without that of waiting for XLA, which then runs what the statement recorded.
+     make_metric(MetricGroup::kXla, Unit::kNanoseconds, Statistic::kMedian, kTraceTime,
+                 "trace time", "Time to trace per iteration (median)", "the time to trace", "5%"),
+     make_metric(MetricGroup::kXla, Unit::kNanoseconds, Statistic::kMedian, "xla_compile_time",
+                 "XLA compile time", "Time in which XLA compiles per iteration (median)",
+                 "the time in which XLA compiles", "5%"),
+     make_metric(MetricGroup::kXla, Unit::kGraphs, Statistic::kMedian, "xla_compilations",
+                 "XLA compilations", "Graphs that XLA compiles per iteration (median)",
+                 "the number of graphs that XLA compiles", "+0"),
+     make_metric(MetricGroup::kXla, Unit::kNanoseconds, Statistic::kMedian, "xla_execute_time",
+                 "XLA execute time", "Time in which XLA executes per iteration (median)",
+                 "the time in which XLA executes", "5%"),
+     make_metric(MetricGroup::kXla, Unit::kGraphs, Statistic::kMedian, "xla_executions",
+                 "XLA executions", "Graphs that XLA executes per iteration (median)",
+                 "the number of graphs that XLA executes", "+0"),
      // Events of all threads in user mode. Only the instructions repeat well enough for a limit by
      // default.
      {.name = "hw_instructions",
@@ -308,6 +329,7 @@ inline constexpr auto kUsualMetrics = metrics_of(MetricGroup::kCounted, MetricGr
 inline constexpr auto kCacheMetrics = metrics_of(MetricGroup::kCache);
 inline constexpr auto kBranchMetrics = metrics_of(MetricGroup::kBranch);
 inline constexpr auto kStartMetrics = metrics_of(MetricGroup::kStart);
+inline constexpr auto kXlaMetrics = metrics_of(MetricGroup::kXla);
 inline constexpr auto kEventMetrics = metrics_of(MetricGroup::kHardware, MetricGroup::kKernel);
 inline constexpr auto kTimeMetrics = metrics_of(MetricGroup::kTime, MetricGroup::kKernel);
 
@@ -321,6 +343,7 @@ constexpr const Metric* find_metric(std::string_view name,
 }
 
 constexpr bool is_duration(std::string_view name) {
+  if (name.starts_with(kReadyPrefix)) name.remove_prefix(kReadyPrefix.size());
   // Not by find_metric(): under its sanitizers GCC takes no null pointer in a constant expression.
   for (const Metric& metric : kMetrics) {
     if (name == metric.name) return metric.unit == Unit::kNanoseconds;

@@ -138,6 +138,7 @@ Expected<void> write_dump(const fs::path& folder, const DumpParts& parts, const 
   keep(DumpPart::kGraph, "graph.before.txt", graph);
   keep(DumpPart::kGraph, "graph.after.txt", find_log(inspected, "aot_graphs", "optimized_graph"));
   if (!graph.empty()) keep(DumpPart::kGraph, "counters.txt", counters_text(inspected));
+  keep(DumpPart::kGraph, "ir.txt", find_log(inspected, "ir"));
   keep(DumpPart::kGraph, "hlo.txt", find_log(inspected, "hlo"));
   keep(DumpPart::kGraph, "stablehlo.mlir", find_log(inspected, "stablehlo"));
   keep(DumpPart::kCode, "code.txt", find_log(inspected, "output_code"));
@@ -145,6 +146,11 @@ Expected<void> write_dump(const fs::path& folder, const DumpParts& parts, const 
        find_log(inspected, "graph_breaks") + find_log(inspected, "recompiles"));
   keep(DumpPart::kProfile, "profile.txt", operator_table(times_by_operator(calls)));
   keep(DumpPart::kTrace, "trace.json", chrome_trace(calls, variant.key));
+  keep(DumpPart::kXla, "xla_metrics.txt", find_log(inspected, "xla_metrics"));
+  for (int i = 1; written && inspected.fields.contains(std::to_string(i)); ++i) {
+    const auto iteration = wire::decode_line(inspected.get(std::to_string(i)));
+    if (iteration) written = write_dump(folder / std::to_string(i), parts, variant, *iteration);
+  }
   return written;
 }
 

@@ -64,6 +64,7 @@ struct MeasureConfig {
   bool keeps_inputs = false;  // what each result depends on, so that a later run can go on with it
   bool verify = false;        // the other backends' results are compared with eager's
   DumpParts dump = {};
+  int dump_repetitions = 1;  // iterations that are profiled, each with its own dump
   std::filesystem::path dump_folder = {};
 };
 

@@ -143,7 +143,9 @@ void add_to(wire::Message& request, const CompilerOptions& options, const Varian
   request.fields["compiler_cache"] = options.cache.string();
   std::string& logs = request.fields.try_emplace("compiler_logs", options.logs).first->second;
   // Eager's first backward() prepares for the devices that exist by then.
-  if (facts_of(compiled.backend).is_on_xla) logs += " xla";
+  if (!facts_of(compiled.backend).is_on_xla) return;
+  logs += " xla";
+  request.fields["wants_events"] = "1";  // the operators left to LibTorch
 }
 
 int fixed_iterations(const TimedGroup& group, const TimerOptions& options) {

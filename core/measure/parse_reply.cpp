@@ -268,6 +268,16 @@ constexpr const char* kExperimentMetrics[] = {
     "frames",           "fused",  "frames_compiled", "fallbacks",      "bailouts",
     "eager_graphs"};
 
+// Adds the wall times without those of waiting for XLA.
+void add_trace(Timing& timing, const wire::Message& reply) {
+  const std::vector<double> waits = parse_numbers(reply.get(kXlaWait));
+  const std::vector<double>& wall = timing.of(kWall);
+  if (waits.empty() || waits.size() != wall.size()) return;
+  std::vector<double> trace;
+  for (std::size_t i = 0; i < wall.size(); ++i) trace.push_back(std::max(0.0, wall[i] - waits[i]));
+  timing.values[kTraceTime] = std::move(trace);
+}
+
 // Parses `timed`, and `experimented`, which has more fields.
 Outcome parse_times(const wire::Message& reply, const Variant& variant) {
   Timing timing;
@@ -277,6 +287,7 @@ Outcome parse_times(const wire::Message& reply, const Variant& variant) {
     if (!is_of_repetitions || !reply.fields.contains(metric.name)) continue;
     timing.values[metric.name] = parse_numbers(reply.get(metric.name));
   }
+  add_trace(timing, reply);
   timing.iterations = parse_field(reply, "iterations").value_or(0);
   timing.device_peak_bytes = parse_field(reply, "device_peak_bytes");
   if (reply.fields.contains("others")) {

@@ -342,8 +342,38 @@ void add_start(std::map<std::string, double>& metrics, const wire::Message& star
   }
 }
 
+// Adds what XLA reported until the code was ready.
+void add_device(std::map<std::string, double>& metrics, const wire::Message& started) {
+  const std::string prefix(kReadyPrefix);
+  const auto find = [&started](const std::string& name) {
+    const bool is_there = started.fields.contains(name);
+    return is_there ? std::optional(std::strtod(started.get(name).c_str(), nullptr)) : std::nullopt;
+  };
+  for (const Metric& metric : kXlaMetrics) {
+    if (const auto value = find(prefix + metric.name)) metrics[prefix + metric.name] = *value;
+  }
+  const auto waited = find(prefix + kXlaWait);
+  const auto ready = metrics.find(kReadyTime);
+  if (waited && ready != metrics.end()) {
+    metrics[prefix + kTraceTime] = std::max(0.0, ready->second - *waited);
+  }
+}
+
 constexpr const char* kCoverageLog = "coverage";  // has instr_compiler.py mark the graphs
 constexpr std::size_t kMaxOperators = 10;         // kept; --dump=profile has all
+
+// Keeps the operators that took the most time if they are requested, and those that the compiler
+// left to LibTorch.
+void keep_operators(Counted& timed, bool is_requested) {
+  std::vector<OperatorTime> kept;
+  const std::size_t max = is_requested ? kMaxOperators : 0;
+  for (std::size_t i = 0; i < timed.operators.size(); ++i) {
+    const bool is_unlowered =
+        timed.compiler && timed.compiler->unlowered.contains(timed.operators[i].name);
+    if (i < max || is_unlowered) kept.push_back(std::move(timed.operators[i]));
+  }
+  timed.operators = std::move(kept);
+}
 
 // Measures variants of one benchmark beside eager, of which a compiler of whole functions is alone.
 // If their process fails, each is measured in another; if that fails without being the variant's
@@ -531,6 +561,7 @@ class GroupExperiment {
                        std::move(experiment.verification), list_imports(experiment)};
     if (auto* timed = std::get_if<Counted>(&result.outcome)) {
       add_start(timed->metrics, experiment.started, "");
+      add_device(timed->metrics, experiment.started);
       // A repeated measurement, too, compiled with a filled cache.
       if (options_.config.wants_warm_compile) add_start(timed->metrics, experiment.warm, "warm_");
       if (is_candidate(result.variant)) {
@@ -540,7 +571,7 @@ class GroupExperiment {
       }
       timed->metrics.erase(kReadyCpu);
       if (options_.config.wants_coverage) measure_coverage(experiment, *timed);
-      timed->operators.resize(std::min(timed->operators.size(), kMaxOperators));
+      keep_operators(*timed, options_.config.wants_operators);
       if (timed->compiler && !options_.config.keeps_counters) timed->compiler->counters.clear();
     }
     if (is_candidate(result.variant) && !result.verification) verify_apart(result);

@@ -191,9 +191,11 @@ struct Skipped {
   std::string reason;
 };
 
-// Fields of Measurement::depends_on: the model of the processor or, on CUDA, of the GPU; the limit
-// that a result stayed within; that the files are not known; and the prefix of a file's field.
+// Fields of Measurement::depends_on: the model of the processor or, on CUDA, of the GPU; the
+// iterations of a repetition, if requested, else 0; the limit that a result stayed within; that
+// the files are not known; and the prefix of a file's field.
 inline constexpr const char* kDeviceModel = "device_model";
+inline constexpr const char* kIterationsField = "iterations";
 inline constexpr const char* kTimeoutField = "timeout";
 inline constexpr const char* kUnknownInputs = "unknown_inputs";
 inline constexpr std::string_view kFilePrefix = "file ";

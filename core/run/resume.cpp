@@ -20,7 +20,6 @@ namespace instr {
 namespace {
 
 constexpr const char* kRepetitions = "repetitions";
-constexpr const char* kIterations = "iterations";
 constexpr const char* kLibTorch = "libtorch_version";
 constexpr const char* kOptions = "options";
 constexpr const char* kDefinition = "definition";
@@ -68,7 +67,7 @@ std::string describe(const std::string& field, const std::string& then, const st
   if (field.starts_with(kVariable)) {
     return "the environment variable " + field.substr(kVariable.size());
   }
-  if (field == kRepetitions || field == kIterations) return "the number of runs or iterations";
+  if (field == kRepetitions || field == kIterationsField) return "the number of runs or iterations";
   if (field == kLibTorch) return fmt::format("LibTorch (from {} to {})", then, now);
   if (field == kDeviceModel) return fmt::format("the machine (it was {})", then);
   if (field == kOptions) return "what is measured";
@@ -133,7 +132,7 @@ Fingerprint list_dependencies(const Variant& variant, const RunIdentity& run) {
   Fingerprint fingerprint;
   auto& entries = fingerprint.entries;
   entries.emplace_back(kRepetitions, fmt::format("{}", run.config.repetitions));
-  entries.emplace_back(kIterations, fmt::format("{}", run.config.iterations.value_or(0)));
+  entries.emplace_back(kIterationsField, fmt::format("{}", run.config.iterations.value_or(0)));
   entries.emplace_back(kLibTorch, run.libtorch);
   if (const auto model = find_model(variant, run)) entries.emplace_back(kDeviceModel, *model);
   const auto code = run.code.find(variant.key);

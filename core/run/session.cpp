@@ -98,6 +98,7 @@ tl::expected<wire::Message, std::string> NativePasses::inspect(const CompiledVar
   auto folder = PrivateFolder::make();
   if (!folder) return tl::unexpected(to_string(folder.error()));
   options.compiler = {folder->path(), compiler_logs(config_.dump)};
+  options.config.repetitions = config_.dump_repetitions;
   return ask_worker("inspect", worker, {variant}, options);
 }
 

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <functional>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "core/report/backend_summary.h"
 #include "core/report/formats.h"
@@ -36,6 +37,29 @@ Measurement of_many_parts() {
   return one;
 }
 
+Measurement of_xla() {
+  Measurement one = measured("m/py/xla/forward/t1/cpu", {4000, 3000, 5000}, 64);
+  one.variant.where.file = "suite.toml";
+  Timing& timing = timing_of(one);
+  timing.values[kTraceTime] = {1000, 1000, 2000};
+  timing.values["xla_compile_time"] = {0, 0, 0};
+  timing.values["xla_compilations"] = {0, 0, 0};
+  timing.values["xla_execute_time"] = {500, 400, 600};
+  timing.values["xla_executions"] = {1, 1, 1};
+  auto& counted = std::get<Counted>(one.outcome);
+  counted.metrics[kReadyTime] = 2e6;
+  counted.metrics["ready_trace_time"] = 1e6;
+  counted.metrics["ready_xla_compile_time"] = 4e5;
+  counted.metrics["ready_xla_compilations"] = 2;
+  counted.metrics["ready_xla_execute_time"] = 3000;
+  counted.metrics["ready_xla_executions"] = 3;
+  counted.metrics[kOperatorsCpu] = 2500;
+  counted.metrics[kOperatorsDevice] = 0;
+  counted.compiler.emplace().unlowered = {{"aten::nonzero", 40}};
+  counted.operators = {{"aten::nonzero", false, 2, 1500, 2500}, {"aten::mm", false, 1, 9, 9}};
+  return one;
+}
+
 TEST(ExperimentResults, AreLinesOfResults) {
   const Measurement one = of_many_parts();
   const std::string line = to_line(to_json(one));
@@ -59,12 +83,60 @@ TEST(ExperimentLines, AreThoseOfTheRunnerOfXla) {
   const Measurement crashed{parse_key("a/py/openxla/forward/t1/cpu"),
                             Failure{FailureKind::kCrashed, "SIGSEGV"}, 0};
   std::string text;
-  for (const Measurement& one : {of_many_parts(), crashed}) {
+  for (const Measurement& one : {of_many_parts(), of_xla(), crashed}) {
     const std::string line = report_experiment_lines({one}, options);
     EXPECT_TRUE(line.ends_with("}\n"));
     text += json_lines(nlohmann::ordered_json::parse(line)) + "\n";
   }
   EXPECT_GOLDEN("experiment/lines.txt", text);
+}
+
+nlohmann::ordered_json line_of_runner(const Measurement& one) {
+  return nlohmann::ordered_json::parse(report_experiment_lines({one}, {}));
+}
+
+// The readers compare the times of runs with one another, whatever their numbers of iterations.
+TEST(ExperimentLines, RunsHaveTheSameNumberOfIterations) {
+  Measurement one = measured("a/py/inductor/forward/t1/cpu", {2e9, 1e9, 3e9}, 64);
+  timing_of(one).iterations = 700;
+  auto line = line_of_runner(one);
+  EXPECT_EQ(line.at("iterations_per_run"), 1);
+  EXPECT_EQ(line.at("timed_iterations"), 700);
+  EXPECT_EQ(line.at("metrics").at("total_time"), (std::vector<double>{0.005, 2, 1, 3}));
+  one.depends_on.entries = {{kIterationsField, "100"}};
+  timing_of(one).iterations = 100;
+  std::get<Counted>(one.outcome).metrics[kReadyTime] = 5e9;
+  line = line_of_runner(one);
+  EXPECT_EQ(line.at("iterations_per_run"), 100);
+  EXPECT_EQ(line.at("repeat"), 4);  // with the one that compiles
+  EXPECT_EQ(line.at("metrics").at("total_time"), (std::vector<double>{5 + 99 * 2, 200, 100, 300}));
+  EXPECT_DOUBLE_EQ(line.at("metrics").at("per_iter_time").at(0), 2.03);
+}
+
+// The readers know an experiment by the names of its suite and model, `test`, `batch_size`, `xla`
+// and `dynamo`.
+TEST(ExperimentLines, TellExperimentsApart) {
+  std::set<std::string> seen;
+  for (const char* key :
+       {"a/eager/forward/t1/cpu", "a/py/eager/forward/t1/cpu", "a/torchscript/forward/t1/cpu",
+        "a/frozen/forward/t1/cpu", "a/py/xla/forward/t1/cpu", "a/py/openxla/forward/t1/cpu",
+        "a/py/eager/forward/t2/cpu", "a/n=2/py/eager/forward/t1/cpu",
+        "a/dtype=bfloat16/py/eager/forward/t1/cpu", "a/setting=fast/py/eager/forward/t1/cpu",
+        "a/shapes=dynamic/py/eager/forward/t1/cpu", "a/batch_size=2/py/eager/forward/t1/cpu",
+        "a/py/eager/forward_backward/t1/cpu"}) {
+    Measurement one = measured(key, {2000}, 64);
+    one.variant.label = "a";
+    if (const auto at = std::string(key).find('='); at != std::string::npos) {
+      const std::string param = std::string(key).substr(2, at - 2);
+      one.variant.params = {{param, "7"}};
+    }
+    const auto line = line_of_runner(one);
+    const auto& experiment = line.at("experiment");
+    const std::string known = line.at("model").dump() + experiment.at("test").dump() +
+                              experiment.at("xla").dump() + experiment.at("dynamo").dump() +
+                              experiment.at("batch_size").dump();
+    EXPECT_TRUE(seen.insert(known).second) << key << " is taken for another one: " << known;
+  }
 }
 
 TEST(ExperimentResults, ACompilersStartIsColdAndWarm) {

@@ -103,14 +103,17 @@ TEST(Inspection, TheTraceHasTheFieldsThatPerfettoNeeds) {
 
 TEST(Inspection, WritesTheLogsOfACompiler) {
   TemporaryFolder scratch;
-  const DumpParts parts{DumpPart::kGraph, DumpPart::kCode, DumpPart::kBreaks};
-  EXPECT_EQ(compiler_logs(parts),
-            "graph_code aot_graphs hlo stablehlo output_code graph_breaks recompiles ");
+  const DumpParts parts{DumpPart::kGraph, DumpPart::kCode, DumpPart::kBreaks, DumpPart::kXla};
+  EXPECT_EQ(
+      compiler_logs(parts),
+      "graph_code aot_graphs ir hlo stablehlo output_code graph_breaks recompiles xla_metrics ");
   const wire::Message inspected{"inspected",
                                 {{"graph", ""},
                                  {"log_graph_code", "before"},
                                  {"log_aot_graphs", "after"},
+                                 {"log_ir", "IR {}"},
                                  {"log_hlo", "HloModule"},
+                                 {"log_xla_metrics", "Metric: CompileTime"},
                                  {"log_stablehlo", "module"},
                                  {"log_output_code", "code"},
                                  {"log_graph_breaks", "a break\n"},
@@ -121,12 +124,31 @@ TEST(Inspection, WritesTheLogsOfACompiler) {
   const auto text = [&scratch](const char* name) { return text_of(scratch / name); };
   EXPECT_EQ(text("graph.before.txt"), "before");
   EXPECT_EQ(text("graph.after.txt"), "after");
+  EXPECT_EQ(text("ir.txt"), "IR {}");
   EXPECT_EQ(text("hlo.txt"), "HloModule");
+  EXPECT_EQ(text("xla_metrics.txt"), "Metric: CompileTime");
   EXPECT_EQ(text("stablehlo.mlir"), "module");
   EXPECT_EQ(text("code.txt"), "code");
   EXPECT_EQ(text("breaks.txt"), "a break\nonce more");
   EXPECT_EQ(text("counters.txt"), "graph_breaks 1\n");
   EXPECT_FALSE(std::filesystem::exists(scratch.path() / "trace.json"));
+}
+
+TEST(Inspection, EachIterationHasAFolder) {
+  TemporaryFolder scratch;
+  const wire::Message one{"inspected", {{"events", kEvents}, {"log_xla_metrics", "one"}}};
+  const wire::Message two{"inspected", {{"events", "0 7 2 0 other\n"}, {"log_xla_metrics", "two"}}};
+  wire::Message both{"inspected", {{"1", wire::encode(one)}, {"2", wire::encode(two)}}};
+  both.fields["events"] = kEvents;
+  both.fields["log_graph_code"] = "graph";
+  const DumpParts parts{DumpPart::kGraph, DumpPart::kProfile, DumpPart::kTrace, DumpPart::kXla};
+  ASSERT_TRUE(write_dump(scratch.path(), parts, parse_key("k"), both));
+  EXPECT_EQ(text_of(scratch / "1/xla_metrics.txt"), "one");
+  EXPECT_EQ(text_of(scratch / "2/xla_metrics.txt"), "two");
+  EXPECT_EQ(text_of(scratch / "1/profile.txt"), text_of(scratch / "profile.txt"));
+  EXPECT_NE(text_of(scratch / "2/profile.txt").find("other"), std::string::npos);
+  EXPECT_TRUE(std::filesystem::exists(scratch.path() / "2/trace.json"));
+  EXPECT_FALSE(std::filesystem::exists(scratch.path() / "1/graph.before.txt"));
 }
 
 // --- Calls of compiled functions ---

@@ -88,6 +88,19 @@ TEST(Timing, AReplyOfTheWorkerBecomesMetrics) {
   EXPECT_EQ(std::get<Failure>(parse_reply(reply, {})).kind, FailureKind::kWorkerLost);
 }
 
+TEST(Timing, TracingIsWhatIsNotSpentWaitingForXla) {
+  wire::Message reply{"timed", {{"iterations", "50"}, {"wall", "100 110 120"}}};
+  reply.fields["xla_wait"] = "60 30 121";
+  reply.fields["xla_executions"] = "1 1 1";
+  const auto outcome = parse_reply(reply, {});
+  const auto& got = std::get<Counted>(outcome);
+  EXPECT_EQ(got.timing->of(kTraceTime), (Values{40, 80, 0}));
+  EXPECT_EQ(got.timing->of("xla_executions"), (Values{1, 1, 1}));
+  EXPECT_EQ(got.metrics.at(kTraceTime), 40);
+  reply.fields["xla_wait"] = "60 30";
+  EXPECT_TRUE(std::get<Counted>(parse_reply(reply, {})).timing->of(kTraceTime).empty());
+}
+
 TEST(Timing, RelativeTimesAreOfTheSameRound) {
   Timing timing{{{kWall, {10, 12, 16}}}, 1};
   add_relative(timing, {20, 40, 20});

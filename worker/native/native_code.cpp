@@ -184,6 +184,7 @@ std::unique_ptr<SuspendedCode> SuspendedCode::make(const void* code, int threads
 
 void watch_compiler(const CompilerWatch&) {}
 std::map<std::string, std::string> compiler_report() { return {}; }
+std::map<std::string, double> device_totals() { return {}; }
 std::string compiler_log(const std::string&) { return ""; }
 
 std::string loaded_files() {

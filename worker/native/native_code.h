@@ -55,6 +55,10 @@ void watch_compiler(const CompilerWatch& watch);
 // Returns the compiler's results as fields of a reply (worker/wire.h); empty if it has not run.
 std::map<std::string, std::string> compiler_report();
 
+// Returns running totals of the device that a compiler's code runs on and waits for, by the names
+// of their metrics, times in nanoseconds; empty: there is no such device.
+std::map<std::string, double> device_totals();
+
 // Returns the messages of a log of CompilerWatch.
 std::string compiler_log(const std::string& log);
 

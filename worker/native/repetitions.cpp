@@ -56,11 +56,23 @@ void report_events(benchmark::State& state, const std::vector<EventCounter>& cou
   }
 }
 
+// Passes what has been added to the totals, unless nothing has: the snippet ran elsewhere.
+void report_device(benchmark::State& state, const std::map<std::string, double>& before) {
+  const auto after = device_totals();
+  if (after == before) return;
+  for (const auto& [metric, total] : after) {
+    const auto earlier = before.find(metric);
+    const double added = total - (earlier == before.end() ? 0 : earlier->second);
+    state.counters[metric] = benchmark::Counter(added, benchmark::Counter::kAvgIterations);
+  }
+}
+
 // Runs an entry: Google Benchmark requests batches, the snippet runs them.
 void run_batches(benchmark::State& state, Entry& entry, const std::string& device,
                  const std::vector<EventCounter>& counters) {
   auto batch = static_cast<std::uint64_t>(state.max_iterations);
   reset_peak(device);
+  const auto totals = device_totals();
   const Values before = read_values(counters);
   while (state.KeepRunningBatch(state.max_iterations)) {
     auto seconds = entry.snippet->run(batch);
@@ -71,6 +83,7 @@ void run_batches(benchmark::State& state, Entry& entry, const std::string& devic
     state.SetIterationTime(*seconds);
   }
   report_events(state, counters, before);
+  report_device(state, totals);
   entry.peak = peak_bytes(device);
 }
 
@@ -205,6 +218,9 @@ wire::Message time_start(TimedSnippet& snippet) {
                          {"ready", number(start->ready * 1e9)},
                          {"ready_cpu", number(start->ready_cpu * 1e9)}}};
   message.fields.merge(compiler_report());
+  for (const auto& [metric, total] : device_totals()) {
+    message.fields["ready_" + metric] = number(total);
+  }
   snippet.add_files(message);
   return message;
 }

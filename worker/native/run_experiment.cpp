@@ -14,6 +14,8 @@ constexpr std::size_t kMaxEvents = 20'000;
 constexpr std::size_t kMaxGraphLength = 1 << 20;
 constexpr std::size_t kMaxLogLength = 2 << 20;
 
+constexpr const char* kMetricsLog = "xla_metrics";  // differs from iteration to iteration
+
 // Iterations after which caches and libraries are warm.
 constexpr std::uint64_t kWarmUp = 5;
 
@@ -92,6 +94,15 @@ wire::Message complete(wire::Message timed, TimedSnippet& snippet, const TimingR
   return reply;
 }
 
+// Profiles an iteration.
+wire::Message inspect_iteration(TimedSnippet& snippet, const TimingRequest& request) {
+  wire::Message reply{"inspected", {{"events", format_events(record_events(snippet, request))}}};
+  for (const std::string& log : request.logs) {
+    if (log == kMetricsLog) reply.fields["log_" + log] = compiler_log(log);
+  }
+  return reply;
+}
+
 // Adds the reply about the verification. If that ends the process, the reply has the rest.
 wire::Message verify_at_end(const TimingRequest& request, wire::Message reply) {
   const std::string so_far = wire::encode(reply);
@@ -127,8 +138,15 @@ wire::Message inspect(const TimingRequest& request) {
     reply.fields["graph"] = graph_of(module).substr(0, kMaxGraphLength);
   };
   if (!snippet.set_up() || !snippet.run(kWarmUp)) return snippet.failure_message();
-  reply.fields["events"] = format_events(record_events(snippet, request));
-  if (!snippet.failure().empty()) return snippet.failure_message();
+  std::vector<wire::Message> iterations;
+  for (int i = 0; i < request.repetitions; ++i) {
+    iterations.push_back(inspect_iteration(snippet, request));
+    if (!snippet.failure().empty()) return snippet.failure_message();
+  }
+  for (std::size_t i = 0; iterations.size() > 1 && i < iterations.size(); ++i) {
+    reply.fields[std::to_string(i + 1)] = wire::encode(iterations[i]);
+  }
+  reply.fields.merge(iterations.back().fields);
   reply.fields.merge(compiler_report());
   for (const std::string& log : request.logs) {
     reply.fields["log_" + log] = compiler_log(log).substr(0, kMaxLogLength);

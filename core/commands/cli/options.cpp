@@ -221,8 +221,11 @@ void declare_dump(CommandLine& line, MeasureConfig& config, const char* folder) 
   line.option("--dump-dir,--dump-folder", "DIR",
               fmt::format("where to, a folder per benchmark ({})", folder),
               take_path(config.dump_folder));
+  line.option("--dump-repetitions", "N",
+              "profile so many iterations, each into a folder of its own, 1, 2, … (1)",
+              take_number(config.dump_repetitions, 1, kMaxDumpRepetitions));
   line.needs(
-      {"dump-dir"}, [&config] { return !config.dump.empty(); }, "--dump");
+      {"dump-dir", "dump-repetitions"}, [&config] { return !config.dump.empty(); }, "--dump");
 }
 
 void declare_jobs(CommandLine& line, ToolConfig& tools) {

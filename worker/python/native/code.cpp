@@ -79,6 +79,19 @@ PyObject* text(const std::string& value) { return checked(PyUnicode_FromString(v
 
 bool is_watching = false;
 
+// Calls a function of the compiler's watch that returns names and values alternately.
+std::map<std::string, std::string> ask_watch(const char* function) {
+  std::map<std::string, std::string> fields;
+  if (!is_watching) return fields;
+  PyObject* list = call(module_attribute("instr_compiler", function));
+  for (ssize_t i = 0; i + 1 < PySequence_Size(list); i += 2) {
+    std::string name = text_of(PySequence_GetItem(list, i));
+    fields[std::move(name)] = text_of(PySequence_GetItem(list, i + 1));
+  }
+  Py_DecRef(list);
+  return fields;
+}
+
 PyObject* begin(PyObject* self, PyObject*) {
   auto& verification = target_of<instr_verification>(self);
   verification.begin(&verification);
@@ -115,16 +128,12 @@ void watch_compiler(const CompilerWatch& watch) {
   is_watching = true;
 }
 
-std::map<std::string, std::string> compiler_report() {
-  std::map<std::string, std::string> fields;
-  if (!is_watching) return fields;
-  PyObject* report = call(module_attribute("instr_compiler", "report"));
-  for (ssize_t i = 0; i + 1 < PySequence_Size(report); i += 2) {
-    std::string name = text_of(PySequence_GetItem(report, i));
-    fields[std::move(name)] = text_of(PySequence_GetItem(report, i + 1));
-  }
-  Py_DecRef(report);
-  return fields;
+std::map<std::string, std::string> compiler_report() { return ask_watch("report"); }
+
+std::map<std::string, double> device_totals() {
+  std::map<std::string, double> totals;
+  for (const auto& [name, total] : ask_watch("device_totals")) totals[name] = std::stod(total);
+  return totals;
 }
 
 std::string compiler_log(const std::string& log) {

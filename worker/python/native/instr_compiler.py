@@ -161,8 +161,8 @@ def _mark_graphs():
 
 def watch(cache, wanted):
     """To be called before anything is compiled. `cache`: the folder of the compiler's cache; empty: the usual
-    one. `wanted`: names of logs to keep besides those of notes: torch's, or hlo and stablehlo for the graphs
-    that XLA compiles; "xla" imports its device, and "coverage" marks graphs."""
+    one. `wanted`: names of logs to keep besides those of notes: torch's, or those of
+    instr_xla.log_lines(); "xla" imports its device, and "coverage" marks graphs."""
     logs.update(wanted.split())
     if "coverage" in logs:
         _mark_graphs()
@@ -261,11 +261,14 @@ def report():
     return [str(item) for pair in numbers.items() for item in pair]
 
 
+def device_totals():
+    """Returns names and totals of XLA alternately; empty without it."""
+    xla = sys.modules.get("instr_xla")
+    return [str(item) for pair in xla.totals().items() for item in pair] if xla else []
+
+
 def log_text(log):
-    """Returns the messages of a log, or the graphs that XLA compiled."""
-    messages = _messages(log)
-    if log in ("hlo", "stablehlo"):
-        graphs = getattr(sys.modules.get("instr_xla"), "graphs", [])
-        messages = [graph[log == "stablehlo"] for graph in graphs]
-    text = "\n".join(messages)
+    """Returns the messages of a log, or what XLA has as such: the graphs that it compiled, its metrics."""
+    xla = sys.modules.get("instr_xla")
+    text = "\n".join(_messages(log) or (xla.log_lines(log) if xla else []))
     return text.encode("utf-8", "replace").decode()

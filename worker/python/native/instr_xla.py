@@ -5,6 +5,7 @@ Imported only by code that runs on it, since it imports torch_xla.
 
 import os
 import sys
+import time
 
 os.environ["PJRT_DEVICE"] = "CPU"  # the name in results; the default depends on the machine
 
@@ -13,11 +14,14 @@ import torch_xla
 import torch_xla.core.xla_model as xla_model
 import torch_xla.debug.metrics as metrics
 
+GRAPH_LOGS = "ir", "hlo", "stablehlo"
+
 _library = torch_xla._XLAC
 _device = torch_xla.device()  # makes the device known to autograd
 _moved = []  # tensors and modules
 _waits = 0
-graphs = []  # (HLO, StableHLO) of each compiled graph, if they are dumped
+_waited_ns = 0  # in waits for outputs
+graphs = []  # each compiled graph by the names of logs, if they are dumped
 
 
 def _move(value):
@@ -43,17 +47,28 @@ def moved(*values):
 
 def wait(output=None):
     """Runs the pending operators whose results are still referenced, and waits for them."""
-    global _waits
+    global _waits, _waited_ns
+    begin = time.perf_counter_ns()
     _waits += output is not None
     if _waits == 2 and _is_dumped():  # the first call makes the gradients, later ones add to them
         _keep(_pending(output))
     torch_xla.sync()
     xla_model.wait_device_ops()  # which sync(wait=True) does not
+    if output is not None:
+        _waited_ns += time.perf_counter_ns() - begin
+
+
+def totals():
+    """Returns this process's totals so far by metric, times in nanoseconds."""
+    compilations, compile_time, _ = metrics.metric_data("CompileTime") or (0, 0, ())
+    executions, execute_time, _ = metrics.metric_data("ExecuteTime") or (0, 0, ())
+    return {"xla_wait": _waited_ns, "xla_compile_time": compile_time, "xla_compilations": compilations,
+            "xla_execute_time": execute_time, "xla_executions": executions}
 
 
 def _is_dumped():
     compiler = sys.modules.get("instr_compiler")
-    return compiler is not None and not compiler.logs.isdisjoint(("hlo", "stablehlo"))
+    return compiler is not None and not compiler.logs.isdisjoint(GRAPH_LOGS)
 
 
 def _pending(output):
@@ -68,7 +83,8 @@ def _pending(output):
 
 def _keep(outputs):
     if outputs:
-        graphs.append((_library._get_xla_tensors_hlo(outputs), xla_model.get_stablehlo(outputs)))
+        graphs.append({"ir": _library._get_xla_tensors_text(outputs), "hlo": _library._get_xla_tensors_hlo(outputs),
+                       "stablehlo": xla_model.get_stablehlo(outputs)})
 
 
 def _watch_compiler():
@@ -86,6 +102,13 @@ def unlowered():
     """Counts operators that the CPU ran since XLA has no code for them, except the reading of a value."""
     names = (name for name in metrics.counter_names() if name.startswith("aten::"))
     return {name: metrics.counter_value(name) for name in names if name != "aten::_local_scalar_dense"}
+
+
+def log_lines(log):
+    """Returns the compiled graphs as ir, hlo or stablehlo, or the report of xla_metrics; empty for another log."""
+    if log == "xla_metrics":
+        return [metrics.metrics_report()]
+    return [graph[log] for graph in graphs] if log in GRAPH_LOGS else []
 
 
 if _is_dumped():
