@@ -98,6 +98,10 @@ std::vector<Suspect> list_suspects(const std::string& part, const Variant& varia
   };
   if (is_script(variant.backend) && part == "statement") {
     if (variant.backend == Backend::kAoti) add("the package", variant.package);
+    if (variant.exported) {
+      add("the exported statement", variant.exported->stmt);
+      add("the exported module", variant.exported->module);
+    }
     if (suspects.empty()) add("the TorchScript text", variant.torchscript);
     return suspects;
   }

@@ -77,6 +77,72 @@ TEST_F(Backends, APackageIsTimedAndVerified) {
   EXPECT_TRUE(stray_processes().empty());
 }
 
+constexpr const char* kExported = R"(schema = 1
+[[benchmark]]
+label = "made"
+setup = "auto x = torch::rand({16, 16});"
+stmt = "auto y = torch::relu(x) * 2;"
+py_setup = "x = torch.rand((16, 16))"
+py_stmt = "y = torch.relu(x) * 2"
+signature = "f(x) -> y"
+[[benchmark]]
+label = "linear"
+py_setup = "x = torch.rand((4, 8))"
+py_module = "torch.nn.Linear(8, 2)"
+signature = "f(x) -> y"
+[[benchmark]]
+label = "branches"
+py_setup = "x = torch.ones(2)"
+py_stmt = """
+y = x + 1
+if x.sum() > 0: y = x
+"""
+signature = "f(x) -> y"
+)";
+
+Records by_key(const CommandResult& result) {
+  Records records;
+  const auto report = nlohmann::json::parse(result.output);
+  for (const auto& one : report.at("measurements")) records[one.at("key").get<std::string>()] = one;
+  return records;
+}
+
+TEST_F(Backends, APackageIsMadeOfPythonAndCountedInBothLanguages) {
+  if (python_of_libtorch().empty()) GTEST_SKIP() << "this LibTorch has no Python";
+  write(file("e.toml"), kExported);
+  const std::vector<std::string> options{"--definitions=" + file("e.toml"), "--backend=aoti",
+                                         "--verify", "--format=json", "--quiet"};
+  const auto first = by_key(run(options));
+  const auto again = by_key(run(options));
+  for (const std::string key : {"made/aoti", "made/py/aoti", "linear/py/aoti"}) {
+    const nlohmann::json& record = first.at(key + "/forward/t1/cpu");
+    ASSERT_EQ(record.at("outcome"), "counted") << record;
+    EXPECT_EQ(record.at("steady"), true) << record;
+    EXPECT_EQ(record.at("verification").at("code"), "PASS");
+    EXPECT_EQ(again.at(key + "/forward/t1/cpu").at("metrics"), record.at("metrics")) << key;
+  }
+  const auto& failure = first.at("branches/py/aoti/forward/t1/cpu").at("failure");
+  EXPECT_EQ(failure.at("kind"), "compile_error");
+  const std::string message = failure.at("message");
+  EXPECT_HAS(message, "e.toml:18:");
+  EXPECT_HAS(message, "AOTInductor cannot make a package of it: ");
+}
+
+// Without TorchScript in the definition, what is prepared was traced.
+TEST_F(Backends, ScriptsArePreparedInPythonToo) {
+  if (python_of_libtorch().empty()) GTEST_SKIP() << "this LibTorch has no Python";
+  write(file("e.toml"), kExported);
+  const auto records =
+      by_key(run({"--definitions=" + file("e.toml"), "--filter=^(made|linear)/", "--language=py",
+                  "--backend=frozen,optimized,fused,unfused,traced", "--metrics=wall", "--verify",
+                  "--repetitions=3", "--min-time=0.001", "--format=json", "--quiet"}));
+  ASSERT_EQ(records.size(), 10u);
+  for (const auto& [key, record] : records) {
+    ASSERT_EQ(record.at("outcome"), "timed") << record;
+    EXPECT_EQ(record.at("verification").at("code"), "PASS") << key;
+  }
+}
+
 TEST_F(Backends, OldLibTorchSkipsPackagesWithTheReason) {
   if (!python_of_libtorch().empty()) GTEST_SKIP() << "this LibTorch is new enough";
   auto records = measure({"--metrics=wall", "--filter=scaled"});

@@ -135,7 +135,7 @@ TEST(PythonSnippet, ExportsTheStatementAtItsPlaceOrTheModule) {
   Variant variant = in_python(Backend::kAoti);
   const PythonSnippet snippet = make_export_snippet(variant);
   EXPECT_GOLDEN("python/exported.txt", shown(snippet));
-  EXPECT_EQ(to_string(*find_place_in_python(snippet, 3 * kPythonLines + 2)), "a.toml:20:12");
+  EXPECT_EQ(to_string(*find_place_in_python(snippet, 3 * kPythonLines + 2)), "a.toml:20:5");
   variant.module = Text{"torch.nn.ReLU()", {}};
   EXPECT_GOLDEN("python/exported_module.txt", shown(make_export_snippet(variant)));
 }

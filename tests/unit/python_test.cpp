@@ -119,6 +119,33 @@ TEST(PythonProbe, ListsInstalledPackages) {
   EXPECT_EQ(json::parse(result->output).at("packages").at("torch-xla"), "2.9.0+cpu");
 }
 
+// Runs the real probe, with a made-up torch that refuses TorchScript without a variable, or lacks
+// it.
+TEST(PythonProbe, FindsTorchScriptAndTheVariableThatItNeeds) {
+  const TemporaryFolder folder;
+  const fs::path torch = folder.path() / "torch";
+  fs::create_directories(torch / "jit");
+  ASSERT_TRUE(write_text(torch / "__init__.py", ""));
+  ASSERT_TRUE(write_text(torch / "version.py", "__version__ = '2.16.0'\n"));
+  const auto probe = [&] {
+    SpawnOptions spawn;
+    spawn.argv = {"sh", "-c", "PYTHONPATH=\"$0\" exec python3 \"$1\"", folder.path().string(),
+                  script("probe.py").string()};
+    const auto result = run_command(spawn);
+    EXPECT_TRUE(result && result->exit_code == 0) << result->errors;
+    return *parse_probe(result->output, "python3");
+  };
+  EXPECT_FALSE(probe().has_torchscript);
+  ASSERT_TRUE(write_text(torch / "jit/_script.py", ""));
+  ASSERT_TRUE(write_text(torch / "jit/_state.py", "name = 'PYTORCH_JIT'\n"));
+  EXPECT_TRUE(probe().has_torchscript);
+  EXPECT_EQ(probe().torchscript_variable, "");
+  ASSERT_TRUE(
+      write_text(torch / "jit/_state.py",
+                 "if os.environ.get(\"TORCH_2_16_ALLOW_TORCHSCRIPT\") != \"I promise it\":\n"));
+  EXPECT_EQ(probe().torchscript_variable, "TORCH_2_16_ALLOW_TORCHSCRIPT=I promise it");
+}
+
 TEST(PythonCompiler, ReportsErrorsAtTheirPlaces) {
   const json reply = compiled(
       {snippet("good", "x = 1", "x + math.pi"), snippet("setup", "x = 1\ny = (", "x"),

@@ -23,6 +23,18 @@ def find_torch():
     return folder, version.split("+")[0]
 
 
+def find_torchscript(torch):
+    """Returns whether torch has TorchScript, and the variable, NAME=VALUE, without which a torch later than
+    2.15 may refuse to run it; empty if this torch has no such variable."""
+    if not os.path.exists(os.path.join(torch, "jit", "_script.py")):
+        return False, ""
+    with open(os.path.join(torch, "jit", "_state.py"), encoding="utf-8") as file:
+        text = file.read()
+    name = re.search(r"""["'](TORCH_\w*TORCHSCRIPT\w*)["']""", text)
+    value = re.search(r"""["'](I promise[^"']*)["']""", text)
+    return True, f"{name[1]}={value[1] if value else 1}" if name else ""
+
+
 def packages():
     """Returns versions by name, normalised as by PyPI."""
     versions = {}
@@ -46,6 +58,7 @@ def main():
             continue
         path.append(os.path.realpath(entry))
     torch, torch_version = find_torch()
+    has_torchscript, torchscript_variable = find_torchscript(torch) if torch else (False, "")
     if torch and os.path.realpath(os.path.dirname(torch)) not in path:
         path.append(os.path.realpath(os.path.dirname(torch)))  # an editable installation's folder
     json.dump(
@@ -60,6 +73,8 @@ def main():
             "path": path,
             "torch": torch,
             "torch_version": torch_version,
+            "has_torchscript": has_torchscript,
+            "torchscript_variable": torchscript_variable,
             "packages": packages(),
         },
         sys.stdout,

@@ -60,10 +60,15 @@ std::string list_processor_features() {
   return begin == text.npos ? "" : text.substr(begin, text.find('\n', begin + 1) - begin);
 }
 
-// Returns the path of a package in the cache, as a worker sees it: beside the worker's own folder.
-std::string path_in_worker(const fs::path& package) {
-  return fmt::format("/proc/self/fd/{}/../{}/{}", wire::kProgramFolderFd,
-                     package.parent_path().filename().string(), kPackageFile);
+// Returns the paths of packages in the cache, as a worker sees them: beside the worker's own
+// folder. The two differ even if they lead to the same package, since counts depend on what code
+// contains.
+MadePackage paths_in_worker(const fs::path& counted, const fs::path& native) {
+  const auto path = [](const fs::path& package, const char* slash) {
+    return fmt::format("/proc/self/fd/{}/../{}{}{}", wire::kProgramFolderFd,
+                       package.parent_path().filename().string(), slash, kPackageFile);
+  };
+  return {path(counted, "/"), path(native, "//")};
 }
 
 // Returns the place in the definition and the reason.
@@ -174,13 +179,13 @@ std::vector<Variant> Packages::find(const std::vector<Variant>& variants) const 
       continue;
     }
     if (!can_make()) continue;
-    std::vector<std::string> paths;
+    std::vector<fs::path> packages;
     for (const Target target : targets()) {
       const auto package = artefacts_.find(hint_of(*variant.exported, target), {});
-      if (package) paths.push_back(path_in_worker(*package));
+      if (package) packages.push_back(*package);
     }
-    if (paths.size() != targets().size()) continue;
-    variant.made_package = {paths.front(), paths.back()};
+    if (packages.size() != targets().size()) continue;
+    variant.made_package = paths_in_worker(packages.front(), packages.back());
     found.push_back(std::move(variant));
   }
   return found;
@@ -188,12 +193,12 @@ std::vector<Variant> Packages::find(const std::vector<Variant>& variants) const 
 
 // Sets the names of the variant's packages, which are made unless the cache has them.
 Expected<void> Packages::make_all(Variant& variant, std::stop_token stop) {
+  std::vector<fs::path> packages;
   for (const Target target : targets()) {
     TRY_ASSIGN(const auto package, make(*variant.exported, target, stop));
-    auto& [counted, native] = variant.made_package;
-    native = path_in_worker(package);
-    if (counted.empty()) counted = native;
+    packages.push_back(package);
   }
+  variant.made_package = paths_in_worker(packages.front(), packages.back());
   return {};
 }
 

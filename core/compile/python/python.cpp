@@ -89,6 +89,8 @@ Expected<Python> parse_probe(std::string_view probe, const fs::path& command) {
   python.platform_home = text("platform_home");
   python.torch = text("torch");
   python.torch_version = text("torch_version");
+  python.has_torchscript = json.value("has_torchscript", true);
+  python.torchscript_variable = text("torchscript_variable");
   for (const auto& entry : json.value("path", Json::array())) {
     if (entry.is_string()) python.path.emplace_back(entry.get<std::string>());
   }

@@ -24,6 +24,9 @@ struct Python {
   std::vector<std::filesystem::path> path;  // folders of other modules, such as torch
   std::filesystem::path torch;              // the package's folder
   std::string torch_version;                // "2.13.0"
+  bool has_torchscript = true;
+  // "NAME=VALUE": without it torch refuses to run TorchScript; empty: it needs none.
+  std::string torchscript_variable;
   std::map<std::string, std::string> packages;  // installed versions by name (PackageRequirement)
 };
 

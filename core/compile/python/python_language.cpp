@@ -71,6 +71,20 @@ std::vector<std::string> python_environment() {
           "TORCH_DEVICE_BACKEND_AUTOLOAD=0"};
 }
 
+// Adds the variable without which torch refuses to run TorchScript, unless the user has set it.
+void allow_torchscript(WorkerProgram& program, const Python& python) {
+  const std::string& variable = python.torchscript_variable;
+  const std::string start = variable.substr(0, variable.find('=') + 1);
+  const auto is_same = [&start](const std::string& each) { return each.starts_with(start); };
+  if (variable.empty() || std::ranges::any_of(program.environment, is_same)) return;
+  program.environment.push_back(variable);
+}
+
+bool runs_torchscript(const Variant& variant) {
+  const Body body = facts_of(variant.backend).body;
+  return body == Body::kScript || body == Body::kTraced;
+}
+
 // Puts the entries of the module path in a folder: always as many, of which the others are empty,
 // since each has a finder, an object on the heap. The folder of torch has the same number wherever
 // other entries are, since the paths of its modules are on the heap, too.
@@ -198,7 +212,9 @@ Expected<WorkerProgram> build_python_worker(WorkerKind kind, const Python& pytho
     return kind == WorkerKind::kPython ? import_once(folder, stop) : Expected<void>();
   };
   TRY_ASSIGN(const auto worker, cache.get(name + "/worker.so", make));
-  return program_for(kind, worker, imports);
+  WorkerProgram program = program_for(kind, worker, imports);
+  allow_torchscript(program, python);
+  return program;
 }
 
 UnitResult fail_all(const std::vector<Variant>& variants, const Error& error) {
@@ -225,10 +241,16 @@ class PythonLanguage : public LanguageSupport {
 
   std::optional<std::string> find_obstacle(const Variant& variant) const override {
     if (!*python_) return to_string(python_->error());
-    if (auto lacking = find_lacking_package(**python_, packages_of(variant.backend))) {
+    const Python& python = **python_;
+    if (runs_torchscript(variant) && !python.has_torchscript) {
+      return fmt::format("torch {} has no TorchScript in Python: --backend=aoti compiles instead",
+                         python.torch_version);
+    }
+    if (auto lacking = find_lacking_package(python, packages_of(variant.backend))) {
       return fmt::format("the backend {} {}", to_string(variant.backend), *lacking);
     }
-    return find_lacking_package(**python_, variant.packages);
+    if (auto lacking = find_lacking_package(python, variant.packages)) return lacking;
+    return packages_.find_obstacle(variant);
   }
 
   // Compiles all as one unit: the interpreter compiles them faster than it starts.
