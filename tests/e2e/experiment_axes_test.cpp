@@ -25,7 +25,7 @@ void expect_line_of_runner(const std::string& line) {
     EXPECT_TRUE(json.at("model").at(name).is_string()) << line;
   }
   for (const char* name : {"experiment_name", "accelerator", "accelerator_model", "xla",
-                           "xla_flags", "dynamo", "test", "batch_size"}) {
+                           "xla_flags", "dynamo", "torch_xla2", "test", "batch_size"}) {
     EXPECT_TRUE(json.at("experiment").contains(name)) << line;
   }
   for (const char* name : {"repeat", "iterations_per_run", "timestamp"}) {

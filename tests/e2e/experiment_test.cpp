@@ -279,9 +279,10 @@ TEST_F(Experiment, TakesAFileAndListsWithoutMeasuring) {
 }
 
 TEST_F(Experiment, WritesDumps) {
-  expect_status(0, run({"--definitions=" + file("d.toml"), "--filter=relu.*/forward/",
-                        "--metrics=wall", "--min-time=0.001", "--dump=graph,profile,trace",
-                        "--backend=eager,fused", "--dump-dir=" + file("dump")}));
+  expect_status(
+      0, run({"--definitions=" + file("d.toml"), "--filter=relu.*/forward/", "--metrics=wall",
+              "--min-time=0.001", "--dump=graph,profile,trace", "--backend=eager,fused",
+              "--dump-repetitions=2", "--dump-dir=" + file("dump")}));
   fs::path fused = folder_.path() / "dump" / "relu.batch_size=4.fused.forward.t1.cpu";
   EXPECT_HAS(text_of(fused / "graph.before.txt"), "aten::relu");
   EXPECT_HAS(text_of(fused / "graph.after.txt"), "prim::TensorExprGroup");
@@ -293,6 +294,8 @@ TEST_F(Experiment, WritesDumps) {
   bool has_relu = false;
   for (const auto& event : trace.at("traceEvents")) has_relu |= event.at("name") == "aten::relu";
   EXPECT_TRUE(has_relu);
+  EXPECT_HAS(text_of(eager / "1" / "profile.txt"), "aten::relu");
+  EXPECT_NE(text_of(eager / "1" / "trace.json"), text_of(eager / "2" / "trace.json"));
 }
 
 // A part that does not fit into a reply is omitted, not truncated.

@@ -91,6 +91,16 @@ TEST(ExperimentLines, AreThoseOfTheRunnerOfXla) {
   EXPECT_GOLDEN("experiment/lines.txt", text);
 }
 
+// As recorded with torch_xla 2.9.0, of a model that calls torch.unique(), for which XLA has no
+// code.
+TEST(ExperimentLines, OfARealRunOnXla) {
+  const std::string text = to_line(to_json(make_results_header({}, {}))) + "\n" +
+                           text_of(fixture("experiment/xla.json"));
+  const auto results = value_of(parse_results(text, "r", Incomplete::kAllowed));
+  const std::string line = report_experiment_lines(results.measurements, {});
+  EXPECT_GOLDEN("experiment/xla_line.txt", json_lines(nlohmann::ordered_json::parse(line)));
+}
+
 nlohmann::ordered_json line_of_runner(const Measurement& one) {
   return nlohmann::ordered_json::parse(report_experiment_lines({one}, {}));
 }
