@@ -3,6 +3,8 @@
 #include <cstdlib>
 #include <ctime>
 #include <nlohmann/json.hpp>
+#include <set>
+#include <string>
 #include <string_view>
 
 #include "core/base/read_file.h"
@@ -47,10 +49,10 @@ constexpr MetricName kMetricNames[] = {{kFirstResultTime, "first_result_time", k
 
 // The definition's file is the suite, and the rest of the key the model.
 Json model_json(const Variant& variant) {
+  static const std::set<std::string> axes{"batch_size", "shapes", "memory_format", "setting"};
   std::string name = variant.label;
   for (const auto& [param, value] : variant.params) {
-    if (param != "batch_size" && param != "shapes" && param != "setting")
-      name += "/" + param + "=" + value;
+    if (!axes.contains(param)) name += "/" + param + "=" + value;
   }
   return {{"suite_name", suite_of(variant)}, {"model_name", name}};
 }
@@ -86,6 +88,7 @@ Json experiment_json(const Measurement& measurement) {
           {"backend", backend.name},
           {"dtype", find_axis_value("dtype", variant)},
           {"shapes", find_axis_value("shapes", variant)},
+          {"memory_format", find_axis_value("memory_format", variant)},
           {"setting", find_axis_value("setting", variant)},
           {"threads", variant.threads}};
 }
