@@ -11,6 +11,7 @@
 #include "core/compile/installation.h"
 #include "core/definitions/definition_keys.h"
 #include "core/definitions/toml_reader.h"
+#include "core/definitions/torchbench.h"
 
 namespace instr {
 
@@ -114,6 +115,7 @@ constexpr Key kKeys[] = {
     {"tag", Shape::kStrings, "tag = \"standard\""},
     {"definitions", Shape::kStrings, "definitions = \"mine.toml\""},
     {"suite", Shape::kStrings, "suite = [\"torchvision\"]"},
+    {"torchbench", Shape::kString, "torchbench = \"../benchmark\""},
     {"device", Shape::kStrings, "device = [\"cpu\", \"cuda\"]"},
     {"accelerator", Shape::kStrings, "accelerator = [\"cpu\", \"cuda\"]"},
     {"backend", Shape::kStrings, "backend = [\"eager\", \"torchscript\"]"},
@@ -122,6 +124,7 @@ constexpr Key kKeys[] = {
     {"shapes", Shape::kStrings, "shapes = [\"static\", \"dynamic\"]"},
     {"setting", Shape::kStrings, "setting = [\"default\", \"freezing\"]"},
     {"settings", Shape::kStrings, "settings = [\"default\", \"freezing\"]"},
+    {"memory_format", Shape::kStrings, "memory_format = [\"contiguous\", \"channels_last\"]"},
     {"threads", Shape::kIntegers, "threads = [1, 2]"},
     {"batch_size", Shape::kIntegers, "batch_size = [1, 16]"},
     {.name = "repetitions",
@@ -153,14 +156,22 @@ void take(const TableReader& read, std::string_view key, std::vector<T>& into, C
   }
 }
 
-void take_definitions(const TableReader& read, const SourceText& source,
-                      std::vector<fs::path>& into) {
+void take_definitions(const TableReader& read, const SourceText& source, PlanConfig& plan) {
+  std::vector<fs::path>& into = plan.definitions;
+  const bool is_given = !into.empty() || plan.torchbench;
   std::vector<fs::path> files;
   std::vector<fs::path> suites;
   take(read, "definitions", files,
        [&source](const std::string& path) { return Expected<fs::path>(source.beside(path)); });
   take(read, "suite", suites, find_suite);
-  if (!into.empty()) return;
+  std::optional<fs::path> checkout;
+  if (const auto text = read.text("torchbench")) {
+    checkout = source.beside(text->code);
+    const auto checked = check_torchbench(*checkout);
+    if (!checked) read.add_error(text->where, to_string(checked.error()), "");
+  }
+  if (is_given) return;
+  plan.torchbench = checkout;
   into = std::move(files);
   into.insert(into.end(), suites.begin(), suites.end());
 }
@@ -185,6 +196,9 @@ std::vector<AxisOption> axis_options() {
       "any (static)";
   const char* const settings_help =
       "[[setting]]s of the definitions, and `default`, in which nothing is set (default)";
+  const char* const memory_help =
+      "contiguous, channels_last: of modules in Python and of their arguments with four dimensions "
+      "(contiguous)";
   const char* const threads_help =
       "measure with these numbers of threads, whatever the definitions say";
   const char* const batch_help = "the same for definitions with a parameter batch_size";
@@ -209,6 +223,10 @@ std::vector<AxisOption> axis_options() {
               {"setting", "settings", settings_help},
               [](PlanConfig & plan) -> auto& { return plan.axes.settings; },
               [](const std::string& name) { return Expected<std::string>(name); }),
+          make_word_axis<std::string>(
+              {"memory_format", nullptr, memory_help}, "memory format",
+              words_as_they_are(kMemoryFormats),
+              [](PlanConfig & plan) -> auto& { return plan.axes.memory_formats; }),
           make_number_axis(
               {.axis = "threads", .help = threads_help, .max_number = kMaxThreads},
               [](PlanConfig & plan) -> auto& { return plan.axes.threads; }),
@@ -227,7 +245,7 @@ tl::expected<void, Errors> apply_experiment_file(const SourceText& source,
   take(read, "filter", selection.filters, keep_text);
   take(read, "exclude", selection.excludes, keep_text);
   take(read, "tag", selection.tags, keep_text);
-  take_definitions(read, source, options.plan.definitions);
+  take_definitions(read, source, options.plan);
   read_axes(read, options.plan);
   for (const char* key : {"repetitions", "repeat"}) {
     const auto repetitions = read.integer(key);

@@ -47,6 +47,10 @@ constexpr Axis kAxes[] = {
        const std::string name = find_param(variant, "setting");
        return name.empty() ? kDefaultSetting : name;
      }},
+    {"memory_format",
+     [](const Variant& variant) {
+       return std::string(kMemoryFormats[has_channels_last(variant)]);
+     }},
     {"threads", [](const Variant& variant) { return std::to_string(variant.threads); }},
     {"batch_size", [](const Variant& variant) { return find_param(variant, "batch_size"); }},
 };
@@ -60,6 +64,7 @@ std::vector<GroupedBenchmark> apply_axes(
     if (!settings.empty()) benchmark.settings = settings;
     if (!axes.threads.empty()) benchmark.threads = axes.threads;
     if (!axes.shapes.empty()) benchmark.shapes = axes.shapes;
+    if (!axes.memory_formats.empty()) benchmark.memory_formats = axes.memory_formats;
     benchmark.has_train_eval = axes.has_train_eval;
     benchmark.only_compiling = axes.only_compiling && !benchmark.compiles;
     if (!axes.devices.empty() && benchmark.names_devices) benchmark.devices = axes.devices;
@@ -127,6 +132,10 @@ std::string find_default_type(const Variant& variant) {
 
 bool has_dynamic_shapes(const Variant& variant) {
   return find_param(variant, "shapes") == kShapes[1];
+}
+
+bool has_channels_last(const Variant& variant) {
+  return find_param(variant, "memory_format") == kMemoryFormats[1];
 }
 
 bool is_autocast(const Variant& variant) { return find_param(variant, "dtype") == kAmp; }

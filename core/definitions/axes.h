@@ -29,6 +29,7 @@ struct ExperimentAxes {
   std::vector<std::string> devices = {};   // values for definitions whose texts contain `{device}`
   std::vector<std::string> shapes = {};    // values of kShapes, for torch.compile()
   std::vector<std::string> settings = {};  // names of settings, or kDefaultSetting
+  std::vector<std::string> memory_formats = {};  // values of kMemoryFormats
   // Values of matrix parameters, by name, in the definitions that have them.
   std::map<std::string, std::vector<std::string>> parameters = {};
   // Also the variants that the axis `test` calls train_eval, which are left out by default.
@@ -75,6 +76,9 @@ bool is_autocast(const Variant& variant);
 
 // Returns true if the compiler has to generate code for any sizes.
 bool has_dynamic_shapes(const Variant& variant);
+
+// Returns true if the module and its images are in the memory format channels_last.
+bool has_channels_last(const Variant& variant);
 
 // Refuses to leave out eager, which the other backends are compared with.
 Expected<void> check_left_out(const AxisValue& left_out);

@@ -17,7 +17,8 @@ using Params = std::vector<std::pair<std::string, std::string>>;
 struct Kind {
   Backend backend;
   Autograd autograd;
-  bool has_dynamic_shapes;
+  // Parameters of the key, which texts cannot name. It names only values that were added later.
+  Params named;
   std::shared_ptr<const Setting> setting;
 };
 
@@ -69,20 +70,49 @@ std::vector<Backend> select_backends(const std::string& shapes, const Point& poi
   return backends;
 }
 
+// The ways to run a snippet that are not its backend's.
+struct Circumstances {
+  std::shared_ptr<const Setting> setting;
+  std::string memory_format;
+  std::string shapes;
+
+  Params named() const {
+    Params params;
+    if (setting != nullptr) params.emplace_back("setting", setting->name);
+    if (memory_format != kMemoryFormats[0]) params.emplace_back("memory_format", memory_format);
+    if (shapes != kShapes[0]) params.emplace_back("shapes", shapes);
+    return params;
+  }
+};
+
+// Lists the combinations. C++ has no settings and no memory formats, and the arguments that a
+// memory format changes are those of the signature.
+std::vector<Circumstances> list_circumstances(const Point& point) {
+  const bool is_in_python = point.snippet.language == Language::kPython;
+  const bool has_arguments = point.snippet.signature && !point.snippet.is_explicit;
+  std::vector<Circumstances> all;
+  for (const auto& setting : point.benchmark.settings) {
+    if (setting != nullptr && !is_in_python) continue;
+    for (const std::string& memory_format : point.benchmark.memory_formats) {
+      if (memory_format != kMemoryFormats[0] && !(is_in_python && has_arguments)) continue;
+      for (const std::string& shapes : point.benchmark.shapes) {
+        all.push_back({setting, memory_format, shapes});
+      }
+    }
+  }
+  return all;
+}
+
 std::vector<Kind> list_kinds(const Point& point) {
   const bool has_backward = point.benchmark.autograd && !point.snippet.is_explicit;
   std::vector<Kind> kinds;
-  for (const auto& setting : point.benchmark.settings) {
-    if (setting != nullptr && point.snippet.language != Language::kPython) continue;
-    for (const std::string& shapes : point.benchmark.shapes) {
-      const bool is_dynamic = shapes != kShapes[0];
-      for (const Backend backend : select_backends(shapes, point)) {
-        kinds.push_back({backend, Autograd::kForward, is_dynamic, setting});
-        if (!has_backward || !facts_of(backend).keeps_gradients) continue;
-        kinds.push_back({backend, Autograd::kForwardBackward, is_dynamic, setting});
-        if (!point.benchmark.has_train_eval || !point.snippet.module) continue;
-        kinds.push_back({backend, Autograd::kForwardBackwardEval, is_dynamic, setting});
-      }
+  for (const Circumstances& how : list_circumstances(point)) {
+    for (const Backend backend : select_backends(how.shapes, point)) {
+      kinds.push_back({backend, Autograd::kForward, how.named(), how.setting});
+      if (!has_backward || !facts_of(backend).keeps_gradients) continue;
+      kinds.push_back({backend, Autograd::kForwardBackward, how.named(), how.setting});
+      if (!point.benchmark.has_train_eval || !point.snippet.module) continue;
+      kinds.push_back({backend, Autograd::kForwardBackwardEval, how.named(), how.setting});
     }
   }
   return kinds;
@@ -119,6 +149,10 @@ Variant make_variant(const Point& point, const Params& params, const std::string
   static_cast<Snippet&>(variant) = point.snippet;
   variant.device = device;
   variant.autograd = autograd;
+  if (is_on_cuda(variant) && is_differentiated(variant) &&
+      point.benchmark.rmse_of_training_on_cuda) {
+    variant.tolerance.rmse = point.benchmark.rmse_of_training_on_cuda;
+  }
   const Params given = names_in_texts(point.benchmark, params, device, autograd);
   if (given.empty() || variant.is_explicit) return variant;
 
@@ -157,11 +191,9 @@ std::string format_key_prefix(const std::string& label, const Params& params, La
 void add_variants_at(const Point& point, const std::vector<Kind>& kinds, const Params& params,
                      std::vector<Variant>& variants) {
   const GroupedBenchmark& benchmark = point.benchmark;
-  for (const auto& [backend, autograd, has_dynamic_shapes, setting] : kinds) {
-    // Texts cannot name the setting and the shapes; keys name only those that were added later.
+  for (const auto& [backend, autograd, more, setting] : kinds) {
     Params named = params;
-    if (setting != nullptr) named.emplace_back("setting", setting->name);
-    if (has_dynamic_shapes) named.emplace_back("shapes", kShapes[1]);
+    named.insert(named.end(), more.begin(), more.end());
     if (benchmark.only_compiling) named.emplace_back(kColdCompile);
     const std::string prefix =
         format_key_prefix(point.snippet.label, named, point.snippet.language);

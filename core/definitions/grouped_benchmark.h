@@ -15,6 +15,9 @@ namespace instr {
 // Shapes of tensors that a compiler may assume; the first unless others are requested.
 inline constexpr const char* kShapes[] = {"static", "dynamic"};
 
+// Layouts of images and of the modules that take them; the first unless others are requested.
+inline constexpr const char* kMemoryFormats[] = {"contiguous", "channels_last"};
+
 // The parameter in keys of variants that count a compile; those that count calls lack it.
 inline constexpr std::pair<const char*, const char*> kColdCompile{"compile", "cold"};
 
@@ -46,6 +49,8 @@ struct GroupedBenchmark : Snippet {
   std::vector<std::string> devices{"cpu"};
   std::vector<std::string> shapes{"static"};                      // elements of kShapes
   std::vector<std::shared_ptr<const Setting>> settings{nullptr};  // null: the default one
+  std::vector<std::string> memory_formats{"contiguous"};          // elements of kMemoryFormats
+  std::optional<double> rmse_of_training_on_cuda;                 // absent: the tolerance's
   // Only compiling is counted (ExperimentAxes::only_compiling). A statement that `compiles` does
   // not need this.
   bool only_compiling = false;

@@ -73,6 +73,13 @@ struct Tolerance {
   bool operator==(const Tolerance&) const = default;
 };
 
+// Variants that cannot run, as others say: by device, and by whether they are differentiated.
+struct SkippedTest {
+  std::string test;    // "eval", "train"; empty: both
+  std::string device;  // empty: any
+  std::string reason;
+};
+
 // In a GroupedBenchmark, texts may contain parameters such as "{n}"; in a Variant they are final.
 struct Snippet {
   std::string label;
@@ -92,6 +99,7 @@ struct Snippet {
   std::vector<std::string> packages;          // imported by its Python: "timm>=1.0"
   std::map<std::string, std::string> limits;  // metric -> "0.5%"
   Tolerance tolerance;
+  std::vector<SkippedTest> skipped_tests;
   std::vector<std::string> tags;
   bool is_only_timed = false;                 // too large to be counted
   std::optional<int> warmup;                  // iterations; 0: the first call is counted

@@ -110,7 +110,8 @@ std::vector<double> relative_times(const Timing& timing, const Timing* eager) {
 }
 
 // The number of threads is separate, since it is ordered as a number.
-constexpr const char* kGroupAxes[] = {"device", "test", "dtype", "shapes", "setting"};
+constexpr const char* kGroupAxes[] = {"device", "test",          "dtype",
+                                      "shapes", "memory_format", "setting"};
 
 using SummaryKey = std::tuple<SummaryGroup, Language, Backend>;
 

@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <ctime>
 #include <nlohmann/json.hpp>
+#include <string>
 #include <string_view>
 
 #include "core/base/read_file.h"
@@ -126,6 +127,7 @@ Json experiment_json(const Measurement& measurement) {
           {"backend", backend.name},
           {"dtype", find_axis_value("dtype", variant)},
           {"shapes", find_axis_value("shapes", variant)},
+          {"memory_format", find_axis_value("memory_format", variant)},
           {"setting", find_axis_value("setting", variant)},
           {"threads", variant.threads}};
 }

@@ -19,7 +19,8 @@ inline constexpr int kMaxBatch = 1'000'000;
 
 // The selected variants of some definitions.
 struct PlanConfig {
-  std::vector<std::filesystem::path> definitions = {};  // empty: the standard set
+  std::vector<std::filesystem::path> definitions = {};   // empty: see definition_paths()
+  std::optional<std::filesystem::path> torchbench = {};  // a checkout, whose models are added
   Selection selection = {};
   ExperimentAxes axes = {};
   // A file whose [build] replaces the definitions' own.

@@ -59,6 +59,12 @@ std::optional<std::string> find_device_obstacle(const Variant& variant,
   return std::nullopt;
 }
 
+bool is_skipped(const Variant& variant, const SkippedTest& skipped) {
+  const char* test = is_differentiated(variant) ? "train" : "eval";
+  return (skipped.test.empty() || skipped.test == test) &&
+         (skipped.device.empty() || skipped.device == variant.device);
+}
+
 }  // namespace
 
 bool is_countable(const Variant& variant) {
@@ -68,6 +74,9 @@ bool is_countable(const Variant& variant) {
 
 std::optional<std::string> find_obstacle(const Variant& variant, const Capabilities& capabilities,
                                          const LanguageSupport& language) {
+  for (const SkippedTest& skipped : variant.skipped_tests) {
+    if (is_skipped(variant, skipped)) return skipped.reason;
+  }
   if (auto obstacle = find_version_obstacle(variant, capabilities.libtorch)) return obstacle;
   if (auto obstacle = language.find_obstacle(variant)) return obstacle;
   const BackendFacts& backend = facts_of(variant.backend);

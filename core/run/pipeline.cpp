@@ -1,6 +1,9 @@
 #include "core/run/pipeline.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <iterator>
 #include <set>
 #include <thread>
 
@@ -13,6 +16,7 @@
 #include "core/definitions/expand.h"
 #include "core/definitions/load.h"
 #include "core/definitions/select.h"
+#include "core/definitions/torchbench.h"
 #include "core/results/results_file.h"
 #include "core/run/measured_files.h"
 #include "core/run/tools.h"
@@ -71,14 +75,32 @@ Expected<void> make_folders(const MeasureConfig& config) {
 }
 
 std::vector<std::filesystem::path> definition_paths(const PlanConfig& config) {
-  if (config.definitions.empty()) return {find_installation().definitions};
+  if (config.definitions.empty() && !config.torchbench) return {find_installation().definitions};
   std::vector<std::filesystem::path> paths;
   for (const auto& path : config.definitions) paths.push_back(in_measured_tree(path));
+  if (config.torchbench) paths.push_back(find_installation().suites / "torchbench.inc");
   return paths;
 }
 
-tl::expected<std::vector<Variant>, Errors> plan(const PlanConfig& config) {
+namespace {
+
+// Loads the definitions. The last one, if models of TorchBench are wanted, describes any of them.
+tl::expected<Definitions, Errors> load(const PlanConfig& config) {
   TRY_ASSIGN(auto definitions, load_definitions(definition_paths(config)));
+  if (!config.torchbench) return definitions;
+  std::vector<GroupedBenchmark>& all = definitions.benchmarks;
+  const GroupedBenchmark any_model = std::move(all.back());
+  all.pop_back();
+  TRY_ASSIGN(auto models, list_torchbench(any_model, in_measured_tree(*config.torchbench),
+                                          config.axes.batch_sizes));
+  std::ranges::move(models, std::back_inserter(all));
+  return definitions;
+}
+
+}  // namespace
+
+tl::expected<std::vector<Variant>, Errors> plan(const PlanConfig& config) {
+  TRY_ASSIGN(auto definitions, load(config));
   const Declarations& declared = definitions.declarations;
   define_backends({declared.backends.begin(), declared.backends.end()});
   TRY_ASSIGN(const auto settings, find_settings(config.axes.settings, declared));

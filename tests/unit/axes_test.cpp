@@ -121,6 +121,21 @@ TEST(ExperimentAxes, DynamicShapesAreForCompilersAndTheirEager) {
                                       "compiled/shapes=dynamic/py/inductor" + end}));
 }
 
+TEST(ExperimentAxes, AMemoryFormatIsOfPythonWithArguments) {
+  GroupedBenchmark both = definition("both");
+  both.statements.push_back({Language::kPython, "", Text{"y = x", {}}});
+  EXPECT_EQ(keys_of(*expand(apply_axes({both}, {.memory_formats = {"channels_last"}}))),
+            (std::vector<std::string>{}));
+  both.signature = Signature{{"x"}, "y", {}};
+  const auto variants = *expand(
+      apply_axes({both}, {.memory_formats = {"contiguous", "channels_last"}}), {Backend::kEager});
+  EXPECT_EQ(keys_of(variants),
+            (std::vector<std::string>{"both/eager/forward/t1/cpu", "both/py/eager/forward/t1/cpu",
+                                      "both/memory_format=channels_last/py/eager/forward/t1/cpu"}));
+  EXPECT_EQ(find_axis_value("memory_format", variants[1]), "contiguous");
+  EXPECT_EQ(find_axis_value("memory_format", parse_key(variants[2].key)), "channels_last");
+}
+
 TEST(ExperimentAxes, VariantsWithALeftOutValueAreRemoved) {
   const std::vector<std::string> all{
       "a/batch_size=4/dtype=float64/eager/forward/t1/cpu",

@@ -91,6 +91,17 @@ TEST(PythonSnippet, OnXlaArgumentsAreMovedAndEachIterationIsWaitedFor) {
   EXPECT_GOLDEN("python/openxla_with_autocast.txt", shown(make_python_snippet(variant)));
 }
 
+TEST(PythonSnippet, AMemoryFormatIsThatOfTheModuleAndItsArguments) {
+  Variant variant = in_python(Backend::kDynamo);
+  variant.module = Text{"torch.nn.ReLU()", {}};
+  variant.params = {{"memory_format", "channels_last"}};
+  const std::string changed =
+      "instr_module_ = (torch.nn.ReLU())\nimport instr_native_code\n"
+      "[x, instr_module_] = instr_native_code.in_channels_last(x, instr_module_)\n";
+  EXPECT_HAS(shown(make_python_snippet(variant)), changed);
+  EXPECT_HAS(shown(make_python_snippet(variant, Purpose::kVerify)), changed);
+}
+
 TEST(PythonSnippet, ABackendThatKeepsNoGradientsRecordsNone) {
   EXPECT_GOLDEN("python/openvino.txt", shown(make_python_snippet(in_python(Backend::kOpenVino))));
 }

@@ -154,10 +154,12 @@ bool has_same_bits(const at::Tensor& one, const at::Tensor& other) {
 
 // An output or gradient that a run computed.
 struct Value {
-  std::string name;  // "": the output
+  std::string name;  // "": the output; "output[0]": a part of it; "gradient of x"
   at::Tensor tensor;
   std::string otherwise;  // describes the value if `tensor` is undefined
 };
+
+bool is_gradient(const Value& value) { return value.name.starts_with("gradient of "); }
 
 // A run of the statement from its own setup.
 class Run : instr_verification {
@@ -308,6 +310,14 @@ class Comparison {
     for (const Value& value : eager_.values()) {
       all.fields[std::to_string(count++)] = wire::encode(compare(value));
     }
+    for (const Value& value : candidate_.values()) {
+      if (is_gradient(value) || eager_.find(value.name) != nullptr) continue;
+      all.fields[std::to_string(count++)] =
+          wire::encode({"item",
+                        {{"name", value.name},
+                         {"eager_type", "none"},
+                         {"otherwise", "eager's output has no such part"}}});
+    }
     return all;
   }
 
@@ -316,7 +326,7 @@ class Comparison {
     wire::Message item{"item", {}};
     const Value* original = candidate_.find(eager.name);
     Value candidate = original == nullptr ? Value{} : *original;
-    if (!eager.name.empty()) fill_with_zeros(eager.tensor, candidate.tensor);
+    if (is_gradient(eager)) fill_with_zeros(eager.tensor, candidate.tensor);
     if (!eager.tensor.defined()) return {"item", {{"name", eager.name}}};
     describe(item, eager, original == nullptr ? nullptr : &candidate);
     const bool is_comparable =
@@ -373,9 +383,10 @@ wire::Message verify(const VerificationRequest& request,
   on_stage("eager");
   Run eager(request.eager, request.threads, /*wants_reference=*/false);
   if (eager.caught().any) return raised("eager", eager.caught());
-  const Value* output = eager.find("");
-  if (output == nullptr || !output->tensor.defined()) {
-    return {"nothing", {{"message", output == nullptr ? "no value" : output->otherwise}}};
+  const bool has_output = !eager.values().empty() && eager.values().front().tensor.defined();
+  if (!has_output) {
+    return {"nothing",
+            {{"message", eager.values().empty() ? "no value" : eager.values().front().otherwise}}};
   }
   Run again(request.eager, request.threads, /*wants_reference=*/false);
   if (again.caught().any) return raised("eager", again.caught());

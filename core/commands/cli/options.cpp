@@ -12,6 +12,7 @@
 #include "core/compile/installation.h"
 #include "core/definitions/definition_keys.h"
 #include "core/definitions/metrics.h"
+#include "core/definitions/torchbench.h"
 #include "core/report/comparison_report.h"
 #include "core/report/formats.h"
 
@@ -125,6 +126,12 @@ void declare_definitions(CommandLine& line, PlanConfig& config) {
                 });
               }),
               list_suites());
+  line.option("--torchbench", "DIR",
+              "the models of this checkout of TorchBench (github.com/pytorch/benchmark)",
+              [&config](const Given& given) -> Expected<void> {
+                config.torchbench = given.value;
+                return check_torchbench(*config.torchbench);
+              });
   line.option("--param", "NAME=LIST",
               "other values of a parameter of the matrix, such as n=100,1000; repeatable",
               take_parameter(config.axes.parameters));

@@ -159,12 +159,13 @@ void apply_setting(PythonSnippet& snippet, const Variant& variant, bool compiles
   snippet.module.insert(snippet.module.begin(), texts.begin(), texts.end());
 }
 
-// Moves the arguments and the module to XLA's device.
-void move_to_xla(PythonSnippet& snippet, const Variant& variant) {
+// Replaces the arguments and the module by what a function of a module of the worker makes of them.
+void replace_values(PythonSnippet& snippet, const Variant& variant, const char* module,
+                    const char* function) {
   std::string names = join_names(variant.signature->arguments);
   if (variant.module) names += names.empty() ? "instr_module_" : ", instr_module_";
   snippet.setup.push_back(
-      {fmt::format("import instr_xla\n[{0}] = instr_xla.moved({0})", names), {}});
+      {fmt::format("import {1}\n[{0}] = {1}.{2}({0})", names, module, function), {}});
 }
 
 // Imports a backend that is a separate package; importing is not measured.
@@ -412,7 +413,10 @@ PythonSnippet make_python_snippet(const Variant& variant, Purpose purpose) {
   if (variant.autograd == Autograd::kForwardBackwardEval) {
     snippet.setup.push_back({"instr_module_.eval()", {}});
   }
-  if (is_on_xla(variant)) move_to_xla(snippet, variant);
+  if (has_channels_last(variant)) {
+    replace_values(snippet, variant, "instr_native_code", "in_channels_last");
+  }
+  if (is_on_xla(variant)) replace_values(snippet, variant, "instr_xla", "moved");
   if (purpose == Purpose::kVerify) {
     add_verification(snippet, variant);
     return snippet;

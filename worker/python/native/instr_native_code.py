@@ -1,5 +1,7 @@
 """Runs snippets natively: timed ones, which are suspended between blocks, and verifiers."""
 
+import copy
+import dataclasses
 import marshal
 import os
 import sys
@@ -88,9 +90,14 @@ def loaded_files():
 
 
 def _changed(value, change):
-    """Applies `change` to a tensor, or to those in a list or tuple."""
+    """Applies `change` to a tensor, or to those in a list, tuple or dictionary."""
     if isinstance(value, (list, tuple)):
-        return type(value)(_changed(one, change) for one in value)
+        items = [_changed(one, change) for one in value]
+        return type(value)(*items) if hasattr(value, "_fields") else type(value)(items)
+    if isinstance(value, dict):
+        changed = copy.copy(value)
+        changed.update((key, _changed(one, change)) for key, one in value.items())
+        return changed
     return change(value) if isinstance(value, torch.Tensor) else value
 
 
@@ -99,6 +106,18 @@ def _in_double(tensor):
         return tensor
     exact = torch.complex128 if tensor.is_complex() else torch.float64
     return tensor.detach().to(exact).requires_grad_(tensor.requires_grad)
+
+
+def in_channels_last(*values):
+    """Returns the values with their modules, and tensors of four dimensions, in this memory format."""
+    return [value.to(memory_format=torch.channels_last) if isinstance(value, torch.nn.Module)
+            else _changed(value, _in_channels_last) for value in values]
+
+
+def _in_channels_last(tensor):
+    if tensor.dim() != 4:
+        return tensor
+    return tensor.detach().to(memory_format=torch.channels_last).requires_grad_(tensor.requires_grad)
 
 
 def _copy(tensor):
@@ -129,12 +148,16 @@ class _Verification:
                     tensor.grad = None
 
     def output(self, variables, name):
-        """Hands over the statement's output. Returns whether it is a tensor, so that gradients can follow."""
+        """Hands over the statement's output, or the tensors in it. Returns whether it is a tensor, so that
+        gradients can follow."""
         if name not in variables:
             self._take(("", "", "no value: the statement does not assign one to the output's name"))
             return False
-        self._hand_over("", variables[name])
-        return isinstance(variables[name], torch.Tensor)
+        value = variables[name]
+        parts = list(_tensors_in("output", value)) if _parts(value) else [("", value)]
+        for part, tensor in parts or [("", value)]:
+            self._hand_over(part, tensor)
+        return isinstance(value, torch.Tensor)
 
     def gradients(self, name, value):
         for part, tensor in _tensors_in(name, value):
@@ -161,9 +184,20 @@ def _tensors_in(name, value):
         yield name, value
     elif isinstance(value, torch.nn.Module):
         yield from value.named_parameters()
-    elif isinstance(value, (list, tuple)):
-        for i, one in enumerate(value):
-            yield from _tensors_in(f"{name}[{i}]", one)
+    else:
+        for part, one in _parts(value):
+            yield from _tensors_in(f"{name}{part}", one)
+
+
+def _parts(value):
+    """Returns what a list, tuple, dictionary or dataclass holds, as pairs of a name such as "[0]" and a value."""
+    if isinstance(value, (list, tuple)):
+        return [(f"[{i}]", one) for i, one in enumerate(value)]
+    if isinstance(value, dict):
+        return [(f"[{key!r}]", one) for key, one in value.items()]
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return [(f".{field.name}", getattr(value, field.name)) for field in dataclasses.fields(value)]
+    return []
 
 
 def verify(code, is_reference, begin, take):
