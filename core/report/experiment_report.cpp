@@ -362,8 +362,8 @@ Kind kind_failed() {
 
 std::vector<Kind> kinds(const FlagLimits& limits) {
   std::vector<Kind> all = flagged_kinds(limits);
-  for (Kind& kind :
-       std::vector{kind_unlowered(), kind_eager_graphs(), kind_uncovered(), kind_disturbed(limits), kind_failed()}) {
+  for (Kind& kind : std::vector{kind_unlowered(), kind_eager_graphs(), kind_uncovered(),
+                                kind_disturbed(limits), kind_failed()}) {
     all.push_back(std::move(kind));
   }
   return all;
