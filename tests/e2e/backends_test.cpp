@@ -77,13 +77,14 @@ TEST_F(Backends, APackageIsTimedAndVerified) {
   EXPECT_TRUE(stray_processes().empty());
 }
 
-constexpr const char* kExported = R"(schema = 1
+constexpr const char* kExported = R"toml(schema = 1
 [[benchmark]]
 label = "made"
 setup = "auto x = torch::rand({16, 16});"
 stmt = "auto y = torch::relu(x) * 2;"
 py_setup = "x = torch.rand((16, 16))"
 py_stmt = "y = torch.relu(x) * 2"
+torchscript = true
 signature = "f(x) -> y"
 [[benchmark]]
 label = "linear"
@@ -98,9 +99,9 @@ y = x + 1
 if x.sum() > 0: y = x
 """
 signature = "f(x) -> y"
-)";
+)toml";
 
-Records by_key(const CommandResult& result) {
+Records read_records(const CommandResult& result) {
   Records records;
   const auto report = nlohmann::json::parse(result.output);
   for (const auto& one : report.at("measurements")) records[one.at("key").get<std::string>()] = one;
@@ -112,8 +113,8 @@ TEST_F(Backends, APackageIsMadeOfPythonAndCountedInBothLanguages) {
   write(file("e.toml"), kExported);
   const std::vector<std::string> options{"--definitions=" + file("e.toml"), "--backend=aoti",
                                          "--verify", "--format=json", "--quiet"};
-  const auto first = by_key(run(options));
-  const auto again = by_key(run(options));
+  const auto first = read_records(run(options));
+  const auto again = read_records(run(options));
   for (const std::string key : {"made/aoti", "made/py/aoti", "linear/py/aoti"}) {
     const nlohmann::json& record = first.at(key + "/forward/t1/cpu");
     ASSERT_EQ(record.at("outcome"), "counted") << record;
@@ -124,7 +125,7 @@ TEST_F(Backends, APackageIsMadeOfPythonAndCountedInBothLanguages) {
   const auto& failure = first.at("branches/py/aoti/forward/t1/cpu").at("failure");
   EXPECT_EQ(failure.at("kind"), "compile_error");
   const std::string message = failure.at("message");
-  EXPECT_HAS(message, "e.toml:18:");
+  EXPECT_HAS(message, "e.toml:20:");
   EXPECT_HAS(message, "AOTInductor cannot make a package of it: ");
 }
 
@@ -132,10 +133,10 @@ TEST_F(Backends, APackageIsMadeOfPythonAndCountedInBothLanguages) {
 TEST_F(Backends, ScriptsArePreparedInPythonToo) {
   if (python_of_libtorch().empty()) GTEST_SKIP() << "this LibTorch has no Python";
   write(file("e.toml"), kExported);
-  const auto records =
-      by_key(run({"--definitions=" + file("e.toml"), "--filter=^(made|linear)/", "--language=py",
-                  "--backend=frozen,optimized,fused,unfused,traced", "--metrics=wall", "--verify",
-                  "--repetitions=3", "--min-time=0.001", "--format=json", "--quiet"}));
+  const auto records = read_records(
+      run({"--definitions=" + file("e.toml"), "--filter=^(made|linear)/", "--language=py",
+           "--backend=frozen,optimized,fused,unfused,traced", "--metrics=wall", "--verify",
+           "--repetitions=3", "--min-time=0.001", "--format=json", "--quiet"}));
   ASSERT_EQ(records.size(), 10u);
   for (const auto& [key, record] : records) {
     ASSERT_EQ(record.at("outcome"), "timed") << record;

@@ -44,8 +44,11 @@ std::string make_script(const Variant& variant) {
   };
   if (needs_script_module(variant)) {
     const char* first = signature.arguments.empty() ? "forward(self" : "forward(self, ";
-    return fmt::format("instr_script_ = torch.jit.ScriptModule()\ninstr_script_.define({})",
-                       define(first));
+    // A class of its own, since methods of a class are defined once in a process.
+    return fmt::format(
+        "class InstrScript_(torch.jit.ScriptModule):\n    pass\n"
+        "instr_script_ = InstrScript_()\ninstr_script_.define({})",
+        define(first));
   }
   return "instr_script_ = torch.jit.CompilationUnit(" + define("instr_function(") +
          ").instr_function";
