@@ -61,7 +61,7 @@ TEST(Inspection, OperatorsAreInsideGraphsOrOutside) {
                                 "200 60 1 0 autograd::engine::evaluate_function: SinBackward0\n"
                                 "210 40 1 0 SinBackward0\n"
                                 "220 25 1 0 aten::cos\n"
-                  "270 10 1 0 torch::autograd::AccumulateGrad\n"
+                                "270 10 1 0 torch::autograd::AccumulateGrad\n"
                                 "300 100 1 0 instr_graph\n"
                                 "310 25 1 0 mine::operator\n"));
   ASSERT_TRUE(coverage);
