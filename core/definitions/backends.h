@@ -83,7 +83,7 @@ enum class Backend {
   kTvm,
   kTensorRt,
   kOnnxRuntime,
-  kBest,  // for each graph the fastest of several
+  kBest,  // the fastest of several for each graph
 };
 
 // The part of a definition that generated code runs.

@@ -107,6 +107,7 @@ inline constexpr const char* kOperatorsCpu = "operators_cpu";
 inline constexpr const char* kOperatorsDevice = "operators_device";
 inline constexpr const char* kCoverageOperators = "coverage_operators";
 inline constexpr const char* kCoverageTime = "coverage_time";
+inline constexpr const char* kGraphCount = "graphs";
 inline constexpr const char* kGraphBreaks = "graph_breaks";
 inline constexpr const char* kDevicePeakBytes = "device_peak_bytes";
 inline constexpr const char* kTraceTime = "trace_time";
@@ -248,7 +249,7 @@ inline constexpr auto kMetrics = std::to_array<Metric>(
                  /*is_side_by_side=*/true),
      // Reported by torch.compile(): graphs, places that no graph could contain, and compilations of
      // a function again because a guard failed.
-     make_metric(MetricGroup::kStart, Unit::kGraphs, Statistic::kNone, "graphs", "graphs",
+     make_metric(MetricGroup::kStart, Unit::kGraphs, Statistic::kNone, kGraphCount, "graphs",
                  "Graphs compiled", "the number of graphs", "+0", /*is_side_by_side=*/true),
      {.name = kGraphBreaks,
       .heading = "graph breaks",

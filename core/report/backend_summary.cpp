@@ -520,7 +520,7 @@ DocumentTable experiment_table(const std::vector<BackendSummary>& summaries,
 std::optional<DocumentTable> choice_table(const std::vector<BackendSummary>& summaries) {
   DocumentTable table{.title = "backends chosen by graph",
                       .columns = {{.heading = "", .name = "backend", .align = Align::kLeft},
-                                  {"graphs", "graphs"},
+                                  {kGraphCount, kGraphCount},
                                   {"best per graph", "speedup"},
                                   {"best per model", "speedup_per_model"},
                                   {"chosen", "chosen", Align::kLeft}},

@@ -129,7 +129,7 @@ struct FlagLimits {
 
 struct SummaryOptions {
   FlagLimits flags = {};
-  bool has_arithmetic_mean = false;  // of speed-ups, beside the geometric one
+  bool has_arithmetic_mean = false;  // a column beside the geometric mean
 };
 
 // A row for each summary of experiments, below what distinguishes its group from others.

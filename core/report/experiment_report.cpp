@@ -283,7 +283,7 @@ std::string breaks_of(const Measurement& record) {
 
 Kind kind_uncovered() {
   return {"least in graphs of torch.compile()",
-          {"operators", "time", "graphs", "graph breaks", "reasons"},
+          {"operators", "time", kGraphCount, "graph breaks", "reasons"},
           [](const AgainstEager& experiment) -> std::optional<double> {
             const auto share = find_metric_of(*experiment.record, kCoverageOperators);
             return share && *share < 1 ? std::optional(1 - *share) : std::nullopt;
@@ -297,8 +297,9 @@ Kind kind_uncovered() {
               const double number = find_metric_of(*experiment.record, metric).value_or(0);
               return count_cell(static_cast<std::size_t>(number));
             };
-            return std::vector{percent(kCoverageOperators), percent(kCoverageTime), count("graphs"),
-                               count(kGraphBreaks), DocumentCell{breaks_of(*experiment.record)}};
+            return std::vector{percent(kCoverageOperators), percent(kCoverageTime),
+                               count(kGraphCount), count(kGraphBreaks),
+                               DocumentCell{breaks_of(*experiment.record)}};
           }};
 }
 

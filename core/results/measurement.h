@@ -105,7 +105,7 @@ struct CompilerReport {
   std::map<std::string, std::uint64_t> unlowered = {};
   // The counters of the compiler, by group and name.
   std::map<std::string, std::map<std::string, double>> counters = {};
-  std::vector<GraphChoice> choices = {};  // by the backend `best`, in the order of compilation
+  std::vector<GraphChoice> choices = {};  // the choices of `best`, in the order of compilation
 
   bool operator==(const CompilerReport&) const = default;
 };

@@ -5,15 +5,12 @@
 
 #include "core/compile/python/generate_python.h"
 #include "core/measure/parse_reply.h"
-#include "core/results/json_reader.h"
 #include "core/results/profile_json.h"
-#include "tests/testing.h"
 
 namespace instr::compiler_report_test {
 namespace {
 
 using Json = nlohmann::ordered_json;
-using testing::value_of;
 
 Variant compiled() {
   Variant variant;
@@ -87,9 +84,6 @@ TEST(CompilerReport, NamesTheBackendOfEachGraph) {
                                             {{"eager", 7958.5}, {"inductor", 6894}},
                                             {{"torchscript", "TypeError: a b"}}}));
   EXPECT_EQ(report.choices[1], GraphChoice{"eager"});
-  JsonReader reader;
-  const std::string text = to_json(report).dump();
-  EXPECT_EQ(compiler_from(value_of(reader.read(text))), report);
 }
 
 TEST(CompilerReport, ReasonsStayShort) {

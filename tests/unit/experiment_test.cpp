@@ -28,10 +28,12 @@ Measurement of_many_parts() {
   timing_of(one).eager = {4000, 5000, 6000};
   timing_of(one).others = 0.5;
   auto& counted = std::get<Counted>(one.outcome);
-  counted.compiler = CompilerReport{{{"a.toml:3:1", "a loop", 1}, {"", "print", 2}},
-                                    {{"b.py:3", "size", 1}},
-                                    {{"aten::nonzero", 2}},
-                                    {{"frames", {{"ok", 2}, {"total", 3}}}}};
+  counted.compiler =
+      CompilerReport{{{"a.toml:3:1", "a loop", 1}, {"", "print", 2}},
+                     {{"b.py:3", "size", 1}},
+                     {{"aten::nonzero", 2}},
+                     {{"frames", {{"ok", 2}, {"total", 3}}}},
+                     {{"inductor", {{"eager", 9}, {"inductor", 7}}, {{"tvm", "no"}}}, {"eager"}}};
   counted.operators = {{"aten::mm", false, 7, 1500, 2500}};
   one.depends_on.entries = {{kDeviceModel, "a CPU"}, {"file a.py", "12ab"}};
   return one;

@@ -49,7 +49,7 @@ TEST(Inspection, SelfTimesExcludeCallees) {
   EXPECT_EQ(inner.total, 47u);
 }
 
-// Two graphs, of which one is nested in what Python calls: three operators inside, one outside.
+// Three operators are inside two graphs; one on another thread and one of backward are outside.
 TEST(Inspection, OperatorsAreInsideGraphsOrOutside) {
   const auto coverage =
       find_coverage(parse_calls("0 100 1 0 instr_graph\n"
@@ -57,11 +57,11 @@ TEST(Inspection, OperatorsAreInsideGraphsOrOutside) {
                                 "10 20 1 0 aten::linear\n"
                                 "12 10 1 0 aten::addmm\n"  // a part of linear
                                 "40 30 1 0 aten::relu\n"
-                                "50 100 2 0 aten::sum\n"  // on another thread
+                                "50 100 2 0 aten::sum\n"  // another thread
                                 "200 60 1 0 autograd::engine::evaluate_function: SinBackward0\n"
                                 "210 40 1 0 SinBackward0\n"
                                 "220 25 1 0 aten::cos\n"
-                  "270 10 1 0 torch::autograd::AccumulateGrad\n"
+                                "270 10 1 0 torch::autograd::AccumulateGrad\n"
                                 "300 100 1 0 instr_graph\n"
                                 "310 25 1 0 mine::operator\n"));
   ASSERT_TRUE(coverage);
