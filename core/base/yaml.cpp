@@ -19,7 +19,7 @@ constexpr int kMaxYamlDepth = 32;
 
 struct YamlLine {
   std::size_t indent;
-  std::string text;  // without indentation and comment
+  std::string text;  // the content, trimmed, without a comment
 };
 
 std::vector<YamlLine> read_yaml_lines(const std::string& text) {

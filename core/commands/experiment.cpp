@@ -433,6 +433,15 @@ Action experiment_command(CommandLine& line) {
   declare_filters(line, options->plan.selection);
   declare_definitions(line, options->plan);
   declare_axes(line, options->plan);
+  line.option(
+      "--optimizer", "PYTHON",
+      "in training, each iteration of a module in Python also takes a step of this, such as "
+      "torch.optim.SGD(params, lr=0.01)",
+      [options](const Given& given) -> Expected<void> {
+        TRY(find_optimizer_name(given.value));
+        options->plan.axes.optimizer = given.value;
+        return {};
+      });
   line.group("How to measure");
   line.option("--repetitions,--repeat", "N", "timed runs (10)",
               take_number(options->repetitions, 2, kMaxRepetitions));

@@ -127,6 +127,7 @@ constexpr Key kKeys[] = {
     {"memory_format", Shape::kStrings, "memory_format = [\"contiguous\", \"channels_last\"]"},
     {"threads", Shape::kIntegers, "threads = [1, 2]"},
     {"batch_size", Shape::kIntegers, "batch_size = [1, 16]"},
+    {"optimizer", Shape::kString, "optimizer = \"torch.optim.SGD(params, lr=0.01)\""},
     {.name = "repetitions",
      .shape = Shape::kInteger,
      .example = "repetitions = 10",
@@ -250,6 +251,11 @@ tl::expected<void, Errors> apply_experiment_file(const SourceText& source,
   for (const char* key : {"repetitions", "repeat"}) {
     const auto repetitions = read.integer(key);
     if (repetitions && !options.repetitions) options.repetitions = *repetitions;
+  }
+  if (const auto optimizer = read.text("optimizer")) {
+    const auto name = find_optimizer_name(optimizer->code);
+    if (!name) read.add_error(optimizer->where, name.error().what, name.error().advice);
+    if (!options.plan.axes.optimizer) options.plan.axes.optimizer = optimizer->code;
   }
   auto iterations = read.integer("iterations_per_run");
   if (iterations && !options.iterations_per_run) options.iterations_per_run = *iterations;

@@ -66,6 +66,7 @@ std::vector<GroupedBenchmark> apply_axes(
     if (!axes.shapes.empty()) benchmark.shapes = axes.shapes;
     if (!axes.memory_formats.empty()) benchmark.memory_formats = axes.memory_formats;
     benchmark.has_train_eval = axes.has_train_eval;
+    if (axes.optimizer && benchmark.autograd) benchmark.optimizer = Text{*axes.optimizer, {}};
     benchmark.only_compiling = axes.only_compiling && !benchmark.compiles;
     if (!axes.devices.empty() && benchmark.names_devices) benchmark.devices = axes.devices;
     bool has_type = false;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,6 +31,8 @@ struct ExperimentAxes {
   std::vector<std::string> shapes = {};    // values of kShapes, for torch.compile()
   std::vector<std::string> settings = {};  // names of settings, or kDefaultSetting
   std::vector<std::string> memory_formats = {};  // values of kMemoryFormats
+  // Python that makes an optimizer of `params`, for all modules in Python that are trained.
+  std::optional<std::string> optimizer = {};
   // Values of matrix parameters, by name, in the definitions that have them.
   std::map<std::string, std::vector<std::string>> parameters = {};
   // Also the variants that the axis `test` calls train_eval, which are left out by default.

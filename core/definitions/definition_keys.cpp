@@ -122,6 +122,10 @@ constexpr Key kBenchmarkKeys[] = {
      .example = "reduce = \"sum\"",
      .description = "The member function that makes a scalar of the output before backward().",
      .words = known_reductions},
+    {"optimizer", Shape::kString, "optimizer = \"torch.optim.SGD(params, lr=0.01)\"",
+     "Python expression that makes an optimizer of `params`, the parameters of the module. With "
+     "it, "
+     "an iteration with backward begins with zero_grad() and ends with step()."},
     {"compiles", Shape::kBoolean, "compiles = true",
      "The Python statement compiles, by torch.compile() or torch.export: one run of it is counted, "
      "after one that is not, each with nothing compiled before. Adds compile_instructions."},

@@ -70,6 +70,12 @@ std::vector<Backend> select_backends(const std::string& shapes, const Point& poi
   return backends;
 }
 
+// Returns true if an iteration takes a step of the snippet's optimizer.
+bool has_optimizer(const Snippet& snippet, Autograd autograd) {
+  return snippet.optimizer && snippet.module && snippet.language == Language::kPython &&
+         autograd != Autograd::kForward;
+}
+
 // The ways to run a snippet that are not its backend's.
 struct Circumstances {
   std::shared_ptr<const Setting> setting;
@@ -103,16 +109,28 @@ std::vector<Circumstances> list_circumstances(const Point& point) {
   return all;
 }
 
-std::vector<Kind> list_kinds(const Point& point) {
+std::vector<Autograd> list_autograds(const Point& point, Backend backend) {
+  std::vector<Autograd> autograds{Autograd::kForward};
   const bool has_backward = point.benchmark.autograd && !point.snippet.is_explicit;
+  if (!has_backward || !facts_of(backend).keeps_gradients) return autograds;
+  autograds.push_back(Autograd::kForwardBackward);
+  const bool has_eval = point.benchmark.has_train_eval && point.snippet.module;
+  if (has_eval) autograds.push_back(Autograd::kForwardBackwardEval);
+  return autograds;
+}
+
+std::vector<Kind> list_kinds(const Point& point) {
   std::vector<Kind> kinds;
   for (const Circumstances& how : list_circumstances(point)) {
     for (const Backend backend : select_backends(how.shapes, point)) {
-      kinds.push_back({backend, Autograd::kForward, how.named(), how.setting});
-      if (!has_backward || !facts_of(backend).keeps_gradients) continue;
-      kinds.push_back({backend, Autograd::kForwardBackward, how.named(), how.setting});
-      if (!point.benchmark.has_train_eval || !point.snippet.module) continue;
-      kinds.push_back({backend, Autograd::kForwardBackwardEval, how.named(), how.setting});
+      for (const Autograd autograd : list_autograds(point, backend)) {
+        Params named = how.named();
+        if (has_optimizer(point.snippet, autograd)) {
+          named.emplace_back("optimizer",
+                             find_optimizer_name(point.snippet.optimizer->code).value_or("?"));
+        }
+        kinds.push_back({backend, autograd, std::move(named), how.setting});
+      }
     }
   }
   return kinds;
@@ -153,6 +171,7 @@ Variant make_variant(const Point& point, const Params& params, const std::string
       point.benchmark.rmse_of_training_on_cuda) {
     variant.tolerance.rmse = point.benchmark.rmse_of_training_on_cuda;
   }
+  if (!has_optimizer(variant, autograd)) variant.optimizer.reset();
   const Params given = names_in_texts(point.benchmark, params, device, autograd);
   if (given.empty() || variant.is_explicit) return variant;
 
@@ -164,6 +183,7 @@ Variant make_variant(const Point& point, const Params& params, const std::string
   substitute_in(variant.torchscript, spell_for_python(given));
   substitute_in(variant.module, names);
   substitute_in(variant.package, names);
+  substitute_in(variant.optimizer, names);
   return variant;
 }
 

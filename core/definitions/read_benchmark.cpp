@@ -591,6 +591,17 @@ class BenchmarkReader {
     benchmark_.is_explicit = read_.boolean("explicit");
     benchmark_.description = read_.string("description");
     if (read_.get("reduce")) benchmark_.reduce = read_.string("reduce");
+    read_optimizer();
+  }
+
+  void read_optimizer() {
+    benchmark_.optimizer = read_.code("optimizer");
+    if (!benchmark_.optimizer) return;
+    const auto name = find_optimizer_name(benchmark_.optimizer->code);
+    if (!name) return read_.refuse("optimizer", name.error().what, name.error().advice);
+    if (benchmark_.autograd && (read_.has("py_module") || read_.has("py_modules"))) return;
+    read_.refuse("optimizer", "`optimizer` without `autograd = true` or without a module in Python",
+                 "add what is missing, or leave it out");
   }
 
   // `true` means the Python statement, which TorchScript can often read, and a traced C++ module.

@@ -1,6 +1,7 @@
 #include "core/definitions/snippet.h"
 
 #include <fmt/format.h>
+#include <re2/re2.h>
 
 #include <algorithm>
 #include <string_view>
@@ -73,6 +74,14 @@ tl::unexpected<Error> fail_at(const Text& text, std::size_t offset, const std::s
 }
 
 }  // namespace
+
+Expected<std::string> find_optimizer_name(const std::string& code) {
+  static const RE2 call(R"(\s*(?:\w+\.)*([A-Za-z_]\w*)\((?s:.*)\bparams\b(?s:.*)\)\s*)");
+  std::string name;
+  if (RE2::FullMatch(code, call, &name)) return name;
+  return fail("`" + code + "` does not make an optimizer of `params`",
+              "write a call in Python, such as `torch.optim.SGD(params, lr=0.01)`");
+}
 
 bool is_identifier(std::string_view text) {
   return !text.empty() && begins_identifier(text.front()) &&

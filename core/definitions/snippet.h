@@ -92,6 +92,7 @@ struct Snippet {
   std::optional<Text> torchscript;  // body of forward
   std::optional<Text> module;       // expression that makes a torch::nn module
   std::optional<Text> package;      // absolute path of an AOTInductor package
+  std::optional<Text> optimizer;    // Python expression that makes one for `params`; in training
   std::optional<Signature> signature;
   std::optional<std::string> reduce;          // method that makes the output a scalar: "sum"
   bool is_explicit = false;                   // exactly as written, never expanded
@@ -114,6 +115,10 @@ struct Snippet {
 // Parses NAME(ARGUMENT, ...) -> OUTPUT; spaces are optional, the argument list may be empty. The
 // error is at the first wrong character.
 Expected<Signature> parse_signature(const Text& text);
+
+// Returns the name of an optimizer's class: "SGD" of "torch.optim.SGD(params, lr=0.01)". An error,
+// without a place, if the text is not such a call.
+Expected<std::string> find_optimizer_name(const std::string& code);
 
 // Returns true for a valid name in both C++ and Python: letters, digits and _, no digit first.
 bool is_identifier(std::string_view text);

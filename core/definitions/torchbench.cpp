@@ -18,7 +18,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// Where a checkout keeps the settings of PyTorch's own runner.
+// The settings of PyTorch's own runner, which not every checkout has.
 constexpr const char* kRunnerSettings = "userbenchmark/dynamo/dynamobench/torchbench.yaml";
 
 fs::path models_of(const fs::path& checkout) { return checkout / "torchbenchmark" / "models"; }

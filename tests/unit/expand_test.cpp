@@ -146,6 +146,33 @@ TEST(Expand, SubstitutesTheDeviceIfTheBenchmarkNamesDevices) {
   EXPECT_EQ((*expand({one}))[0].stmt->code, "std::vector<int>{device}");
 }
 
+TEST(Expand, AnOptimizerIsOfTrainedModulesInPython) {
+  GroupedBenchmark one = definition("model");
+  one.autograd = true;
+  one.optimizer = Text{"optim.Adam(params, lr={n})", {}};
+  one.statements[0].module = Text{"Net()", {}};
+  one.statements.push_back(one.statements[0]);
+  one.statements[1].language = Language::kPython;
+  one.matrix = {{"n", {"1"}}};
+  const auto variants = *expand({one}, {Backend::kEager});
+  ASSERT_EQ(variants.size(), 4u);
+  EXPECT_EQ(variants[1].key, "model/n=1/eager/forward_backward/t1/cpu");
+  EXPECT_EQ(variants[2].key, "model/n=1/py/eager/forward/t1/cpu");
+  EXPECT_EQ(variants[3].key, "model/n=1/optimizer=Adam/py/eager/forward_backward/t1/cpu");
+  EXPECT_FALSE(variants[1].optimizer);
+  EXPECT_FALSE(variants[2].optimizer);
+  EXPECT_EQ(variants[3].optimizer->code, "optim.Adam(params, lr=1)");
+}
+
+TEST(Expand, TheNameOfAnOptimizerIsThatOfItsClass) {
+  EXPECT_EQ(find_optimizer_name("torch.optim.SGD(params, lr=0.01)"), "SGD");
+  EXPECT_EQ(find_optimizer_name("Mine([{'params': params}])\n"), "Mine");
+  for (const char* text :
+       {"", "torch.optim.SGD", "SGD()", "SGD(parameters)", "(params)", "a b(params)"}) {
+    EXPECT_FALSE(find_optimizer_name(text)) << text;
+  }
+}
+
 TEST(Expand, SubstitutesTrainingIfTheBenchmarkIsDifferentiated) {
   GroupedBenchmark one = definition("model");
   one.statements[0].text->code = "model.train({training})";

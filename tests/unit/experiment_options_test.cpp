@@ -27,6 +27,8 @@ batch_size = 16
 repeat = 3
 iterations_per_run = 50
 timeout = 2.5
+optimizer = 'torch.optim.SGD(params)'
+memory_format = "channels_last"
 )",
                        options);
   ASSERT_TRUE(applied) << applied.error()[0].what;
@@ -39,6 +41,8 @@ timeout = 2.5
   EXPECT_EQ(options.repetitions, 7);
   EXPECT_EQ(options.iterations_per_run, 50);
   EXPECT_EQ(options.timeout, 2.5);
+  EXPECT_EQ(options.plan.axes.optimizer, "torch.optim.SGD(params)");
+  EXPECT_EQ(options.plan.axes.memory_formats, std::vector<std::string>{"channels_last"});
   EXPECT_EQ(with_eager(options.plan.selection).backends,
             (std::vector<Backend>{Backend::kEager, Backend::kFrozen}));
 }
@@ -63,7 +67,7 @@ TEST(ExperimentOptions, ErrorsHavePlaces) {
   ExperimentOptions options;
   auto applied = apply(
       "backend = [\"eager\", \"frosen\"]\nbatchsize = 1\ntest = \"evel\"\nrepeat = 1\n"
-      "timeout = nan\nthreads = [0]\ndtype = \"-float23\"\n",
+      "timeout = nan\nthreads = [0]\ndtype = \"-float23\"\noptimizer = \"SGD\"\n",
       options);
   ASSERT_FALSE(applied);
   std::string text;
@@ -72,6 +76,9 @@ TEST(ExperimentOptions, ErrorsHavePlaces) {
   applied = apply("suite = \"0\"\n", options);  // the message lists the installed suites
   ASSERT_FALSE(applied);
   EXPECT_TRUE(to_string(applied.error()[0]).starts_with("e.toml:1:10: `0` is not a suite"));
+  applied = apply("torchbench = \"none\"\n", options);  // the message has the whole path
+  ASSERT_FALSE(applied);
+  EXPECT_HAS(to_string(applied.error()[0]), "none: there is no folder torchbenchmark/models in it");
 }
 
 }  // namespace

@@ -91,6 +91,16 @@ TEST(PythonSnippet, OnXlaArgumentsAreMovedAndEachIterationIsWaitedFor) {
   EXPECT_GOLDEN("python/openxla_with_autocast.txt", shown(make_python_snippet(variant)));
 }
 
+TEST(PythonSnippet, AnOptimizerTakesAStepInEachIteration) {
+  Variant variant = in_python(Backend::kDynamo, Autograd::kForwardBackward);
+  variant.stmt.reset();
+  variant.module = Text{"torch.nn.Linear(4, 4)", {}};
+  variant.optimizer = Text{"torch.optim.SGD(params, lr=0.01)", {}};
+  EXPECT_GOLDEN("python/optimizer.txt", shown(make_python_snippet(variant)));
+  EXPECT_EQ(shown(make_python_snippet(variant, Purpose::kVerify)).find("optimizer"),
+            std::string::npos);
+}
+
 TEST(PythonSnippet, AMemoryFormatIsThatOfTheModuleAndItsArguments) {
   Variant variant = in_python(Backend::kDynamo);
   variant.module = Text{"torch.nn.ReLU()", {}};

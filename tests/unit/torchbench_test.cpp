@@ -86,6 +86,7 @@ TEST_F(TorchBench, MetadataAndTheRunnersSettingsNameWhatIsSkipped) {
             "not_implemented:\n  # too slow\n  - test: train\n    device: cpu\n  - jit: true\n"
             "  - device: cuda\n");
   add_model("b");
+  fs::create_directories(folder_.path() / "userbenchmark/dynamo/dynamobench");
   write(folder_.path() / "userbenchmark/dynamo/dynamobench/torchbench.yaml",
         "many: &MANY\n  - a\n  - b\nskip:\n  device:\n    cpu:\n    - c\n  test:\n    training:\n"
         "      - *MANY\ntolerance:\n  even_higher:\n    - b\ndont_change_batch_size:\n  - b\n");

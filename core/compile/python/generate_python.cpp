@@ -289,6 +289,10 @@ std::vector<Text> make_statement(const Variant& variant) {
   // XLA is lazy: an unreferenced result is never computed.
   const bool needs_output = is_backward || is_on_xla(variant);
   std::vector<Text> texts = add_backward(make_forward(variant, needs_output), variant);
+  if (variant.optimizer) {
+    texts.insert(texts.begin(), {"instr_optimizer_.zero_grad(set_to_none=True)", {}});
+    texts.push_back({"instr_optimizer_.step()", {}});
+  }
   if (is_on_xla(variant)) {
     texts.push_back({fmt::format("instr_xla.wait({})", variant.signature->output), {}});
   }
@@ -423,6 +427,12 @@ PythonSnippet make_python_snippet(const Variant& variant, Purpose purpose) {
   if (purpose == Purpose::kVerify) {
     add_verification(snippet, variant);
     return snippet;
+  }
+  if (variant.optimizer) {
+    snippet.setup.push_back({fmt::format("instr_optimizer_ = (lambda params: ({}))(list("
+                                         "instr_module_.parameters()))",
+                                         trim(variant.optimizer->code, " \t\r\n")),
+                             variant.optimizer->where});
   }
   snippet.statement = make_statement(variant);
   if (is_script(variant.backend) && variant.compiles) {
