@@ -258,7 +258,7 @@ Kind kind_eager_graphs() {
     return static_cast<std::size_t>(find_metric_of(*experiment.record, metric).value_or(0));
   };
   return {"graphs that the backend left to eager",
-          {"graphs", "of"},
+          {"left", "of all"},
           [count](const AgainstEager& experiment) -> std::optional<double> {
             const std::size_t graphs = count(experiment, "eager_graphs");
             const bool is_intended = experiment.record->variant.backend == Backend::kDynamo;
@@ -266,7 +266,7 @@ Kind kind_eager_graphs() {
           },
           [count](const AgainstEager& experiment) {
             return std::vector{count_cell(count(experiment, "eager_graphs")),
-                               count_cell(count(experiment, "graphs"))};
+                               count_cell(count(experiment, kGraphCount))};
           }};
 }
 
