@@ -548,6 +548,7 @@ class GroupExperiment {
     report_step_("measuring the coverage");
     TimerOptions options = options_;
     options.compiler = {.cache = {}, .logs = kCoverageLog};
+    options.config.repetitions = 1;
     const auto reply = ask_worker("inspect", worker_, {*experiment.code}, options);
     if (!reply || reply->verb != "inspected") return;
     const auto coverage = find_coverage(parse_calls(reply->get("events")));

@@ -119,8 +119,10 @@ TEST(PythonSnippet, ABackendThatKeepsNoGradientsRecordsNone) {
 TEST(PythonSnippet, TheBestBackendTimesThePassesThatRun) {
   Variant variant = in_python(Backend::kBest);
   EXPECT_GOLDEN("python/best.txt", shown(make_python_snippet(variant)));
-  variant.autograd = Autograd::kForwardBackward;
-  EXPECT_HAS(shown(make_python_snippet(variant)), "instr_best.has_backward = True");
+  for (const Autograd autograd : {Autograd::kForwardBackward, Autograd::kForwardBackwardEval}) {
+    variant.autograd = autograd;
+    EXPECT_HAS(shown(make_python_snippet(variant)), "instr_best.has_backward = True");
+  }
 }
 
 TEST(PythonSnippet, TracesTheStatementAsAFunction) {

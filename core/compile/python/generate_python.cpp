@@ -192,9 +192,8 @@ void load_backend(PythonSnippet& snippet, const Variant& variant) {
   const bool is_best = backend.module != nullptr &&
                        std::string_view(backend.module) == facts_of(Backend::kBest).module;
   if (is_best) {  // it times the passes that run
-    const bool has_backward = variant.autograd == Autograd::kForwardBackward;
     snippet.setup.push_back({fmt::format("import {0}\n{0}.has_backward = {1}", backend.module,
-                                         has_backward ? "True" : "False"),
+                                         is_differentiated(variant) ? "True" : "False"),
                              {}});
   }
   if (backend.packages == nullptr || !is_of_torch_compile(variant.backend)) return;
