@@ -344,6 +344,9 @@ inline bool is_of_torch_compile(Backend backend) {
   return facts_of(backend).body == Body::kCompiled;
 }
 
+// Returns true if it runs an AOTInductor package.
+inline bool runs_package(Backend backend) { return facts_of(backend).body == Body::kPackage; }
+
 // Returns true if a compiler other than TorchScript's prepares it, which takes long.
 inline bool is_compiled(Backend backend) {
   return is_of_torch_compile(backend) || facts_of(backend).body == Body::kLazy;

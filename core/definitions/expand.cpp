@@ -189,7 +189,7 @@ Variant make_variant(const Point& point, const Params& params, const std::string
 
 // Sets the Python that is exported, with what the variant has in common with it.
 void set_exported(Variant& variant, const Point& point, const Params& params) {
-  if (facts_of(variant.backend).body != Body::kPackage || point.exported == nullptr) return;
+  if (!runs_package(variant.backend) || point.exported == nullptr) return;
   const Point exported{point.benchmark, *point.exported, point.backends};
   Variant python = make_variant(exported, params, variant.device, variant.autograd);
   python.key = variant.key;
@@ -351,7 +351,6 @@ namespace {
 // package; nothing if the definition has a package or no such backend is requested.
 std::optional<Snippet> find_exported(const GroupedBenchmark& benchmark, const Statement& statement,
                                      const std::vector<Backend>& backends) {
-  const auto runs_package = [](Backend each) { return facts_of(each).body == Body::kPackage; };
   if (benchmark.package || !benchmark.signature || std::ranges::none_of(backends, runs_package)) {
     return std::nullopt;
   }

@@ -41,9 +41,10 @@ Expected<wire::Message> check_hello(const wire::Message& hello) {
 
 WarmUp choose_zygote(const Variant& variant) {
   const bool is_python = variant.language == Language::kPython;
-  const bool loads_package = facts_of(variant.backend).body == Body::kPackage;
-  if (is_compiled(variant.backend) || uses_compiler(variant) || (is_python && loads_package)) {
-    return WarmUp::kCompiler;  // packages are loaded by a part of it
+  // In Python, a part of the compiler loads packages.
+  const bool loads_package = is_python && runs_package(variant.backend);
+  if (is_compiled(variant.backend) || uses_compiler(variant) || loads_package) {
+    return WarmUp::kCompiler;
   }
   if (is_first_call(variant)) return is_python ? WarmUp::kColdPython : WarmUp::kCold;
   if (is_python) return WarmUp::kPython;

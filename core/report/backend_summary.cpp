@@ -223,11 +223,6 @@ std::vector<std::string> group_names(const std::vector<BackendSummary>& summarie
   return names;
 }
 
-DocumentCell percent_cell(const std::optional<double>& share) {
-  if (!share) return {"-", Tone::kDim};
-  return number_cell(*share, fmt::format("{:.1f}%", 100 * *share));
-}
-
 DocumentCell not_passed_cell(const BackendSummary& summary) {
   DocumentCell cell = text_cell(not_passed_text(summary));
   cell.tone = cell.text.empty() ? Tone::kDim : Tone::kWarning;
@@ -244,6 +239,15 @@ std::string format_chosen(const std::map<std::string, std::size_t>& chosen) {
     text += fmt::format("{}{} {}", text.empty() ? "" : ", ", printable(name), count);
   }
   return text;
+}
+
+std::string name_backend(const BackendSummary& summary) {
+  return format_column_name(summary.language, summary.backend, Autograd::kForward);
+}
+
+// Shows the name of the backend, after that of its group, if it has one.
+DocumentCell full_name_cell(const std::string& group, const BackendSummary& summary) {
+  return text_cell(group.empty() ? name_backend(summary) : group + " " + name_backend(summary));
 }
 
 // A column of experiment_table() after the first.
@@ -494,6 +498,11 @@ std::optional<DocumentTable> backend_table(const std::vector<Measurement>& measu
   return table;
 }
 
+DocumentCell percent_cell(const std::optional<double>& share) {
+  if (!share) return {"-", Tone::kDim};
+  return number_cell(*share, fmt::format("{:.1f}%", 100 * *share));
+}
+
 DocumentTable experiment_table(const std::vector<BackendSummary>& summaries,
                                const SummaryOptions& options) {
   DocumentTable table{.columns = {{.heading = "", .name = "backend", .align = Align::kLeft}},
@@ -504,10 +513,9 @@ DocumentTable experiment_table(const std::vector<BackendSummary>& summaries,
   const std::vector<std::string> names = group_names(summaries);
   for (std::size_t i = 0; i < summaries.size(); ++i) {
     const BackendSummary& summary = summaries[i];
-    const std::string backend =
-        format_column_name(summary.language, summary.backend, Autograd::kForward);
-    DocumentRow row{.cells = {}, .group = names[i], .name = backend};
-    row.cells.push_back(text_cell(names[i].empty() ? backend : names[i] + " " + backend));
+    DocumentRow row{.cells = {full_name_cell(names[i], summary)},
+                    .group = names[i],
+                    .name = name_backend(summary)};
     for (const SummaryColumn& each : columns) {
       const bool has_value = each.is_of_eager || summary.backend != Backend::kEager;
       row.cells.push_back(has_value ? each.cell(summary) : DocumentCell{"-", Tone::kDim});
@@ -531,12 +539,9 @@ std::optional<DocumentTable> choice_table(const std::vector<BackendSummary>& sum
     if (summary.chosen.empty()) continue;
     std::size_t graphs = 0;
     for (const auto& [name, count] : summary.chosen) graphs += count;
-    const std::string backend =
-        format_column_name(summary.language, summary.backend, Autograd::kForward);
     table.rows.push_back(
-        {.cells = {text_cell(names[i].empty() ? backend : names[i] + " " + backend),
-                   count_cell(graphs), times_cell(summary.speedup),
-                   times_cell(summary.speedup_per_model),
+        {.cells = {full_name_cell(names[i], summary), count_cell(graphs),
+                   times_cell(summary.speedup), times_cell(summary.speedup_per_model),
                    text_cell(format_chosen(summary.chosen))}});
   }
   if (table.rows.empty()) return std::nullopt;

@@ -46,6 +46,9 @@ std::optional<double> seconds_of(const Measurement& record, const char* metric);
 // Shows a number of seconds, with a unit; "-" without one.
 DocumentCell seconds_cell(const std::optional<double>& seconds);
 
+// Shows a share as a percentage; "-" without one.
+DocumentCell percent_cell(const std::optional<double>& share);
+
 // Compares results with eager, in the order of keys, without skipped ones. The result points
 // into `records`.
 std::vector<AgainstEager> compare_with_eager(std::span<const Measurement> records);

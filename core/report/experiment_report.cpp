@@ -57,7 +57,7 @@ void add_metrics(const Measurement& record, Facts& facts) {
   for (const auto& [name, heading] :
        {std::pair{kCoverageOperators, "operators in graphs"}, {kCoverageTime, "time in graphs"}}) {
     const auto share = find_metric_of(record, name);
-    if (share) facts.emplace_back(heading, fmt::format("{:.1f}%", 100 * *share));
+    if (share) facts.emplace_back(heading, percent_cell(share).text);
   }
   for (const auto& [name, heading] : {std::pair{kWarmCompileTime, "compile time, warm"},
                                       {kWarmCompileCpu, "CPU time to compile, warm"}}) {
@@ -253,20 +253,21 @@ Kind kind_unlowered() {
           }};
 }
 
+std::size_t count_of(const AgainstEager& experiment, const char* metric) {
+  return static_cast<std::size_t>(find_metric_of(*experiment.record, metric).value_or(0));
+}
+
 Kind kind_eager_graphs() {
-  const auto count = [](const AgainstEager& experiment, const char* metric) {
-    return static_cast<std::size_t>(find_metric_of(*experiment.record, metric).value_or(0));
-  };
   return {"graphs that the backend left to eager",
           {"left", "of all"},
-          [count](const AgainstEager& experiment) -> std::optional<double> {
-            const std::size_t graphs = count(experiment, "eager_graphs");
+          [](const AgainstEager& experiment) -> std::optional<double> {
+            const std::size_t graphs = count_of(experiment, "eager_graphs");
             const bool is_intended = experiment.record->variant.backend == Backend::kDynamo;
             return graphs > 0 && !is_intended ? std::optional<double>(graphs) : std::nullopt;
           },
-          [count](const AgainstEager& experiment) {
-            return std::vector{count_cell(count(experiment, "eager_graphs")),
-                               count_cell(count(experiment, kGraphCount))};
+          [](const AgainstEager& experiment) {
+            return std::vector{count_cell(count_of(experiment, "eager_graphs")),
+                               count_cell(count_of(experiment, kGraphCount))};
           }};
 }
 
@@ -289,17 +290,12 @@ Kind kind_uncovered() {
             return share && *share < 1 ? std::optional(1 - *share) : std::nullopt;
           },
           [](const AgainstEager& experiment) {
-            const auto percent = [&](const char* metric) {
-              const double share = find_metric_of(*experiment.record, metric).value_or(0);
-              return number_cell(share, fmt::format("{:.1f}%", 100 * share));
-            };
-            const auto count = [&](const char* metric) {
-              const double number = find_metric_of(*experiment.record, metric).value_or(0);
-              return count_cell(static_cast<std::size_t>(number));
-            };
-            return std::vector{percent(kCoverageOperators), percent(kCoverageTime),
-                               count(kGraphCount), count(kGraphBreaks),
-                               DocumentCell{breaks_of(*experiment.record)}};
+            const Measurement& record = *experiment.record;
+            return std::vector{percent_cell(find_metric_of(record, kCoverageOperators)),
+                               percent_cell(find_metric_of(record, kCoverageTime)),
+                               count_cell(count_of(experiment, kGraphCount)),
+                               count_cell(count_of(experiment, kGraphBreaks)),
+                               DocumentCell{breaks_of(record)}};
           }};
 }
 

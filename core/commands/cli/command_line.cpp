@@ -260,19 +260,24 @@ Expected<int> number_from(const Given& given, int min, int max) {
               fmt::format("write a whole number, such as {}={}", given.option, std::max(min, 2)));
 }
 
-Expected<double> seconds_from(const Given& given) {
+namespace {
+
+// Converts a number above 0 and at most 1e6.
+Expected<double> positive_from(const Given& given, const char* what, const std::string& example) {
   const auto number = parse_number<double>(given.value);
   if (number && is_time(*number)) return *number;
-  return fail(fmt::format("`{}` is not a number of seconds above 0, at most 1e6", given.value),
-              fmt::format("write for example {0}=30 or {0}=0.5", given.option));
+  return fail(fmt::format("`{}` is not a {} above 0, at most 1e6", given.value, what),
+              "write for example " + example);
+}
+
+}  // namespace
+
+Expected<double> seconds_from(const Given& given) {
+  return positive_from(given, "number of seconds", fmt::format("{0}=30 or {0}=0.5", given.option));
 }
 
 Expected<double> ratio_from(const Given& given) {
-  constexpr double kMaxRatio = 1e6;
-  const auto number = parse_number<double>(given.value);
-  if (number && *number > 0 && *number <= kMaxRatio) return *number;
-  return fail(fmt::format("`{}` is not a ratio above 0, at most 1e6", given.value),
-              fmt::format("write for example {}=0.9", given.option));
+  return positive_from(given, "ratio", given.option + "=0.9");
 }
 
 Take take_text(std::optional<std::string>& target) {

@@ -177,7 +177,7 @@ void load_backend(PythonSnippet& snippet, const Variant& variant) {
   if (!backend.keeps_gradients && is_of_torch_compile(variant.backend)) {
     snippet.setup.push_back({"torch.set_grad_enabled(False)", {}});
   }
-  if (backend.body == Body::kPackage) {
+  if (runs_package(variant.backend)) {
     snippet.setup.push_back(
         {"import os as instr_os_\n"
          "from torch._inductor import aoti_load_package as instr_load_package_",
@@ -222,7 +222,7 @@ std::vector<Text> make_script_of_python(const Variant& variant) {
 // Makes `instr_script_`. A statement or module without TorchScript is traced, as in C++.
 std::vector<Text> make_preparation(const Variant& variant) {
   const BackendFacts& backend = facts_of(variant.backend);
-  if (backend.body == Body::kPackage) return {{make_package_loader(variant), {}}};
+  if (runs_package(variant.backend)) return {{make_package_loader(variant), {}}};
   if (backend.body != Body::kScript) return make_script_of_python(variant);
   std::vector<Text> texts =
       variant.torchscript ? std::vector<Text>{{make_script(variant), variant.torchscript->where}}
@@ -233,8 +233,7 @@ std::vector<Text> make_preparation(const Variant& variant) {
 }
 
 int count_trials(const Variant& variant) {
-  const bool is_compiled_before = facts_of(variant.backend).body == Body::kPackage;
-  return is_compiled(variant.backend) || is_compiled_before ? 3 : kScriptTrials;
+  return is_compiled(variant.backend) || runs_package(variant.backend) ? 3 : kScriptTrials;
 }
 
 // Returns the author's statement, or a call whose output is assigned if needed.
@@ -414,8 +413,7 @@ PythonSnippet make_python_snippet(const Variant& variant, Purpose purpose) {
   if (variant.setting != nullptr) {
     apply_setting(snippet, variant, is_compiled(variant.backend) || uses_compiler(variant));
   }
-  const bool runs_package = facts_of(variant.backend).body == Body::kPackage;
-  if (variant.module && !runs_package) add_module(snippet, *variant.module);
+  if (variant.module && !runs_package(variant.backend)) add_module(snippet, *variant.module);
   if (variant.autograd == Autograd::kForwardBackwardEval) {
     snippet.setup.push_back({"instr_module_.eval()", {}});
   }

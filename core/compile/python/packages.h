@@ -29,9 +29,12 @@ class Packages {
   Packages(const CompileOptions& options, Cache& cache)
       : options_(options), cache_(cache), artefacts_(cache, {}) {}
 
-  // Finds the interpreter if one of the variants needs a package (Variant::exported). To be called
-  // before the other functions.
+  // Finds the interpreter if one of the variants needs a package (Variant::exported). This or use()
+  // is to be called before the other functions.
   void expect(const std::vector<Variant>& variants);
+
+  // Uses an interpreter that has been found.
+  void use(const Expected<Python>& python) { python_ = python; }
 
   // Returns the reason why the package of a variant cannot be made here; nothing if it can or if
   // the variant needs none.

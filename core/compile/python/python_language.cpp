@@ -28,8 +28,9 @@ namespace {
 // package's name.
 std::set<std::string> find_imports(const Variant& variant) {
   std::set<std::string> imports;
-  const bool loads_package = facts_of(variant.backend).body == Body::kPackage;
-  if (is_compiled(variant.backend) || loads_package) imports.insert(to_string(WarmUp::kCompiler));
+  if (is_compiled(variant.backend) || runs_package(variant.backend)) {
+    imports.insert(to_string(WarmUp::kCompiler));
+  }
   for (const std::string& text : variant.packages) {
     std::string module = parse_package(text).value_or(PackageRequirement{}).name;
     std::replace(module.begin(), module.end(), '-', '_');
@@ -233,9 +234,9 @@ class PythonLanguage : public LanguageSupport {
 
   std::optional<std::string> expect(const std::vector<Variant>& variants) override {
     for (const Variant& variant : variants) imports_.merge(find_imports(variant));
-    packages_.expect(variants);
     if (python_ || variants.empty()) return std::nullopt;
     python_ = find_python(command_, options_.libtorch, options_.sources);
+    packages_.use(*python_);
     return *python_ ? find_caution(**python_) : std::nullopt;
   }
 
