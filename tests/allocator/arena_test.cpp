@@ -198,10 +198,44 @@ TEST(ArenaTest, NoBlockIsOneOfTheFirstIfAllAreToBeAlike) {
               if (!open_fresh_arena(0, nullptr, FirstBlocks::kAlike)) return false;
               constexpr unsigned kClass = 1;  // of 65 to 128 bytes
               void* block = take(100);
-              const bool is_beyond = blocks_made(kClass).count == 65;
+              const bool is_beyond = blocks_made(kClass).count == 66;
               give(block);
-              const bool is_again = take(100) == block && blocks_made(kClass).count == 65;
+              const bool is_again = take(100) == block && blocks_made(kClass).count == 66;
               return is_beyond && is_again && take(std::size_t{20} << 30) != nullptr;
+            }),
+            0);
+}
+
+TEST(ArenaTest, ABlockIsMadeAtAnOfferedPlace) {
+  EXPECT_EQ(places(), nullptr);
+  EXPECT_EQ(in_child([] {
+              if (!open_fresh_arena(0, nullptr, FirstBlocks::kAlike)) return false;
+              void* const place = static_cast<char*>(places()) + 64;
+              const std::int64_t live = arena_counters().live_bytes;
+              offer_place(100, place);
+              const bool is_there = take(90) == place;  // of the same class
+              const bool is_only_one = take(100) != place;
+              withdraw_place(100, place);
+              const bool is_counted = arena_counters().live_bytes == live + 190;
+              give(place);
+              const bool is_returned = arena_counters().live_bytes == live + 100;
+              return is_there && is_only_one && is_counted && is_returned &&
+                     malloc_usable_size(place) == 0 && take(100) != place;
+            }),
+            0);
+}
+
+TEST(ArenaTest, AWithdrawnPlaceIsNotUsed) {
+  EXPECT_EQ(in_child([] {
+              if (!open_fresh_arena(0, nullptr, FirstBlocks::kAlike)) return false;
+              void* const place = static_cast<char*>(places()) + 64;
+              offer_place(100, place);
+              withdraw_place(100, place);
+              const bool is_elsewhere = take(100) != place;
+              offer_place(100, place);
+              give(take(100));  // before it is withdrawn
+              withdraw_place(100, place);
+              return is_elsewhere && take(100) != place;
             }),
             0);
 }

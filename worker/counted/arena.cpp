@@ -140,6 +140,12 @@ constexpr std::uintptr_t kStartBase = 0x2'0000'0000;
 constexpr std::uint64_t kStartSize = std::uint64_t{8} << 30;
 constexpr std::uintptr_t kFreshBase = 0x6'0000'0000;
 
+// The number of a block at an offered place: it is used next, since all others are higher if the
+// first 64 blocks are never free.
+constexpr std::uint32_t kOffered = kBlocksInWord;
+// The pool to which such blocks are returned, and from which none is taken.
+constexpr unsigned kPoolOfOffered = kClasses;
+
 constexpr std::size_t kMaxRequestBytes = std::size_t{1} << 40;
 constexpr std::uint32_t kMagic = 0x1A7B10C5;
 
@@ -157,16 +163,16 @@ struct Region {
   std::uint64_t size;  // bytes of the blocks, which are above the tables
   const TableLayout* layout;
 
-  std::uintptr_t blocks() const { return base + layout->words * sizeof(std::uint64_t); }
-  std::uint64_t mapped() const { return blocks() + size - base; }
+  constexpr std::uintptr_t blocks() const { return base + layout->words * sizeof(std::uint64_t); }
+  constexpr std::uint64_t mapped() const { return blocks() + kPlacesSize + size - base; }
 };
 
 constexpr TableLayout kStartLayout = layout_for(kStartSize);
 constexpr TableLayout kFreshLayout = layout_for(kFreshArenaSize);
 constexpr Region kStart{kStartBase, kStartSize, &kStartLayout};
 constexpr Region kFresh{kFreshBase, kFreshArenaSize, &kFreshLayout};
-static_assert(kFreshBase + kFreshLayout.words * 8 + kFreshArenaSize < 0x10'0000'0000);
-static_assert(kStartBase + kStartLayout.words * 8 + kStartSize < snippet_stack::kBase);
+static_assert(kFreshBase + kFresh.mapped() < 0x10'0000'0000);
+static_assert(kStartBase + kStart.mapped() < snippet_stack::kBase);
 
 // A stretch of the start-up arena. Each class has its own, and one for all takes the blocks that do
 // not fit there. Otherwise a temporary block of another size, for a longer path for instance, would
@@ -199,12 +205,13 @@ struct Arena {
   Lock lock;
   bool ready = false;
   bool fresh = false;
+  bool has_places = false;
   std::uint32_t* exhausted = nullptr;  // set to 1 when memory runs out
   std::uintptr_t base = 0;             // freeing blocks outside the arena does nothing
   std::uintptr_t top = 0;
   std::uintptr_t end = 0;
   ArenaCounters counters;
-  Pool pools[kClasses] = {};
+  Pool pools[kClasses + 1] = {};
   Stretch stretches[kClasses + 1] = {};  // set in the start-up arena
 
   // Takes all but the stretches, which only the start-up arena has.
@@ -224,8 +231,9 @@ bool map_region(const Region& region) { return map_at(region.base, region.mapped
 
 void use_region(const Region& region, std::uint64_t limit, FirstBlocks first_blocks) {
   arena.base = region.blocks();
-  arena.top = arena.base;
-  arena.end = arena.base + limit;
+  arena.has_places = first_blocks == FirstBlocks::kAlike;
+  arena.top = arena.base + (arena.has_places ? kPlacesSize : 0);
+  arena.end = arena.top + limit;
   arena.counters = ArenaCounters{};
   auto* tables = reinterpret_cast<std::uint64_t*>(region.base);
   memset(arena.pools, 0, sizeof arena.pools);
@@ -236,9 +244,12 @@ void use_region(const Region& region, std::uint64_t limit, FirstBlocks first_blo
     pool.blocks = tables + region.layout->blocks[i];
     pool.max = region.layout->max[i];
     const bool has_others = pool.max > 2 * kBlocksInWord;  // false for huge blocks
-    // These numbers are never free.
-    if (first_blocks == FirstBlocks::kAlike && has_others) pool.made = kBlocksInWord;
+    // The numbers of the first blocks are never free, and kOffered only while a place is offered.
+    if (first_blocks == FirstBlocks::kAlike && has_others) pool.made = kOffered + 1;
   }
+  static std::uint64_t unused[2][2];
+  arena.pools[kPoolOfOffered].free_2 = unused[0];
+  arena.pools[kPoolOfOffered].free_3 = unused[1];
 }
 
 void take_lock() { arena.lock.lock(); }
@@ -380,6 +391,26 @@ bool open_fresh_arena(std::uint64_t limit, std::uint32_t* exhausted, FirstBlocks
   arena.exhausted = exhausted;
   arena.lock.unlock();
   return true;
+}
+
+void* places() { return arena.has_places ? reinterpret_cast<void*>(arena.base) : nullptr; }
+
+void offer_place(std::size_t size, void* payload) {
+  arena.lock.lock();
+  Pool& pool = arena.pools[class_of(size).index];
+  pool.blocks[kOffered] = reinterpret_cast<std::uintptr_t>(payload) - kHeaderSpace;
+  give_slot(pool, kOffered);
+  arena.lock.unlock();
+}
+
+void withdraw_place(std::size_t size, void* payload) {
+  arena.lock.lock();
+  Pool& pool = arena.pools[class_of(size).index];
+  const bool is_unused = (pool.free_3[kOffered / kBlocksInWord] & 1) != 0;
+  if (is_unused) take_slot(pool);
+  if (Header* header = header_of(payload); header->magic == kMagic)
+    header->size_class = kPoolOfOffered;
+  arena.lock.unlock();
 }
 
 ArenaCounters arena_counters() { return arena.counters; }

@@ -45,6 +45,16 @@ enum class FirstBlocks { kCheaper, kAlike };
 bool open_fresh_arena(std::uint64_t limit, std::uint32_t* exhausted,
                       FirstBlocks first_blocks = FirstBlocks::kCheaper);
 
+// In a fresh arena with FirstBlocks::kAlike, memory for blocks at chosen places; else null.
+inline constexpr std::uint64_t kPlacesSize = std::uint64_t{512} << 20;
+void* places();
+
+// Has the next block of its size class made at `payload`, which has 64 bytes of places() before it,
+// at the usual cost. To be withdrawn before another place is offered, whether a block was made or
+// not.
+void offer_place(std::size_t size, void* payload);
+void withdraw_place(std::size_t size, void* payload);
+
 // Opens a fresh arena and closes it again, so that later forks have this code translated.
 void rehearse_fresh_arena();
 

@@ -375,6 +375,8 @@ void rehearse_run(const RunRequest& request) {
   run = nullptr;
 }
 
+bool is_collecting() { return run != nullptr && run->collecting; }
+
 void note_compiling(bool begins) {
   if (run == nullptr || !run->collecting) return;
   CALLGRIND_TOGGLE_COLLECT;

@@ -107,6 +107,9 @@ EmptyLoop count_empty_loop(const RunRequest& request, instr_snippet empty);
 // would write a last profile, which takes milliseconds.
 [[noreturn]] void end_run();
 
+// True if what this process executes is counted now.
+bool is_collecting();
+
 // To be called when the snippet's interpreter begins to compile, and when it ends.
 void note_compiling(bool begins);
 

@@ -302,6 +302,13 @@ def _load_snippet(code):
         _count_compiling()
 
 
+def _simulate(on):
+    """Switches instrumentation on once everything is compiled, or off before."""
+    if on:
+        _lookups.align_versions()
+    _native.simulate(on)
+
+
 def run(code):
     """Runs a snippet that is counted. Returns how it ended."""
     try:
@@ -313,7 +320,7 @@ def run(code):
             _native.pin(_PINNED_ID)
             _use_own_temporary_folder()
         _load_snippet(code)
-        snippet(_native.next_block, abs, _native.simulate, range)
+        snippet(_native.next_block, abs, _simulate, range)
         if not is_ready:
             raise RuntimeError("the snippet works, but not in the process that compiles it beforehand")
     except BaseException as error:
@@ -396,14 +403,17 @@ _is_pinned = False  # True if answers that differ between runs, such as random n
 
 
 def import_for(kind):
-    global _is_for_compiler, _is_pinned
+    global _is_for_compiler, _is_pinned, _lookups
     _is_for_compiler = kind == "compiler"
     _is_pinned = kind != "python"
     if _is_pinned:
         _native.pin(_PINNED_RANDOM)
     if _is_for_compiler:
         _import_if_possible(_COMPILER)
-    _import_own("instr_lookups").pin_type_versions()
+    _lookups = _import_own("instr_lookups")
+    _lookups.spread_instances()
+    torch._C.parse_schema("instr() -> ()")
+    _lookups.pin_type_versions()
 
 
 def warm_up(kind):

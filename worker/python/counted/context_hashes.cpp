@@ -20,7 +20,8 @@ constexpr std::size_t kNewAt = 312, kNameAt = 16, kHashAt = 56;
 
 New usual_new = nullptr;
 bool is_snippet = false;
-uint64_t made_by_snippet = 0;
+// The variables that the snippet has made, by their names' hashes, of which some may be the same.
+uint16_t made_by_snippet[1024];
 
 template <class Value>
 Value& value_at(PyObject* object, std::size_t offset) {
@@ -36,26 +37,31 @@ bool has_digit(uint64_t eight_characters) {
 
 // Skips words with digits, since some names of torch's contain addresses. Costs few instructions,
 // since a statement that makes variables pays for them.
-int64_t hash_of(const char* name, std::size_t size, uint64_t number) {
-  uint64_t hash = number << 32 | size;
+uint64_t hash_of(const char* name, std::size_t size) {
+  uint64_t hash = size;
   for (std::size_t i = 0; i < size; i += sizeof(uint64_t)) {
     uint64_t word = 0;
     memcpy(&word, name + i, std::min(sizeof word, size - i));
     if (!has_digit(word)) hash = std::rotl((hash ^ word) * 0x9E37'79B9'7F4A'7C15, 32);
   }
-  return static_cast<int64_t>(hash >> 1);  // the shift avoids -1, which would be an error
+  return hash;
 }
 
 PyObject* new_variable(PyObject* type, PyObject* arguments, PyObject* options) {
   PyObject* const variable = usual_new(type, arguments, options);
   if (variable == nullptr) return nullptr;
-  const uint64_t number = is_snippet ? ++made_by_snippet : 0;
   ssize_t size = 0;
   const char* const name = PyUnicode_AsUTF8AndSize(value_at<PyObject*>(variable, kNameAt), &size);
   if (name == nullptr) {
     PyErr_Clear();  // the variable keeps its usual hash
   } else {
-    value_at<int64_t>(variable, kHashAt) = hash_of(name, static_cast<std::size_t>(size), number);
+    uint64_t hash = hash_of(name, static_cast<std::size_t>(size));
+    if (is_snippet) {
+      const uint64_t number = ++made_by_snippet[hash % std::size(made_by_snippet)];
+      hash = (hash ^ number) * 0x9E37'79B9'7F4A'7C15;
+    }
+    // The shift avoids -1, which would be an error.
+    value_at<int64_t>(variable, kHashAt) = static_cast<int64_t>(hash >> 1);
   }
   return variable;
 }

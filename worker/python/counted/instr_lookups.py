@@ -7,6 +7,7 @@ all that was created before, so that a change of one module would move the colli
 follow from names alone: those of attributes are placed by placed_names.cpp, types get their version here.
 """
 
+import builtins
 import ctypes
 import gc
 import sys
@@ -90,6 +91,13 @@ def _skip_versions(last):
             before = version
 
 
+def align_versions():
+    """Has types that are made or modified later get numbers that begin at a new page of the table."""
+    modified = type("Modified", (), {})
+    _look_up(modified)
+    _skip_versions((_version(modified).value | 4095) + 1)
+
+
 def pin_type_versions():
     """Gives each type a version number that follows from its name; those of types made later follow from
     the order in which they are used."""
@@ -106,3 +114,29 @@ def pin_type_versions():
                 number += 1
             taken.add(number)
             _version(one).value = _FIRST_OF_NAMES + number
+
+
+def _internals():
+    """Returns the address of pybind11's table of ...; None if ..."""
+    interpreter = ctypes.pythonapi.PyInterpreterState_Get
+    interpreter.restype = ctypes.c_void_p
+    state = ctypes.pythonapi.PyInterpreterState_GetDict
+    state.argtypes, state.restype = [ctypes.c_void_p], ctypes.c_void_p  # a borrowed reference
+    places = [ctypes.cast(state(interpreter()), ctypes.py_object).value, vars(builtins)]
+    for place in places:
+        for name, capsule in list(place.items()):
+            if isinstance(name, str) and name.startswith("__pybind11_internals_"):
+                pointer = ctypes.pythonapi.PyCapsule_GetPointer
+                pointer.argtypes, pointer.restype = [ctypes.py_object, ctypes.c_char_p], ctypes.c_void_p
+                named = ctypes.pythonapi.PyCapsule_GetName
+                named.argtypes, named.restype = [ctypes.py_object], ctypes.c_char_p
+                yield ctypes.c_void_p.from_address(pointer(capsule, named(capsule))).value
+
+
+def spread_instances():
+    for at in _internals():
+        buckets, count = (ctypes.c_uint64.from_address(at + 8 * word).value for word in (15, 17))
+        load = ctypes.c_float.from_address(at + 8 * 18)
+        limit = ctypes.c_uint64.from_address(at + 8 * 19)
+        if load.value == 1 and limit.value == buckets and count <= buckets:
+            load.value, limit.value = 1 / 64, 0

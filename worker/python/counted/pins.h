@@ -9,6 +9,10 @@ namespace instr {
 // in Python.
 void describe_processor();
 
+// Has libraries make names of attributes, while a snippet runs, at addresses that follow from the
+// names. To be called once libtorch_python is loaded.
+void place_temporary_names();
+
 // Each context variable has a hash that follows from its name. The hash is the variable's place in
 // the tree of a context. The interpreter's own follows from the variable's address, and so from all
 // that was imported and allocated before.

@@ -101,5 +101,6 @@ extern "C" void instr_serve(PyObject* side) {
   instr::connect();
   instr::learn_adaptation();
   instr::describe_processor();
+  instr::place_temporary_names();
   instr::serve();
 }
