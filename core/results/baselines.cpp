@@ -105,7 +105,7 @@ Expected<fs::path> find_baseline(const std::string& name_or_file) {
   if (named && fs::exists(*named, error)) return named;
   if (fs::exists(name_or_file, error)) return fs::path(name_or_file);
   std::vector<std::string> names = baseline_names();
-  std::string advice = "make one with --save=" + (named ? name_or_file : "NAME");
+  std::string advice = "make one with instr_bench --save=" + (named ? name_or_file : "NAME");
   if (!names.empty()) advice += "; " + did_you_mean(name_or_file, names);
   return fail("there is no baseline `" + name_or_file + "`, and no such file", advice);
 }

@@ -115,7 +115,7 @@ TEST_F(Baselines, AMisspeltNameSuggestsTheNearest) {
   ASSERT_FALSE(found);
   EXPECT_EQ(
       to_string(found.error()),
-      "there is no baseline `mian`, and no such file: make one with --save=mian; did you mean "
+      "there is no baseline `mian`, and no such file: make one with instr_bench --save=mian; did you mean "
       "`main`?");
 }
 

@@ -159,7 +159,7 @@ struct Value {
   std::string otherwise;  // describes the value if `tensor` is undefined
 };
 
-bool is_gradient(const Value& value) { return value.name.starts_with("gradient of "); }
+bool is_gradient(const Value& value) { return value.name.rfind("gradient of ", 0) == 0; }
 
 // A run of the statement from its own setup.
 class Run : instr_verification {
