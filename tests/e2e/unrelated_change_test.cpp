@@ -109,6 +109,31 @@ py_stmt = "module(x).sum().backward()"
   }
 }
 
+// libtorch_python makes a text for each lookup of __torch_function__, and the interpreter's cache
+// of methods keeps it.
+TEST_F(UnrelatedChange, MovesNoNameThatIsMadeAnew) {
+  write("all.toml", R"toml(schema = 1
+[[benchmark]]
+label = "add"
+py_setup = """
+class Subclass(torch.Tensor):
+    pass
+
+others = [object() for _ in range({n})]
+x = torch.ones(4).as_subclass(Subclass)
+"""
+py_stmt = "x + x"
+matrix = { n = [0, 100, 300, 1000, 3000] }
+)toml");
+  const Records all = counted({"--python=" + python_of_libtorch().string()});
+  ASSERT_EQ(all.size(), 5u);
+  const auto& first = all.begin()->second;
+  for (const auto& [key, record] : all) {
+    EXPECT_EQ(record.at("metrics").at("instructions"), first.at("metrics").at("instructions"))
+        << key;
+  }
+}
+
 // The hash of a context variable is its place in the tree of a context.
 TEST_F(UnrelatedChange, MovesNoContextVariable) {
   std::string definitions = "schema = 1\n";
