@@ -302,11 +302,10 @@ def _load_snippet(code):
         _count_compiling()
 
 
-def _simulate(on):
-    """Switches instrumentation on once everything is compiled, or off before."""
-    if on:
+def align_versions():
+    """Called once the snippet has compiled its functions."""
+    if _is_for_compiler:
         _lookups.align_versions()
-    _native.simulate(on)
 
 
 def run(code):
@@ -320,7 +319,7 @@ def run(code):
             _native.pin(_PINNED_ID)
             _use_own_temporary_folder()
         _load_snippet(code)
-        snippet(_native.next_block, abs, _simulate, range)
+        snippet(_native.next_block, abs, _native.simulate, range)
         if not is_ready:
             raise RuntimeError("the snippet works, but not in the process that compiles it beforehand")
     except BaseException as error:

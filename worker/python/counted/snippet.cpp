@@ -24,6 +24,7 @@ PyObject* next_block(PyObject*, PyObject*) {
 // Switches simulation: code that is not counted runs much faster without.
 PyObject* simulate(PyObject*, PyObject* on) {
   if (PyObject_IsTrue(on) != 0) {
+    Py_DecRef(call(side_attribute("align_versions")));
     CALLGRIND_START_INSTRUMENTATION;
   } else {
     CALLGRIND_STOP_INSTRUMENTATION;
