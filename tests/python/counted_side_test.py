@@ -15,7 +15,7 @@ from pathlib import Path
 
 PYTHON = Path(__file__).resolve().parents[2] / "worker/python"
 LIBRARY = os.environ.get("INSTR_TEST_COUNTED_SIDE", "")
-SLOTS, SLOT, BASE = 1 << 17, 144, 0x5_D000_0000
+UNITS, UNIT, PAGE, BASE = 1 << 20, 16, 32 << 10, 0x5_D000_0000
 WORD = (1 << 64) - 1
 
 
@@ -26,26 +26,24 @@ def side():
     return library
 
 
-def slot_of(name):
+def place_of(name):
     hash = 0x811C9DC5
     for byte in name.encode():
         hash = (hash ^ byte) * 0x01000193 % (1 << 32)
-    return hash % SLOTS
+    return hash % UNITS * UNIT
 
 
 def check_names(folder):
-    names, taken = [f"n{i * 7919}_{i}" for i in range(3000)], {}
-    for name in names:
-        taken.setdefault(slot_of(name), name)
-    twin = next(name for name in names if taken[slot_of(name)] != name)
-    first = taken[slot_of(twin)]
+    names = sorted((f"n{i * 7919}_{i}" for i in range(3000)), key=place_of)
+    first, twin = next(pair for pair in zip(names, names[1:]) if place_of(pair[1]) - place_of(pair[0]) < 3 * UNIT)
     longest = "n" * int("94")  # made here: a constant is a name that the interpreter uses
     before = id(sys.intern("appe" + "nd"))
     Path(folder, "names").write_text(f"append\n{first}\n{twin}\n{longest}\n")
     side().instr_place_names(f"{folder}/names".encode())
-    for name, slot in (first, slot_of(first)), (twin, slot_of(twin) + 1), (longest, slot_of(longest)):
+    # The twin has the same place in the next page.
+    for name, place in (first, place_of(first)), (twin, place_of(twin) + PAGE), (longest, place_of(longest)):
         placed = sys.intern("".join(list(name)))
-        assert id(placed) == BASE + slot % SLOTS * SLOT, (name, hex(id(placed)))
+        assert id(placed) == BASE + place % (UNITS * UNIT), (name, hex(id(placed)))
         assert placed == name and hash(placed) == hash("".join(list(name))) and len(placed) == len(name)
     assert id(sys.intern("append")) == before, "a name that the interpreter uses already has moved"
     thing = types.SimpleNamespace()
@@ -55,13 +53,15 @@ def check_names(folder):
 
 def context_hash(name, number):
     """Computes what context_hashes.cpp promises: words of eight characters, but for those with a digit."""
-    text, hash = name.encode(), number << 32 | len(name)
+    text, hash = name.encode(), len(name)
     for at in range(0, len(text), 8):
         word = text[at : at + 8]
         if any(chr(byte).isdigit() for byte in word):
             continue
         mixed = (hash ^ int.from_bytes(word, "little")) * 0x9E3779B97F4A7C15 & WORD
         hash = (mixed << 32 | mixed >> 32) & WORD
+    if number:
+        hash = (hash ^ number) * 0x9E3779B97F4A7C15 & WORD
     return hash >> 1
 
 
@@ -77,6 +77,7 @@ def check_hashes(_):
     library._ZN5instr24number_context_variablesEv()
     for number in 1, 2, 3:
         assert hash(ContextVar("instr")) == context_hash("instr", number), number
+        assert hash(ContextVar("other")) == context_hash("other", number), number
     variables = [ContextVar("same", default=i) for i in range(100)]
     for i, variable in enumerate(variables):
         variable.set(-i)
