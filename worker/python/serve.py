@@ -410,8 +410,7 @@ def import_for(kind):
     if _is_for_compiler:
         _import_if_possible(_COMPILER)
     _lookups = _import_own("instr_lookups")
-    _lookups.spread_instances()
-    torch._C.parse_schema("instr() -> ()")
+    _lookups.spread_instances(torch)
     _lookups.pin_type_versions()
 
 

@@ -116,27 +116,36 @@ def pin_type_versions():
             _version(one).value = _FIRST_OF_NAMES + number
 
 
-def _internals():
-    """Returns the address of pybind11's table of ...; None if ..."""
-    interpreter = ctypes.pythonapi.PyInterpreterState_Get
-    interpreter.restype = ctypes.c_void_p
-    state = ctypes.pythonapi.PyInterpreterState_GetDict
-    state.argtypes, state.restype = [ctypes.c_void_p], ctypes.c_void_p  # a borrowed reference
-    places = [ctypes.cast(state(interpreter()), ctypes.py_object).value, vars(builtins)]
-    for place in places:
+def _internals_of_pybind11():
+    """Yields the addresses of the structures that pybind11 shares between modules."""
+    api = ctypes.pythonapi
+    api.PyInterpreterState_Get.restype = ctypes.c_void_p
+    api.PyInterpreterState_GetDict.argtypes = [ctypes.c_void_p]
+    api.PyInterpreterState_GetDict.restype = ctypes.c_void_p  # a borrowed reference
+    api.PyCapsule_GetName.argtypes, api.PyCapsule_GetName.restype = [ctypes.py_object], ctypes.c_char_p
+    api.PyCapsule_GetPointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
+    api.PyCapsule_GetPointer.restype = ctypes.c_void_p
+    state = api.PyInterpreterState_GetDict(api.PyInterpreterState_Get())
+    for place in ctypes.cast(state, ctypes.py_object).value, vars(builtins):
         for name, capsule in list(place.items()):
             if isinstance(name, str) and name.startswith("__pybind11_internals_"):
-                pointer = ctypes.pythonapi.PyCapsule_GetPointer
-                pointer.argtypes, pointer.restype = [ctypes.py_object, ctypes.c_char_p], ctypes.c_void_p
-                named = ctypes.pythonapi.PyCapsule_GetName
-                named.argtypes, named.restype = [ctypes.py_object], ctypes.c_char_p
-                yield ctypes.c_void_p.from_address(pointer(capsule, named(capsule))).value
+                pointer = api.PyCapsule_GetPointer(capsule, api.PyCapsule_GetName(capsule))
+                yield ctypes.c_void_p.from_address(pointer).value
 
 
-def spread_instances():
-    for at in _internals():
-        buckets, count = (ctypes.c_uint64.from_address(at + 8 * word).value for word in (15, 17))
-        load = ctypes.c_float.from_address(at + 8 * 18)
-        limit = ctypes.c_uint64.from_address(at + 8 * 19)
-        if load.value == 1 and limit.value == buckets and count <= buckets:
+# In these structures: the third hash table of libstdc++, whose keys are the addresses of C++ objects.
+_BUCKETS_AT, _SIZE_AT, _LOAD_AT, _LIMIT_AT = 120, 136, 144, 152
+
+
+def spread_instances(torch):
+    """Lowers the load of pybind11's table of instances, from the next one on. An instance's bucket follows
+    from its address, and the time that a lookup takes from how many others have the same bucket."""
+    for at in _internals_of_pybind11():
+        buckets = ctypes.c_uint64.from_address(at + _BUCKETS_AT).value
+        limit = ctypes.c_uint64.from_address(at + _LIMIT_AT)
+        load = ctypes.c_float.from_address(at + _LOAD_AT)
+        size = ctypes.c_uint64.from_address(at + _SIZE_AT).value
+        if load.value == 1 and limit.value == buckets and size <= buckets:
             load.value, limit.value = 1 / 64, 0
+    if hasattr(torch._C, "parse_schema"):
+        torch._C.parse_schema("instr() -> ()")  # an instance
