@@ -113,10 +113,10 @@ TEST_F(Baselines, AMisspeltNameSuggestsTheNearest) {
   ASSERT_TRUE(BaselineDraft::start("main")->publish("r.jsonl"));
   auto found = find_baseline("mian");
   ASSERT_FALSE(found);
-  EXPECT_EQ(
-      to_string(found.error()),
-      "there is no baseline `mian`, and no such file: make one with instr_bench --save=mian; did you mean "
-      "`main`?");
+  EXPECT_EQ(to_string(found.error()),
+            "there is no baseline `mian`, and no such file: make one with instr_bench --save=mian; "
+            "did you mean "
+            "`main`?");
 }
 
 }  // namespace
