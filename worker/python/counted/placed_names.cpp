@@ -27,7 +27,7 @@ static_assert(snippet_stack::kTop < kBase);
 constexpr uint32_t kUnit = 16;
 constexpr uint32_t kUnitsInPage = 2048;
 constexpr uint32_t kPages = 512;   // PyTorch with its compiler has 60,000 names, of 4 MB
-constexpr uint32_t kMaxUnits = 9;  // of a name
+constexpr uint32_t kMaxUnits = 9;  // longer names are not placed
 constexpr uint32_t kMaxNames = 120'000;
 constexpr uint32_t kUnits = kPages * kUnitsInPage;
 

@@ -34,9 +34,10 @@ namespace instr {
 namespace {
 
 constexpr uint64_t kPage = 32 << 10;
-constexpr uint64_t kAlignment = 64;      // of blocks
-constexpr std::size_t kMaxLength = 100;  // of a name that the interpreter's cache keeps
-constexpr uint64_t kMaxBytes = 192;      // of an object with such a name
+constexpr uint64_t kBlockAlignment = 64;
+// The interpreter's cache keeps names of this length at most, in objects of this size at most.
+constexpr std::size_t kMaxLength = 100;
+constexpr uint64_t kMaxBytes = 192;
 // A text may be in the cache for several types at a time.
 constexpr uint64_t kPlacesOfText = 16;
 constexpr uint64_t kMaxTexts = kPlacesSize / kPage / kPlacesOfText;
@@ -44,7 +45,7 @@ constexpr uint64_t kMaxTexts = kPlacesSize / kPage / kPlacesOfText;
 // Not on the heap, whose state affects the snippet. A text's number is its index.
 uint64_t hashes[kMaxTexts];
 std::size_t text_count;
-std::size_t bytes_beside_text;  // in an object: its header and the final zero
+std::size_t bytes_beside_text;  // the header of an object and its final zero
 pthread_t main_thread;
 
 // The place for the text that is made next.
@@ -67,8 +68,9 @@ void* find_place(uint64_t hash) {
   const uint64_t number = find_number(hash);
   if (number == kMaxTexts) return nullptr;
   const uint64_t place =
-      1 + hash % ((kPage - kMaxBytes) / kAlignment - 1);  // a header is before it
-  char* at = static_cast<char*>(places()) + number * kPlacesOfText * kPage + place * kAlignment;
+      1 + hash % ((kPage - kMaxBytes) / kBlockAlignment - 1);  // a header is before it
+  char* at =
+      static_cast<char*>(places()) + number * kPlacesOfText * kPage + place * kBlockAlignment;
   for (uint64_t i = 0; i < kPlacesOfText; ++i, at += kPage) {
     if (malloc_usable_size(at) == 0) return at;
   }
