@@ -213,7 +213,7 @@ TEST(ArenaTest, ABlockIsMadeAtAnOfferedPlace) {
               void* const place = static_cast<char*>(places()) + 64;
               const std::int64_t live = arena_counters().live_bytes;
               offer_place(100, place);
-              const bool is_there = take(90) == place;  // of the same class
+              const bool is_there = take(90) == place;  // blocks of 90 and 100 bytes have one class
               const bool is_only_one = take(100) != place;
               withdraw_place(100, place);
               const bool is_counted = arena_counters().live_bytes == live + 190;
@@ -233,7 +233,7 @@ TEST(ArenaTest, AWithdrawnPlaceIsNotUsed) {
               withdraw_place(100, place);
               const bool is_elsewhere = take(100) != place;
               offer_place(100, place);
-              give(take(100));  // before it is withdrawn
+              give(take(100));
               withdraw_place(100, place);
               return is_elsewhere && take(100) != place;
             }),

@@ -397,6 +397,7 @@ class _Popen(subprocess.Popen):
         super().__init__(*arguments, pass_fds=(*pass_fds, *own), **options)
 
 
+_lookups = None  # the module instr_lookups
 _is_for_compiler = False
 _is_pinned = False  # True if answers that differ between runs, such as random numbers, are pinned
 

@@ -84,7 +84,7 @@ void withdraw() {
 
 // Offers a place to a text of ASCII characters.
 void make_offer(const char* text) {
-  withdraw();                             // an earlier one, if this is called in a lookup
+  withdraw();  // the offer of the lookup in which this one happens, if any
   uint64_t hash = 14695981039346656037U;  // FNV-1a
   std::size_t length = 0;
   for (; text[length] != 0; ++length) {
@@ -100,7 +100,7 @@ void make_offer(const char* text) {
 
 bool is_active() { return runs_snippet() && pthread_self() == main_thread; }
 
-// Calls a function that first makes this text. What it takes to place the text is not counted.
+// Calls a function that first makes this text. Placing the text is not counted.
 template <class Call>
 auto with_place(const char* text, Call call) {
   const bool is_counted = is_collecting();
