@@ -145,8 +145,8 @@ DocumentCell steady_cell(const Variants& variants) {
 using Column = RunTable::Column;
 using BenchRow = RunTable::BenchRow;
 
-// The slots that are columns. A slot at which all variants were skipped is left out, since these
-// are listed below, unless a row has no other slot.
+// The slots that have columns, or rows of a tall table. A slot at which all variants were skipped
+// is left out, since these are listed below, unless a benchmark has no other slot.
 std::set<Slot> shown_slots(const std::vector<Bench>& benches) {
   std::set<Slot> slots;
   for (const Bench& bench : benches) {
@@ -181,8 +181,9 @@ std::string metric_heading(const std::string& metric) {
 // Makes the columns of a wide or a tall table.
 class ColumnMaker {
  public:
-  ColumnMaker(const std::vector<Bench>& benches, const ReportOptions& options, bool is_tall)
-      : is_tall_(is_tall), slots_(shown_slots(benches)) {
+  ColumnMaker(const std::vector<Bench>& benches, const std::set<Slot>& slots,
+              const ReportOptions& options, bool is_tall)
+      : is_tall_(is_tall), slots_(slots) {
     for (const std::string& metric : options.metrics) {
       const Metric* known = find_metric(metric);
       const bool is_rare = known != nullptr && known->group == MetricGroup::kCompile;
@@ -266,7 +267,7 @@ class ColumnMaker {
   }
 
   bool is_tall_;
-  std::set<Slot> slots_;
+  const std::set<Slot>& slots_;
   std::set<Slot> owners_;  // slots whose other metrics a row shows
   std::vector<const Metric*> panels_;
   std::vector<std::string> others_;
@@ -330,7 +331,8 @@ RunTable::RunTable(const std::vector<Measurement>& measurements, const ReportOpt
       show_keys_(options.show_keys),
       title_(shown_values(options) + " per iteration, by variant:"),
       benches_(collect_benches(measurements)),
-      columns_(ColumnMaker(benches_, options, shape_ == Shape::kTall).make()) {
+      slots_(shown_slots(benches_)),
+      columns_(ColumnMaker(benches_, slots_, options, shape_ == Shape::kTall).make()) {
   if (shape_ == Shape::kTall) return;
   std::map<std::string, std::size_t> groups;
   for (const Bench& bench : benches_) groups.emplace(bench.name.group, groups.size());
@@ -350,6 +352,7 @@ std::vector<DocumentRow> RunTable::rows(const Bench& bench) const {
     return made;
   }
   for (const auto& [slot, measurement] : bench.variants) {
+    if (!show_keys_ && !slots_.contains(slot)) continue;
     DocumentRow row{.cells = {}, .group = bench.name.full, .name = name_slot(slot)};
     row.cells = {{row.group + " " + row.name}};
     if (show_keys_) {

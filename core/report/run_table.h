@@ -70,6 +70,7 @@ class RunTable {
   bool show_keys_;
   std::string title_;  // the title of stacked values
   std::vector<Bench> benches_;
+  std::set<Slot> slots_;  // those that are shown
   std::vector<Column> columns_;
 };
 

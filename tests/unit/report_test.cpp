@@ -150,6 +150,11 @@ TEST(ReportTable, LeavesOutAColumnOfSkippedVariants) {
   Measurement alone = without;
   alone.variant.label = "nn/b";
   EXPECT_GOLDEN("report/all_of_a_row_skipped.txt", table({counted("nn/a", "", 5), without, alone}));
+  // A narrow terminal has a row for each variant.
+  const std::vector<Measurement> both{counted("nn/a", "", 5), without};
+  const auto rows = RunTable(both, {}, RunTable::Shape::kTall).whole().rows;
+  ASSERT_EQ(rows.size(), 1u);
+  EXPECT_EQ(rows[0].name, "eager");
 }
 
 TEST(ReportTable, ListsFailuresWithTheirMessages) {
