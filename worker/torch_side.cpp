@@ -91,17 +91,19 @@ Caught caught(std::string text) {
 
 }  // namespace
 
-void import_for(const char*) {}
-
-void warm_up(const char* kind) {
+void import_for(const char* kind) {
   forget_devices();
   prepare(1);
-  if (strcmp(kind, "torchscript") == 0) {
-    warm_up_torchscript();
-  } else if (strcmp(kind, "cold") != 0) {
-    warm_up_eager();
-  }
+  // On first use, TorchScript compiles its own functions.
+  if (strcmp(kind, "torchscript") == 0) warm_up_torchscript();
 }
+
+void warm_up(const char* kind) {
+  if (strcmp(kind, "torchscript") == 0) warm_up_torchscript();
+  if (strcmp(kind, "cold") != 0) warm_up_eager();
+}
+
+instr_snippet rehearsed_snippet() { return nullptr; }
 
 bool has_interpreter() { return false; }
 void reset_interpreter() {}

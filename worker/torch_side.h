@@ -7,6 +7,8 @@
 #include <string>
 #include <type_traits>
 
+#include "worker/abi.h"
+
 namespace instr {
 
 // The cost of entering a block: switching the collection on and off, and the loop around the
@@ -24,13 +26,16 @@ namespace instr::torch_side {
 std::string version();         // "2.13.0"
 std::string cpu_capability();  // LibTorch's choice: "AVX2"
 
-// Imports what this kind of zygote needs besides LibTorch, which would take minutes under
-// instrumentation by Callgrind.
+// Imports what this kind of zygote needs besides LibTorch, and runs what takes long on its first
+// use: under instrumentation by Callgrind, it would take minutes.
 void import_for(const char* kind);
 
-// Runs the code that this kind of zygote runs before it forks a process. A change of that code
-// changes the worker's version.
+// Runs the code that this kind of zygote runs before it forks a process, for Valgrind to translate
+// it. A change of that code, or of import_for(), changes the worker's version.
 void warm_up(const char* kind);
+
+// Returns a snippet of the interpreter, with which a zygote rehearses a run; null without one.
+instr_snippet rehearsed_snippet();
 
 // Seeds LibTorch's default generator and sets its number of threads for a snippet.
 void prepare(int threads);

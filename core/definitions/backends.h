@@ -102,18 +102,36 @@ enum class Preparation { kNone, kFreeze, kOptimize, kFuse, kDoNotFuse };
 
 // The zygotes by their warm-up. Zygotes for Python start slowly, so kCompiler is one that has also
 // imported what torch.compile() needs. First calls are counted in one that has called nothing.
-enum class WarmUp { kEager, kTorchScript, kPython, kCompiler, kCold, kColdPython };
+enum class WarmUp {
+  kEager,
+  kTorchScript,
+  kPython,
+  kPythonTorchScript,
+  kCompiler,
+  kColdCompiler,
+  kCold,
+  kColdPython
+};
 
 // Names in the protocol of workers, in the order of WarmUp.
 inline constexpr auto kWarmUpNames = std::to_array<const char*>(
-    {"eager", "torchscript", "python", "compiler", "cold", "cold_python"});
+    {"eager", "torchscript", "python", "python_torchscript", "compiler", "cold_compiler", "cold",
+     "cold_python"});
 
 constexpr const char* to_string(WarmUp zygote) {
   return kWarmUpNames[static_cast<std::size_t>(zygote)];
 }
 
 constexpr bool is_of_python(WarmUp zygote) {
-  return zygote == WarmUp::kPython || zygote == WarmUp::kCompiler || zygote == WarmUp::kColdPython;
+  return zygote == WarmUp::kPython || zygote == WarmUp::kPythonTorchScript ||
+         zygote == WarmUp::kCompiler || zygote == WarmUp::kColdCompiler ||
+         zygote == WarmUp::kColdPython;
+}
+
+// Returns true if forked processes start without instrumentation, under which compiling takes
+// minutes.
+constexpr bool instruments_late(WarmUp zygote) {
+  return zygote == WarmUp::kCompiler || zygote == WarmUp::kColdCompiler;
 }
 
 struct BackendFacts {

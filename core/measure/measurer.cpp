@@ -23,6 +23,7 @@
 #include "core/compile/source_writer.h"
 #include "core/measure/failure_text.h"
 #include "core/measure/loaded_files.h"
+#include "core/measure/zygote_pool.h"
 #include "core/profile/profile.h"
 
 namespace instr {
@@ -225,8 +226,9 @@ wire::Message Measurer::make_request(const CompiledVariant& compiled) const {
   if (variant.iterations) request.fields["iterations"] = std::to_string(*variant.iterations);
   if (is_counted_once(variant)) request.fields["once"] = "1";
   if (variant.compiles && !variant.warmup) request.fields["warmup"] = "1";
-  // Without instrumentation, the compiler's warm-up is much faster.
-  if (config_.call_paths || variant.compiles) request.fields["instrument_late"] = "1";
+  if (config_.call_paths || instruments_late(choose_zygote(variant))) {
+    request.fields["instrument_late"] = "1";
+  }
   return request;
 }
 

@@ -300,8 +300,8 @@ void Scheduler::prepare(const std::vector<Variant>& variants) {
   for (const auto& variant : variants) zygotes_.need(choose_zygote(variant));
 }
 
-Expected<wire::Message> Scheduler::hello(Language language, std::stop_token stop) {
-  return zygotes_.hello(language, std::move(stop));
+Expected<wire::Message> Scheduler::hello(Language preferred, std::stop_token stop) {
+  return zygotes_.hello(preferred, std::move(stop));
 }
 
 Attempt Scheduler::attempt(const Task& task, const UnitKey& key,

@@ -44,9 +44,10 @@ class Scheduler {
   // then all workers are killed, and variants added later are dropped.
   bool wait(std::stop_token stop);
 
-  // Waits for the worker for a language, and returns its description of itself (LibTorch's version,
-  // CPU capability, ...). An Error if it cannot be started, with its output.
-  Expected<wire::Message> hello(Language language, std::stop_token stop);
+  // Waits for a worker, and returns its description of itself (CPU capability, ...), which is the
+  // same for each language. Starts the one for `preferred` if nothing is prepared. An Error if it
+  // cannot be started, with its output.
+  Expected<wire::Message> hello(Language preferred, std::stop_token stop);
 
  private:
   struct Task {

@@ -9,6 +9,10 @@ namespace instr {
 
 namespace {
 
+Language language_of(WarmUp zygote) {
+  return is_of_python(zygote) ? Language::kPython : Language::kCpp;
+}
+
 constexpr int kStartAttempts = 2;
 constexpr int kMaxLosses = 4;
 
@@ -44,11 +48,11 @@ WarmUp choose_zygote(const Variant& variant) {
   // In Python, a part of the compiler loads packages.
   const bool loads_package = is_python && runs_package(variant.backend);
   if (is_compiled(variant.backend) || uses_compiler(variant) || loads_package) {
-    return WarmUp::kCompiler;
+    return is_first_call(variant) ? WarmUp::kColdCompiler : WarmUp::kCompiler;
   }
   if (is_first_call(variant)) return is_python ? WarmUp::kColdPython : WarmUp::kCold;
-  if (is_python) return WarmUp::kPython;
-  return is_script(variant.backend) ? WarmUp::kTorchScript : WarmUp::kEager;
+  if (!is_script(variant.backend)) return is_python ? WarmUp::kPython : WarmUp::kEager;
+  return is_python ? WarmUp::kPythonTorchScript : WarmUp::kTorchScript;
 }
 
 Expected<WorkerOptions> options_for(Language language, WorkerOptions options,
@@ -70,7 +74,7 @@ Expected<void> warm_up(WorkerProcess& process, WarmUp which, const WorkerOptions
     return fail("the worker did not warm up: " + how + "\n" + process.log_since(0));
   };
   wire::Message request{"warm_up", {{"kind", to_string(which)}}};
-  if (options.call_paths) request.fields["instrument_late"] = "1";
+  if (options.call_paths || instruments_late(which)) request.fields["instrument_late"] = "1";
   TRY(ask(request, "warmed_up"));
   if (options.churn == 0) return {};
   return ask({"churn", {{"blocks", std::to_string(options.churn)}}}, "churned");
@@ -171,7 +175,7 @@ void ZygotePool::drop(Language language, const std::shared_ptr<ZygoteSource>& lo
 }
 
 Expected<std::shared_ptr<WorkerProcess>> ZygotePool::try_to_fork(WarmUp which) {
-  const Language language = is_of_python(which) ? Language::kPython : Language::kCpp;
+  const Language language = language_of(which);
   TRY_ASSIGN(auto from, source_for(language));
   auto zygote = from->zygote(which);
   if (!zygote) drop(language, from);
@@ -228,8 +232,19 @@ void ZygotePool::worked(WarmUp which) {
   slot(which).losses = 0;
 }
 
-Expected<wire::Message> ZygotePool::hello(Language language, std::stop_token stop) {
+Language ZygotePool::language_in_use(Language preferred) const {
+  Language in_use = preferred;
+  for (std::size_t i = 0; i < slots_.size(); ++i) {
+    if (slots_[i].state == State::kAbsent) continue;
+    in_use = language_of(static_cast<WarmUp>(i));
+    if (in_use == preferred) break;
+  }
+  return in_use;
+}
+
+Expected<wire::Message> ZygotePool::hello(Language preferred, std::stop_token stop) {
   std::unique_lock lock(mutex_);
+  const Language language = language_in_use(preferred);
   SourceSlot& slot = source(language);
   if (slot.state == State::kAbsent && !killed_) {
     starters_.emplace_back([this, language] { source_for(language); });

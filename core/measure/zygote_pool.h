@@ -85,8 +85,9 @@ class ZygotePool {
   // Notes that the zygote has forked a host.
   void worked(WarmUp which);
 
-  // Returns the description of the worker for a language: starts it if necessary, and waits for it.
-  Expected<wire::Message> hello(Language language, std::stop_token stop);
+  // Waits for a worker, and returns its description of itself, which is the same for each language.
+  // Starts the one for `preferred` if zygotes of neither language are needed.
+  Expected<wire::Message> hello(Language preferred, std::stop_token stop);
 
   // Ends all zygotes, permanently.
   void kill();
@@ -112,6 +113,7 @@ class ZygotePool {
   Expected<std::shared_ptr<WorkerProcess>> try_to_fork(WarmUp which);
   Expected<std::shared_ptr<ZygoteSource>> source_for(Language language);
   Expected<wire::Message> try_to_start(Language language);
+  Language language_in_use(Language preferred) const;  // the caller holds the mutex
   void drop(Language language, const std::shared_ptr<ZygoteSource>& lost);
   bool is_killed() const;
   Slot& slot(WarmUp which) { return slots_[static_cast<std::size_t>(which)]; }

@@ -203,7 +203,6 @@ std::vector<Variant> Session::admit(const std::vector<Variant>& variants) {
 Expected<Fingerprint> Session::fingerprint(std::stop_token stop) {
   std::map<std::string, std::string> fields;
   if (scheduler_) {
-    // Always the same worker's, whatever is counted, so that parts of a set can be compared.
     const bool has_cpp = check_compiler(tools_->compile.toolchain).has_value();
     TRY_ASSIGN(auto hello, scheduler_->hello(has_cpp ? Language::kCpp : Language::kPython, stop));
     fields = std::move(hello.fields);

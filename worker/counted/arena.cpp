@@ -421,10 +421,6 @@ BlocksMade blocks_made(unsigned size_class) {
   return {arena.pools[size_class].made, bytes_of(size_class)};
 }
 
-void visit_start_arena(void (*visit)(std::uintptr_t begin, std::uintptr_t end)) {
-  for (const Stretch& stretch : arena.stretches) visit(stretch.begin, stretch.top);
-}
-
 }  // namespace instr
 
 // Replaces the C library's functions, which operator new of every library uses, too.

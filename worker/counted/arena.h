@@ -61,9 +61,6 @@ void rehearse_fresh_arena();
 ArenaCounters arena_counters();
 void reset_arena_peak();
 
-// Visits the memory of the start-up arena's blocks so far.
-void visit_start_arena(void (*visit)(std::uintptr_t begin, std::uintptr_t end));
-
 // The blocks of a size class made so far, both live and free.
 struct BlocksMade {
   std::uint64_t count;

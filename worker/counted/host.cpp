@@ -24,6 +24,7 @@
 #include "worker/children.h"
 #include "worker/counted/arena.h"
 #include "worker/counted/collected.h"
+#include "worker/counted/instrumentation.h"
 #include "worker/counted/reply.h"
 #include "worker/snippet_confines.h"
 #include "worker/torch_side.h"
@@ -72,39 +73,6 @@ bool write_loaded_files() {
     at = end + 1;
   }
   return fclose(file) == 0;
-}
-
-constexpr uint64_t kValgrindBase = 0x10'0000'0000;  // Valgrind's own mappings begin here
-constexpr uint64_t kHugePage = 2 << 20;
-
-void gather(uint64_t begin, uint64_t end) {
-  uint64_t from = (begin + kHugePage - 1) & ~(kHugePage - 1);
-  uint64_t to = end & ~(kHugePage - 1);
-  if (from >= to || madvise(reinterpret_cast<void*>(from), to - from, MADV_HUGEPAGE) != 0) return;
-  // A single call for all pages would stop at the first empty one.
-  for (uint64_t at = from; at < to; at += kHugePage) {
-    madvise(reinterpret_cast<void*>(at), kHugePage, MADV_COLLAPSE);
-  }
-}
-
-// Makes forking this process cheap: asks the kernel to keep Valgrind's own memory (symbols,
-// translations; hundreds of MB) in huge pages, so that a fork copies hundreds of page-table
-// entries, not a hundred thousand. Content and addresses do not change; if the kernel refuses,
-// forks only take longer.
-void gather_pages() {
-  visit_start_arena(gather);
-  FILE* maps = fopen("/proc/self/maps", "re");
-  if (maps == nullptr) return;
-  char line[512];
-  while (fgets(line, sizeof line, maps) != nullptr) {
-    unsigned long begin, end, inode;
-    char access[8];
-    if (sscanf(line, "%lx-%lx %7s %*s %*s %lu", &begin, &end, access, &inode) != 4) continue;
-    if (begin >= kValgrindBase && inode == 0 && access[1] == 'w' && strchr(line, '[') == nullptr) {
-      gather(begin, end);
-    }
-  }
-  fclose(maps);
 }
 
 constexpr uint32_t kMaxParts = 64;  // more profiles than a child writes
@@ -206,7 +174,6 @@ void Host::serve() {
   while (auto request = channel_.receive()) {
     wire::Message reply = answer(*request);
     if (!channel_.send(reply) || reply.verb == "bye") break;
-    if (reply.verb == "warmed_up") gather_pages();  // units are probably still being compiled
   }
   if (has_unit_) remove_snippet_folder();
   end_process();
@@ -260,16 +227,17 @@ wire::Message Host::load(const std::string& path) {
 wire::Message Host::warm_up(const wire::Message& request) {
   const std::string kind = request.get("kind");
   torch_side::import_for(kind.c_str());
-  if (request.get("instrument_late", "0") == "0") CALLGRIND_START_INSTRUMENTATION;
+  if (request.get("instrument_late", "0") == "0") start_instrumentation();
   torch_side::warm_up(kind.c_str());
   rehearse();
   return {"warmed_up", {}};
 }
 
-// Measures the canary without counting, so that later forks have this code translated.
+// Measures a snippet without counting, so that later forks have this code translated.
 void Host::rehearse() {
   RunRequest run;
-  run.snippet = instr_canary_snippet;
+  run.snippet = torch_side::rehearsed_snippet();
+  if (run.snippet == nullptr) run.snippet = instr_canary_snippet;
   run.is_rehearsal = true;
   run.result = result();
   if (run.result == nullptr) return;
@@ -429,8 +397,8 @@ EmptyLoop Host::empty_loop(const RunRequest& like, instr_snippet empty) {
 // Measures without a fork, to check the fork server. Switches instrumentation off and on, so that
 // Callgrind has no state older than the measurement.
 void Host::measure_here(const RunRequest& run, instr_snippet empty) {
-  CALLGRIND_STOP_INSTRUMENTATION;
-  if (!run.instrument_late) CALLGRIND_START_INSTRUMENTATION;
+  stop_instrumentation();
+  if (!run.instrument_late) start_instrumentation();
   ChildOutput output;
   output.drop_excess();
   output.become_standard();

@@ -18,6 +18,7 @@
 #include "worker/counted/block_plan.h"
 #include "worker/counted/collected.h"
 #include "worker/counted/empty_loop.h"
+#include "worker/counted/instrumentation.h"
 #include "worker/counted/simulated_state.h"
 #include "worker/counted/snippet_stack.h"
 #include "worker/snippet_confines.h"
@@ -82,7 +83,7 @@ void begin_block() {
   // Not in a rehearsal, or the first child's first block would include it.
   run->collecting = (run->block.is_collected || is_cleared) && !run->request.is_rehearsal;
   if (run->block.is_collected) settle_threads();
-  if (run->collecting && run->request.instrument_late) CALLGRIND_START_INSTRUMENTATION;
+  if (run->collecting && run->request.instrument_late) start_instrumentation();
   run->has_company = has_live_threads();
   run->cpu_us_at_begin = used_cpu_us();
   // Other threads are always collected: their events since the last block are not this block's.

@@ -68,12 +68,14 @@ if os.path.exists(_NAMES):
     _worker.instr_pin_context_hashes()
 
 import builtins
+import contextvars
 import dis
 import importlib
 import json
 import marshal
 import opcode
 import random
+import shutil
 import subprocess
 import tempfile
 import types
@@ -234,7 +236,7 @@ def _stamp(file):
 
 
 _caches = os.environ.get("TORCHINDUCTOR_CACHE_DIR")
-_TEMPORARY, _SNIPPET_FOLDER = 100, 101  # the descriptors of these folders
+_WORK_FOLDER, _TEMPORARY, _SNIPPET_FOLDER = 4, 100, 101  # the descriptors of these folders
 
 snippet = None  # the function being counted
 
@@ -357,16 +359,6 @@ def _forget_devices():
         registry[device] = None
 
 
-def _warm_up_eager():
-    for _ in range(3):
-        x = torch.rand((4, 4))
-        w = torch.rand((4, 4), requires_grad=True)
-        y = torch.mm(x, w)
-        y = torch.relu(y + x) * 2
-        y = y.t().contiguous().view(16).sum()
-        y.backward()
-
-
 _COMPILER = "torch._inductor.compile_fx"  # has all that torch.compile() needs; old versions lack it
 
 
@@ -397,32 +389,69 @@ class _Popen(subprocess.Popen):
         super().__init__(*arguments, pass_fds=(*pass_fds, *own), **options)
 
 
-_lookups = None  # the module instr_lookups
+_lookups = _warm_up = None  # the modules instr_lookups and instr_warm_up
+_rehearsed = None  # the text of the snippet of a rehearsal
 _is_for_compiler = False
 _is_pinned = False  # True if answers that differ between runs, such as random numbers, are pinned
 
 
 def import_for(kind):
-    global _is_for_compiler, _is_pinned, _lookups
-    _is_for_compiler = kind == "compiler"
-    _is_pinned = kind != "python"
+    global _is_for_compiler, _is_pinned, _lookups, _warm_up
+    _is_for_compiler = kind in ("compiler", "cold_compiler")
+    _is_pinned = _is_for_compiler or kind == "cold_python"
     if _is_pinned:
         _native.pin(_PINNED_RANDOM)
     if _is_for_compiler:
         _import_if_possible(_COMPILER)
+    _forget_devices()
+    prepare(1)
+    _warm_up = _import_own("instr_warm_up")
+    if kind == "python_torchscript":
+        _warm_up.torchscript()  # on first use, it compiles its own functions
+    if kind == "compiler":
+        _warm_up_compiler()
     _lookups = _import_own("instr_lookups")
     _lookups.spread_instances(torch)
     _lookups.pin_type_versions()
+    _settle_heap()
+
+
+def _warm_up_compiler():
+    """Has the compiler find an empty cache, as in each other run, and leave its settings as they are."""
+    caches = f"/proc/self/fd/{_WORK_FOLDER}/warm-up"
+    shutil.rmtree(caches, ignore_errors=True)
+    os.environ["TORCHINDUCTOR_CACHE_DIR"] = caches
+    try:
+        contextvars.copy_context().run(_warm_up.compiler)
+    except Exception:
+        pass  # snippets report it
+
+
+def _settle_heap():
+    """Leaves nothing to collect, and has no later collection visit these objects."""
+    gc.collect()
+    gc.freeze()
 
 
 def warm_up(kind):
-    _forget_devices()
-    prepare(1)
-    if kind != "cold_python":
-        _warm_up_eager()
-    # There is nothing to collect from here on, and no later collection visits these objects.
-    gc.collect()
-    gc.freeze()
+    global _rehearsed
+    is_cold = kind == "cold_python"
+    _rehearsed = _warm_up.REHEARSED_WITHOUT_TORCH if is_cold else _warm_up.REHEARSED
+    if kind == "python_torchscript":
+        _warm_up.torchscript()
+    if not is_cold:
+        _warm_up.eager()
+    # From here on, modules are imported by snippets (loaded_modules.cpp).
+    sys.modules["instr_lookups"] = sys.modules.pop("instr_lookups")
+    _settle_heap()
+
+
+def rehearse():
+    global snippet
+    _load_snippet(marshal.dumps(compile(_rehearsed, "<snippet>", "exec")))
+    snippet(_native.next_block, abs, _native.simulate, range)
+    snippet = None
+    _settle_heap()
 
 
 subprocess.Popen = _Popen

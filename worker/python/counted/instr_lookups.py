@@ -44,7 +44,7 @@ _SETS_FLAG = sys.version_info < (3, 13)  # later, a type without a version has t
 
 # Since 3.12, the interpreter's own types have numbers below 2 << 16, and all others begin there.
 _FIRST_OF_IMPORTS = 2 << 16 if sys.version_info >= (3, 12) else 0
-_LAST_OF_IMPORTS = _FIRST_OF_IMPORTS + (1 << 16)  # the interpreter continues with the next number
+_LAST_OF_IMPORTS = _FIRST_OF_IMPORTS + (1 << 15)  # the interpreter continues with the next number
 _FIRST_OF_NAMES, _NUMBERS_OF_NAMES = 1 << 28, 1 << 24
 
 

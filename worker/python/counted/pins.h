@@ -38,4 +38,7 @@ void pin_answers(Pinned which);
 // leaves traces on the heap.
 void learn_adaptation();
 
+// Forgets the code that a rehearsal has noted (note_code() in worker/torch_side.h).
+void forget_noted_code();
+
 }  // namespace instr

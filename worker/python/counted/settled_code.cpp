@@ -88,12 +88,17 @@ void learn_adaptation() {
   Py_DecRef(description);
 }
 
+void forget_noted_code() {
+  memset(codes, 0, sizeof codes);
+  code_count = instruction_count = 0;
+}
+
 namespace torch_side {
 
 bool note_code() {
   if (!adaptation.is_known) return false;
   PyObject* snippet = side_attribute("snippet");
-  if (PyObject_IsTrue(snippet) != 0) {  // false in a rehearsal
+  if (PyObject_IsTrue(snippet) != 0) {  // false if it is the canary
     PyObject* code = attribute(snippet, "__code__");
     note(code);
     Py_DecRef(code);

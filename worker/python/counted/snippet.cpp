@@ -1,8 +1,7 @@
 // Runs a Python snippet to be counted, and starts the worker.
-#include <valgrind/callgrind.h>
-
 #include "worker/abi.h"
 #include "worker/counted/host.h"
+#include "worker/counted/instrumentation.h"
 #include "worker/counted/run_snippet.h"
 #include "worker/python/counted/pins.h"
 #include "worker/python/side.h"
@@ -25,9 +24,9 @@ PyObject* next_block(PyObject*, PyObject*) {
 PyObject* simulate(PyObject*, PyObject* on) {
   if (PyObject_IsTrue(on) != 0) {
     Py_DecRef(call(side_attribute("align_versions")));
-    CALLGRIND_START_INSTRUMENTATION;
+    start_instrumentation();
   } else {
-    CALLGRIND_STOP_INSTRUMENTATION;
+    stop_instrumentation();
   }
   return PyLong_FromLong(0);
 }
@@ -74,9 +73,18 @@ void connect() {
 void run_snippet_code(instr_context* given) { run(*snippet, given); }
 void run_empty_code(instr_context* given) { run(*empty, given); }
 
+void rehearse(instr_context* given) {
+  context = given;
+  Py_DecRef(call(side_attribute("rehearse")));
+  forget_noted_code();
+  torch_side::loaded_modules();
+}
+
 }  // namespace
 
 namespace torch_side {
+
+instr_snippet rehearsed_snippet() { return rehearse; }
 
 bool has_interpreter() { return true; }
 
