@@ -407,11 +407,24 @@ std::string greatest_root(const std::vector<ProfileFunction>& functions) {
   return greatest;
 }
 
+// Returns the object of the interpreter; "" if it is unknown.
+std::string interpreter_object(const std::vector<ProfileFunction>& functions) {
+  std::string object;
+  for (const ProfileFunction& function : functions) {
+    const std::string_view name = call_level(function.function).function;
+    if (name == kInterpreterLoop) return function.object;
+    const bool is_api = name.starts_with("Py") || name.starts_with("_Py");
+    if (is_api && object.empty()) object = function.object;
+  }
+  return object;
+}
+
 }  // namespace
 
 void name_loop(std::vector<ProfileFunction>& functions) {
   const std::string wrong = greatest_root(functions);
   if (wrong.empty() || runs_loop(wrong)) return;
+  const std::string object = interpreter_object(functions);
   for (ProfileFunction& function : functions) {
     const bool is_root = function.path.empty() && function.function == wrong;
     if (!is_root && root_of(function.path) != wrong) continue;
@@ -422,6 +435,7 @@ void name_loop(std::vector<ProfileFunction>& functions) {
     CallLevel call = call_level(function.function);
     if (is_root) {
       call = {kInterpreterLoop};
+      if (!object.empty()) function.object = object;
     } else if (call.function == wrong && call.level > 1) {
       --call.level;
     } else if (call.function == kInterpreterLoop) {

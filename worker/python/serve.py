@@ -371,12 +371,16 @@ def _import_own(module):
         sys.path.remove(folder)
 
 
-def _import_if_possible(module):
-    """Imports a module. If that fails, the code that needs the module will report why."""
+def _run_if_possible(function):
+    """If the function fails, the snippets that need what it uses will report why."""
     try:
-        importlib.import_module(module)
+        function()
     except Exception:
         pass
+
+
+def _import_if_possible(module):
+    _run_if_possible(lambda: importlib.import_module(module))
 
 
 class _Popen(subprocess.Popen):
@@ -407,7 +411,7 @@ def import_for(kind):
     prepare(1)
     _warm_up = _import_own("instr_warm_up")
     if kind == "python_torchscript":
-        _warm_up.torchscript()  # on first use, it compiles its own functions
+        _run_if_possible(_warm_up.torchscript)  # on first use, it compiles its own functions
     if kind == "compiler":
         _warm_up_compiler()
     _lookups = _import_own("instr_lookups")
@@ -421,10 +425,7 @@ def _warm_up_compiler():
     caches = f"/proc/self/fd/{_WORK_FOLDER}/warm-up"
     shutil.rmtree(caches, ignore_errors=True)
     os.environ["TORCHINDUCTOR_CACHE_DIR"] = caches
-    try:
-        contextvars.copy_context().run(_warm_up.compiler)
-    except Exception:
-        pass  # snippets report it
+    _run_if_possible(lambda: contextvars.copy_context().run(_warm_up.compiler))
 
 
 def _settle_heap():
@@ -438,7 +439,7 @@ def warm_up(kind):
     is_cold = kind == "cold_python"
     _rehearsed = _warm_up.REHEARSED_WITHOUT_TORCH if is_cold else _warm_up.REHEARSED
     if kind == "python_torchscript":
-        _warm_up.torchscript()
+        _run_if_possible(_warm_up.torchscript)
     if not is_cold:
         _warm_up.eager()
     # From here on, modules are imported by snippets (loaded_modules.cpp).
@@ -454,10 +455,20 @@ def rehearse():
     _settle_heap()
 
 
+def _import_all_and_write_names():
+    """Imports the modules that zygotes import, also those that torch imports on first use."""
+    _import_if_possible(_COMPILER)
+    _forget_devices()
+    warm_up = _import_own("instr_warm_up")
+    with tempfile.TemporaryDirectory() as os.environ["TORCHINDUCTOR_CACHE_DIR"]:
+        _run_if_possible(warm_up.compiler)
+    _run_if_possible(warm_up.torchscript)
+    _import_own("instr_lookups").write_names(_NAMES)
+
+
 subprocess.Popen = _Popen
 if _task == "prime":
-    _import_if_possible(_COMPILER)
-    _import_own("instr_lookups").write_names(_NAMES)
+    _import_all_and_write_names()
 elif __name__ == "__main__":
     for _name in sys.argv[3:]:
         _import_if_possible(_COMPILER if _name == "compiler" else _name)

@@ -324,7 +324,7 @@ void prepare_to_measure(PythonSnippet& snippet, const Variant& variant) {
     setup.push_back(make_mark(2));
     if (sets_fuser(variant)) setup.push_back({reset_fuser(), {}});
   }
-  if (is_slow) setup.push_back({"instr_simulate_(True)", {}});
+  setup.push_back({"instr_simulate_(True)", {}});  // it may be off in the zygote
 }
 
 // Has the statement compile the function that it calls.
