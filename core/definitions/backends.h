@@ -108,15 +108,13 @@ enum class WarmUp {
   kPython,
   kPythonTorchScript,
   kCompiler,
-  kColdCompiler,
   kCold,
   kColdPython
 };
 
 // Names in the protocol of workers, in the order of WarmUp.
 inline constexpr auto kWarmUpNames = std::to_array<const char*>(
-    {"eager", "torchscript", "python", "python_torchscript", "compiler", "cold_compiler", "cold",
-     "cold_python"});
+    {"eager", "torchscript", "python", "python_torchscript", "compiler", "cold", "cold_python"});
 
 constexpr const char* to_string(WarmUp zygote) {
   return kWarmUpNames[static_cast<std::size_t>(zygote)];
@@ -124,15 +122,12 @@ constexpr const char* to_string(WarmUp zygote) {
 
 constexpr bool is_of_python(WarmUp zygote) {
   return zygote == WarmUp::kPython || zygote == WarmUp::kPythonTorchScript ||
-         zygote == WarmUp::kCompiler || zygote == WarmUp::kColdCompiler ||
-         zygote == WarmUp::kColdPython;
+         zygote == WarmUp::kCompiler || zygote == WarmUp::kColdPython;
 }
 
 // Returns true if forked processes start without instrumentation, under which compiling takes
 // minutes.
-constexpr bool instruments_late(WarmUp zygote) {
-  return zygote == WarmUp::kCompiler || zygote == WarmUp::kColdCompiler;
-}
+constexpr bool instruments_late(WarmUp zygote) { return zygote == WarmUp::kCompiler; }
 
 struct BackendFacts {
   Backend backend;

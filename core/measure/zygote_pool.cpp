@@ -48,7 +48,7 @@ WarmUp choose_zygote(const Variant& variant) {
   // In Python, a part of the compiler loads packages.
   const bool loads_package = is_python && runs_package(variant.backend);
   if (is_compiled(variant.backend) || uses_compiler(variant) || loads_package) {
-    return is_first_call(variant) ? WarmUp::kColdCompiler : WarmUp::kCompiler;
+    return WarmUp::kCompiler;
   }
   if (is_first_call(variant)) return is_python ? WarmUp::kColdPython : WarmUp::kCold;
   if (!is_script(variant.backend)) return is_python ? WarmUp::kPython : WarmUp::kEager;

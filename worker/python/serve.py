@@ -68,14 +68,12 @@ if os.path.exists(_NAMES):
     _worker.instr_pin_context_hashes()
 
 import builtins
-import contextvars
 import dis
 import importlib
 import json
 import marshal
 import opcode
 import random
-import shutil
 import subprocess
 import tempfile
 import types
@@ -236,7 +234,7 @@ def _stamp(file):
 
 
 _caches = os.environ.get("TORCHINDUCTOR_CACHE_DIR")
-_WORK_FOLDER, _TEMPORARY, _SNIPPET_FOLDER = 4, 100, 101  # the descriptors of these folders
+_TEMPORARY, _SNIPPET_FOLDER = 100, 101  # the descriptors of these folders
 
 snippet = None  # the function being counted
 
@@ -401,7 +399,7 @@ _is_pinned = False  # True if answers that differ between runs, such as random n
 
 def import_for(kind):
     global _is_for_compiler, _is_pinned, _lookups, _warm_up
-    _is_for_compiler = kind in ("compiler", "cold_compiler")
+    _is_for_compiler = kind == "compiler"
     _is_pinned = _is_for_compiler or kind == "cold_python"
     if _is_pinned:
         _native.pin(_PINNED_RANDOM)
@@ -412,20 +410,10 @@ def import_for(kind):
     _warm_up = _import_own("instr_warm_up")
     if kind == "python_torchscript":
         _run_if_possible(_warm_up.torchscript)  # on first use, it compiles its own functions
-    if kind == "compiler":
-        _warm_up_compiler()
     _lookups = _import_own("instr_lookups")
     _lookups.spread_instances(torch)
     _lookups.pin_type_versions()
     _settle_heap()
-
-
-def _warm_up_compiler():
-    """Has the compiler find an empty cache, as in each other run, and leave its settings as they are."""
-    caches = f"/proc/self/fd/{_WORK_FOLDER}/warm-up"
-    shutil.rmtree(caches, ignore_errors=True)
-    os.environ["TORCHINDUCTOR_CACHE_DIR"] = caches
-    _run_if_possible(lambda: contextvars.copy_context().run(_warm_up.compiler))
 
 
 def _settle_heap():

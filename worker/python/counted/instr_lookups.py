@@ -16,21 +16,23 @@ import types
 _LONGEST_NAME = 94  # that has a place
 
 
-def _names_in(code):
+def _texts_in(code):
     yield from code.co_names
+    yield from code.co_varnames
     for constant in code.co_consts:
-        if isinstance(constant, types.CodeType):
-            yield from _names_in(constant)
+        if type(constant) is str:
+            yield constant
+        elif isinstance(constant, types.CodeType):
+            yield from _texts_in(constant)
 
 
 def write_names(path):
-    """Writes the names of attributes of everything imported so far, sorted, one in each line."""
+    """Writes the names in everything imported and compiled so far, sorted, one in each line."""
     names = set()
     for one in gc.get_objects():
-        if type(one) is dict:
-            names.update(key for key in one if type(key) is str)
-        elif type(one) is types.FunctionType:
-            names.update(_names_in(one.__code__))
+        names.update(other for other in gc.get_referents(one) if type(other) is str)
+        if type(one) is types.FunctionType:
+            names.update(_texts_in(one.__code__))
     with open(path, "w") as file:
         for name in sorted(names):
             if name.isascii() and name.isidentifier() and 1 < len(name) <= _LONGEST_NAME:
