@@ -112,18 +112,26 @@ enum class WarmUp {
   kColdPython
 };
 
-// Names in the protocol of workers, in the order of WarmUp.
-inline constexpr auto kWarmUpNames = std::to_array<const char*>(
-    {"eager", "torchscript", "python", "python_torchscript", "compiler", "cold", "cold_python"});
+struct WarmUpFacts {
+  const char* name;  // the name in the protocol of workers
+  Language language;
+};
 
-constexpr const char* to_string(WarmUp zygote) {
-  return kWarmUpNames[static_cast<std::size_t>(zygote)];
+// In the order of WarmUp.
+inline constexpr auto kWarmUps =
+    std::to_array<WarmUpFacts>({{"eager", Language::kCpp},
+                                {"torchscript", Language::kCpp},
+                                {"python", Language::kPython},
+                                {"python_torchscript", Language::kPython},
+                                {"compiler", Language::kPython},
+                                {"cold", Language::kCpp},
+                                {"cold_python", Language::kPython}});
+
+constexpr const WarmUpFacts& facts_of(WarmUp zygote) {
+  return kWarmUps[static_cast<std::size_t>(zygote)];
 }
 
-constexpr bool is_of_python(WarmUp zygote) {
-  return zygote == WarmUp::kPython || zygote == WarmUp::kPythonTorchScript ||
-         zygote == WarmUp::kCompiler || zygote == WarmUp::kColdPython;
-}
+constexpr const char* to_string(WarmUp zygote) { return facts_of(zygote).name; }
 
 // Returns true if forked processes start without instrumentation, under which compiling takes
 // minutes.

@@ -69,6 +69,11 @@ bool uses_compiler(const Snippet& snippet) {
          std::ranges::any_of(snippet.setups, has_name) || (snippet.stmt && has_name(*snippet.stmt));
 }
 
+bool needs_compiler(const Variant& variant) {
+  const bool loads_package = variant.language == Language::kPython && runs_package(variant.backend);
+  return is_compiled(variant.backend) || uses_compiler(variant) || loads_package;
+}
+
 bool is_counted_once(const Snippet& snippet) { return is_first_call(snippet) || snippet.compiles; }
 
 Variant parse_key(const std::string& key) {

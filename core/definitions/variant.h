@@ -65,6 +65,10 @@ bool is_first_call(const Snippet& snippet);
 // pinned clock, and its setup is not instrumented.
 bool uses_compiler(const Snippet& snippet);
 
+// Returns true if the variant runs in that process, as its Python or its backend compiles, or loads
+// a package by a part of the compiler.
+bool needs_compiler(const Variant& variant);
+
 // Returns true if a single iteration is counted.
 bool is_counted_once(const Snippet& snippet);
 

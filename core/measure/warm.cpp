@@ -295,12 +295,12 @@ class WarmService {
 
   // Forks the zygote of that kind, which is made if it is absent.
   wire::Message lend(const std::string& kind, const Fd& socket) {
-    const auto* which = std::find(kWarmUpNames.begin(), kWarmUpNames.end(), kind);
-    if (which == kWarmUpNames.end() || !socket) return failed("unknown kind of zygote: " + kind);
-    Kept& kept = kept_[static_cast<std::size_t>(which - kWarmUpNames.begin())];
+    const auto* which = std::ranges::find(kWarmUps, kind, &WarmUpFacts::name);
+    if (which == kWarmUps.end() || !socket) return failed("unknown kind of zygote: " + kind);
+    Kept& kept = kept_[static_cast<std::size_t>(which - kWarmUps.begin())];
     std::lock_guard turn(kept.turn);
     if (!kept.zygote) {
-      auto made = fork_zygote(root_, static_cast<WarmUp>(which - kWarmUpNames.begin()));
+      auto made = fork_zygote(root_, static_cast<WarmUp>(which - kWarmUps.begin()));
       if (!made) end();
       if (!made) return failed(to_string(made.error()));
       kept.zygote = *std::move(made);
@@ -338,7 +338,7 @@ class WarmService {
   std::mutex start_;  // guards the next two
   std::optional<Expected<wire::Message>> hello_;
   UsedFiles used_;
-  std::array<Kept, kWarmUpNames.size()> kept_;
+  std::array<Kept, kWarmUps.size()> kept_;
   std::mutex mutex_;  // guards all below
   std::condition_variable closed_;
   int connections_ = 0;

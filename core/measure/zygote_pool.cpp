@@ -9,10 +9,6 @@ namespace instr {
 
 namespace {
 
-Language language_of(WarmUp zygote) {
-  return is_of_python(zygote) ? Language::kPython : Language::kCpp;
-}
-
 constexpr int kStartAttempts = 2;
 constexpr int kMaxLosses = 4;
 
@@ -45,11 +41,7 @@ Expected<wire::Message> check_hello(const wire::Message& hello) {
 
 WarmUp choose_zygote(const Variant& variant) {
   const bool is_python = variant.language == Language::kPython;
-  // In Python, a part of the compiler loads packages.
-  const bool loads_package = is_python && runs_package(variant.backend);
-  if (is_compiled(variant.backend) || uses_compiler(variant) || loads_package) {
-    return WarmUp::kCompiler;
-  }
+  if (needs_compiler(variant)) return WarmUp::kCompiler;
   if (is_first_call(variant)) return is_python ? WarmUp::kColdPython : WarmUp::kCold;
   if (!is_script(variant.backend)) return is_python ? WarmUp::kPython : WarmUp::kEager;
   return is_python ? WarmUp::kPythonTorchScript : WarmUp::kTorchScript;
@@ -175,7 +167,7 @@ void ZygotePool::drop(Language language, const std::shared_ptr<ZygoteSource>& lo
 }
 
 Expected<std::shared_ptr<WorkerProcess>> ZygotePool::try_to_fork(WarmUp which) {
-  const Language language = language_of(which);
+  const Language language = facts_of(which).language;
   TRY_ASSIGN(auto from, source_for(language));
   auto zygote = from->zygote(which);
   if (!zygote) drop(language, from);
@@ -236,7 +228,7 @@ Language ZygotePool::language_in_use(Language preferred) const {
   Language in_use = preferred;
   for (std::size_t i = 0; i < slots_.size(); ++i) {
     if (slots_[i].state == State::kAbsent) continue;
-    in_use = language_of(static_cast<WarmUp>(i));
+    in_use = kWarmUps[i].language;
     if (in_use == preferred) break;
   }
   return in_use;

@@ -124,7 +124,7 @@ class ZygotePool {
   const std::function<void()> on_change_;
   mutable std::mutex mutex_;
   std::condition_variable_any changed_;
-  std::array<Slot, kWarmUpNames.size()> slots_;
+  std::array<Slot, kWarmUps.size()> slots_;
   std::array<SourceSlot, kLanguages.size()> sources_;
   bool killed_ = false;
   std::vector<std::jthread> starters_;

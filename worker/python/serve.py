@@ -447,10 +447,11 @@ def _import_all_and_write_names():
     """Imports the modules that zygotes import, also those that torch imports on first use."""
     _import_if_possible(_COMPILER)
     _forget_devices()
-    warm_up = _import_own("instr_warm_up")
-    with tempfile.TemporaryDirectory() as os.environ["TORCHINDUCTOR_CACHE_DIR"]:
-        _run_if_possible(warm_up.compiler)
-    _run_if_possible(warm_up.torchscript)
+    module = _import_own("instr_warm_up")
+    with tempfile.TemporaryDirectory() as caches:
+        os.environ["TORCHINDUCTOR_CACHE_DIR"] = caches
+        _run_if_possible(module.compiler)
+    _run_if_possible(module.torchscript)
     _import_own("instr_lookups").write_names(_NAMES)
 
 

@@ -311,8 +311,7 @@ std::string make_loop(int times, const std::vector<Text>& texts) {
 void prepare_to_measure(PythonSnippet& snippet, const Variant& variant) {
   std::vector<Text>& setup = snippet.setup;
   // TorchScript compiles quickly where a zygote has its compiler translated.
-  const bool is_slow = is_compiled(variant.backend) || uses_compiler(variant) ||
-                       runs_package(variant.backend) || is_first_call(variant);
+  const bool is_slow = needs_compiler(variant) || is_first_call(variant);
   if (is_slow) setup.push_back({"instr_simulate_(False)", {}});
   load_backend(snippet, variant);
   setup.push_back(make_mark(0));

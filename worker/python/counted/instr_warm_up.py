@@ -81,7 +81,7 @@ def eager():
 
 def compiler():
     """Has torch.compile() import the modules that it imports on first use. Without a kernel, so that no C++
-    compiler runs. Not for zygotes: types that a compile makes would move counts when other modules change."""
+    compiler runs. Not for zygotes: calls of compiled functions would move when other modules change."""
     product = torch.compile(lambda x: torch.mm(x, x), backend="inductor")
     for gradients in False, True:
         y = product(torch.ones((4, 4), requires_grad=gradients))

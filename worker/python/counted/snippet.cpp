@@ -77,6 +77,7 @@ void rehearse(instr_context* given) {
   context = given;
   Py_DecRef(call(side_attribute("rehearse")));
   forget_noted_code();
+  // Runs after each count, too.
   torch_side::loaded_modules();
 }
 
