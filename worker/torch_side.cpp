@@ -51,10 +51,12 @@ void forget_devices() {
   }
 }
 
+// What most snippets and their setups use.
 void warm_up_eager() {
+  prepare(1);
   for (int round = 0; round < 3; ++round) {
-    auto x = at::rand({4, 4});
-    auto w = at::rand({4, 4}).requires_grad_(true);
+    auto x = torch::rand({4, 4}) + torch::ones({4, 4}) + torch::zeros({4, 4});
+    auto w = torch::rand({4, 4}, at::TensorOptions().requires_grad(true));
     auto y = at::mm(x, w);
     y = at::relu(y + x) * 2;
     y = y.t().contiguous().view({16}).sum();

@@ -57,7 +57,8 @@ constexpr uint64_t kMaxExtra = 10'000'000;
 constexpr uint32_t kFirstSingles = 24;  // doubled until a period is found
 constexpr uint32_t kMaxSinglesOfGrowing = 384;
 constexpr int kMaxPeriods = 4;  // found one after the other, since blocks of one lack rarer costs
-// A statement that makes system calls is counted again in this many processes.
+// A statement that makes system calls, other than to read a clock, is counted again in this many
+// processes.
 constexpr uint32_t kRepeatsOfCalls = 3;
 
 // If iterations are expensive, the first blocks have 2. If these differ, the cost may repeat every
@@ -97,6 +98,7 @@ void Evidence::add(const Block& block) {
     trace_ = (trace_ ^ number) * 1099511628211U;
   }
   has_system_calls_ = has_system_calls_ || block.system_calls != 0;
+  reads_clock_ = reads_clock_ || block.clock_readings != 0;
   for (int i = 0; i < known_lengths_; ++i) {
     if (lengths_[i].iterations != block.iterations) continue;
     has_unequal_ = has_unequal_ || !(lengths_[i].cost() == cost);
@@ -484,8 +486,9 @@ bool BlockPlan::lacks_rare_costs() const {
 Judgement BlockPlan::judge() const {
   if (options_.is_once) return {.is_steady = true, .repeats = 1};
   const bool has_calls = options_.is_judged && evidence_.has_system_calls();
+  const bool reads_clock = options_.is_judged && evidence_.reads_clock();
   const bool is_certain = !options_.is_judged || evidence_.holds_whole_periods() ||
-                          (!has_calls && evidence_.has_majority());
+                          (!has_calls && !reads_clock && evidence_.has_majority());
   Judgement judgement;
   // Blocks are uneven, so other processes must count the same.
   const bool is_reproducible = options_.is_judged && is_nearly_even();
@@ -493,7 +496,7 @@ Judgement BlockPlan::judge() const {
       ((evidence_.has_equal_pair() && is_certain) || is_reproducible) && lacks_rare_costs();
   if (has_calls) {
     judgement.repeats = kRepeatsOfCalls;
-  } else if (options_.is_judged && evidence_.is_uneven()) {
+  } else if (reads_clock || (options_.is_judged && evidence_.is_uneven())) {
     judgement.repeats = 1;
   }
   return judgement;

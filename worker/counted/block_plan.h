@@ -32,7 +32,8 @@ struct Block {
   uint64_t iterations = 0;
   BlockTotals totals{};
   int64_t growth = 0;         // bytes by which the live memory grew
-  uint64_t system_calls = 0;  // system calls by the statement
+  uint64_t system_calls = 0;  // by the statement, other than to read a clock
+  uint64_t clock_readings = 0;
   uint64_t cpu_us = 0;        // CPU time, also of processes that it waited for
 
   Cost cost() const { return {totals.events.ir(), totals.allocs, totals.alloc_bytes}; }
@@ -69,8 +70,9 @@ class Evidence {
   // Two blocks differ by more than their lengths: their costs are not those of an entry and of so
   // many equal iterations.
   bool is_uneven() const;
-  // The statement can read a clock or a random device, or ask another process.
+  // The statement can read a random device, or ask another process.
   bool has_system_calls() const { return has_system_calls_; }
+  bool reads_clock() const { return reads_clock_; }
   bool has_equal_pair() const;
   // Enough counted blocks are equal to the last one, and outnumber the others.
   bool has_majority() const;
@@ -117,6 +119,7 @@ class Evidence {
   int known_lengths_ = 0;
   bool has_unequal_ = false;  // two blocks of the same length
   bool has_system_calls_ = false;
+  bool reads_clock_ = false;
   Block counted_[kMaxBlocks];
   uint32_t blocks_ = 0;
   Block doubled_;  // no iterations: there was none

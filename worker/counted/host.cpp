@@ -31,10 +31,6 @@
 #include "worker/unit.h"
 #include "worker/wire.h"
 
-#ifndef MADV_COLLAPSE
-#define MADV_COLLAPSE 25
-#endif
-
 extern "C" void instr_canary_snippet(instr_context* context);
 extern "C" void instr_canary_empty_snippet(instr_context* context);
 
@@ -242,6 +238,9 @@ void Host::rehearse() {
   run.result = result();
   if (run.result == nullptr) return;
   rehearse_run(run);
+  if (write_loaded_files()) {
+    unlink((work_folder() + "/" + profile_name(getpid()) + wire::kLoadedSuffix).c_str());
+  }
   ChildOutput output;
   CpuLimits left{1000, 1000};
   Ended ended = in_child(run, left, output);
@@ -335,7 +334,8 @@ void Host::count_again(const RunRequest& run, CpuLimits& left, const RunResult& 
   again.want_profile = again.wants_loaded = false;
   again.plan.follow_calls = false;
   again.plan.is_slow = first.is_slow != 0;
-  // If the statement's cost depends on a clock, it changes in this time.
+  again.is_repeat = true;
+  // What else depends on the time, such as the machine's load, changes in this time.
   if (first.repeats > 1) usleep(400'000);
   RunResult& second = *run.result;
   second = RunResult{};  // the result if fork fails

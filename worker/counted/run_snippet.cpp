@@ -9,6 +9,7 @@
 #include <unistd.h>
 #include <valgrind/callgrind.h>
 
+#include <algorithm>
 #include <atomic>
 #include <string>
 #include <utility>
@@ -16,6 +17,7 @@
 #include "worker/children.h"
 #include "worker/counted/arena.h"
 #include "worker/counted/block_plan.h"
+#include "worker/counted/clock.h"
 #include "worker/counted/collected.h"
 #include "worker/counted/empty_loop.h"
 #include "worker/counted/instrumentation.h"
@@ -50,6 +52,7 @@ struct Run {
   bool has_company = false;   // other threads of the snippet existed when it began
   bool is_at_loop = false;    // the snippet has come to its loop
   uint64_t cpu_us_at_begin = 0;
+  uint64_t clock_readings_at_begin = 0;
 };
 
 // Not on the heap, whose state affects the snippet.
@@ -73,6 +76,10 @@ void drop_profile(uint32_t part) {
   unlink(path);
 }
 
+Collected read_counts() {
+  return run->request.is_rehearsal ? rehearse_reading() : read_collected(run->log);
+}
+
 void begin_block() {
   run->request.result->is_set_up = 1;
   run->compile_ir = 0;
@@ -87,7 +94,8 @@ void begin_block() {
   run->has_company = has_live_threads();
   run->cpu_us_at_begin = used_cpu_us();
   // Other threads are always collected: their events since the last block are not this block's.
-  if (!run->request.is_rehearsal) run->at_begin = read_collected(run->log);
+  run->at_begin = read_counts();
+  run->clock_readings_at_begin = clock_readings();
   reset_arena_peak();
   run->at_start = arena_counters();
 }
@@ -160,9 +168,8 @@ RunState explain(RunState state, const char* reason) {
 // of next_block(), whose first and last instructions are counted and must not change in number.
 [[gnu::noinline]] RunState look_at_block(const ArenaCounters& end, Block& block) {
   block.iterations = run->block.iterations;
-  const bool is_nothing = run->block.kind == BlockKind::kNotStarted || run->request.is_rehearsal;
-  if (is_nothing) return RunState::kStarted;
-  Collected now = read_collected(run->log);
+  if (run->block.kind == BlockKind::kNotStarted) return RunState::kStarted;
+  Collected now = read_counts();
   if (!now.is_known || !run->at_begin.is_known) {
     return explain(RunState::kNoProfile, now.error != 0 ? strerror(now.error) : "no new line");
   }
@@ -170,11 +177,13 @@ RunState explain(RunState state, const char* reason) {
   const bool has_company = was_counted && run->has_company && run->request.threads == 1;
   const char* wrong =
       find_disturbance(run->at_begin, now, was_counted ? block.iterations : 0, has_company);
+  const uint64_t readings = clock_readings() - run->clock_readings_at_begin;
+  const uint64_t calls = now.system_calls - run->at_begin.system_calls;
   block = {block.iterations,
            {now.events - run->at_begin.events, end.allocs - run->at_start.allocs,
             end.alloc_bytes - run->at_start.alloc_bytes},
            run->request.plan.resets ? run->growth : end.live_bytes - run->at_start.live_bytes,
-           now.system_calls - run->at_begin.system_calls - kOwnSystemCalls,
+           calls - std::min(readings + kOwnSystemCalls, calls), readings,
            used_cpu_us() - run->cpu_us_at_begin};
   return wrong == nullptr ? RunState::kStarted : explain(RunState::kDisturbed, wrong);
 }
@@ -351,6 +360,7 @@ void run_snippet(const RunRequest& request) {
   }
   request.result->memory_at_start = memory_taken_by(own_id());
   on_exit(note_exit, nullptr);
+  if (request.is_repeat) disturb_clock();
   has_begun.store(true);
   call_on_own_stack();
 }

@@ -81,6 +81,7 @@ struct RunRequest {
   bool instrument_late = false;  // instrumentation is off until the first counted block
   bool has_host = true;          // this process is its child
   bool wants_loaded = true;      // the files that were loaded
+  bool is_repeat = false;        // checks an earlier count, with another clock
   RunResult* result = nullptr;   // shared with the host
 };
 
