@@ -1,0 +1,2 @@
+#include "memory.h"
+#include "record.h"
