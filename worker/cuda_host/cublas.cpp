@@ -63,10 +63,10 @@ COMPUTES(cublasSgemmEx)
 COMPUTES(cublasGemmStridedBatchedEx)
 
 // A function with a scalar result, which must be on the device.
-#define REDUCES(name)                                                        \
-  CUDA_API int name(Handle* handle) {                                        \
+#define REDUCES(name)                                                         \
+  CUDA_API int name(Handle* handle) {                                         \
     if (handle->pointer_mode == 0) return (int)record_unsupported(#name, 15); \
-    return record_call(#name, handle->stream);                               \
+    return record_call(#name, handle->stream);                                \
   }
 REDUCES(cublasSdot_v2)
 REDUCES(cublasDdot_v2)

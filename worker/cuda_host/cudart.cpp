@@ -1,7 +1,10 @@
 // Stands in for CUDA's runtime library, of CUDA 12 and 13 (INSTR_CUDA_MAJOR). One made-up device,
 // which is always idle: kernels do nothing, copies copy, everything has finished when it is asked.
+#include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>
+
+#include <utility>
 
 #include "device.h"
 #include "memory.h"
@@ -221,7 +224,8 @@ int copy(void* to, const void* from, size_t size, Stream* stream) {
   static constexpr const char* kDirections[] = {"host-to-host", "host-to-device", "device-to-host",
                                                 "device-to-device"};
   const int direction = (is_device_address(to) ? 1 : 0) + (is_device_address(from) ? 2 : 0);
-  record({.kind = EventKind::kCopy, .stream = stream, .name = kDirections[direction], .size = size});
+  record(
+      {.kind = EventKind::kCopy, .stream = stream, .name = kDirections[direction], .size = size});
   if (stream->capture == nullptr) copy_memory(to, from, size);
   return kSuccess;
 }
@@ -269,7 +273,7 @@ struct DeviceProperties {
 #if INSTR_CUDA_MAJOR < 13
   int max_texture_1d_linear;
 #endif
-  int max_textures[21], max_surfaces[14];
+  int max_textures[23], max_surfaces[14];
   size_t surface_alignment;
   int concurrent_kernels, ecc, pci_bus, pci_device, pci_domain, tcc_driver, async_engines;
   int unified_addressing;
@@ -363,6 +367,33 @@ int get_occupancy(int* blocks, int threads, size_t shared_bytes) {
   const auto by_shared = static_cast<int>(own.shared_bytes_per_multiprocessor / each);
   *blocks = count < by_shared ? count : by_shared;
   return kSuccess;
+}
+
+// Functions of the driver that have no stand-in: their names are known when they are looked up.
+constexpr size_t kMaxUnsupported = 128;
+const char* unsupported_names[kMaxUnsupported];
+
+template <size_t index>
+long call_unsupported() {
+  return record_unsupported(unsupported_names[index], kNotSupported);
+}
+
+template <size_t... indices>
+void* make_unsupported(const char* name, std::index_sequence<indices...>) {
+  static constexpr long (*kFunctions[])() = {call_unsupported<indices>...};
+  size_t at = 0;
+  while (at < kMaxUnsupported && unsupported_names[at] != nullptr &&
+         strcmp(unsupported_names[at], name) != 0) {
+    ++at;
+  }
+  if (at == kMaxUnsupported) return nullptr;
+  if (unsupported_names[at] == nullptr) unsupported_names[at] = keep_text(name);
+  return reinterpret_cast<void*>(kFunctions[at]);
+}
+
+// Returns a function that reports that the stand-in does not support `name`.
+void* make_unsupported(const char* name) {
+  return make_unsupported(name, std::make_index_sequence<kMaxUnsupported>());
 }
 
 }  // namespace
@@ -483,7 +514,9 @@ CUDA_API int cudaDeviceGetStreamPriorityRange(int* least, int* greatest) {
   *greatest = -5;
   return kSuccess;
 }
-CUDA_API int cudaStreamSynchronize(void* stream) { return synchronize(find_stream(stream), __func__); }
+CUDA_API int cudaStreamSynchronize(void* stream) {
+  return synchronize(find_stream(stream), __func__);
+}
 CUDA_API int cudaDeviceSynchronize() { return synchronize(nullptr, __func__); }
 CUDA_API int cudaStreamQuery(void* handle) {
   Stream* const stream = find_stream(handle);
@@ -668,7 +701,8 @@ CUDA_API int cudaMemcpyPeerAsync(void* to, int, const void* from, int, size_t si
 CUDA_API int cudaMemcpy(void* to, const void* from, size_t size, int) {
   return copy_and_wait(to, from, size, __func__);
 }
-CUDA_API int cudaMemcpyToSymbol(const void* host, const void* from, size_t size, size_t offset, int) {
+CUDA_API int cudaMemcpyToSymbol(const void* host, const void* from, size_t size, size_t offset,
+                                int) {
   void* address = nullptr;
   if (const int error = cudaGetSymbolAddress(&address, host)) return error;
   return copy_and_wait(static_cast<char*>(address) + offset, from, size, __func__);
@@ -748,10 +782,12 @@ CUDA_API const char* cudaGetErrorName(int error) {
 }
 CUDA_API int cudaGetDriverEntryPointByVersion(const char* name, void** function, unsigned, uint64_t,
                                               int* status) {
-  *function = nullptr;
-  if (status != nullptr) *status = 1;  // cudaDriverEntryPointSymbolNotFound
-  return static_cast<int>(record_unsupported(keep_text(name), kNotSupported));
+  *function = dlsym(RTLD_DEFAULT, name);
+  if (*function == nullptr) *function = make_unsupported(name);
+  if (status != nullptr) *status = *function != nullptr ? 0 : 1;  // 1: symbol not found
+  return kSuccess;
 }
-CUDA_API int cudaGetDriverEntryPoint(const char* name, void** function, uint64_t flags, int* status) {
+CUDA_API int cudaGetDriverEntryPoint(const char* name, void** function, uint64_t flags,
+                                     int* status) {
   return cudaGetDriverEntryPointByVersion(name, function, 0, flags, status);
 }

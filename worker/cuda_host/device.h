@@ -1,4 +1,5 @@
-// The made-up devices. Their figures are public properties of data centre GPUs of three generations.
+// The made-up devices. Their figures are public properties of data centre GPUs of three
+// generations.
 #pragma once
 
 #include <stddef.h>

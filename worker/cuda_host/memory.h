@@ -1,5 +1,5 @@
-// Memory of the stand-ins: small objects from a static arena, the made-up device's memory and pinned
-// host memory at fixed addresses, so that addresses are the same in each run.
+// Memory of the stand-ins: small objects from a static arena, the made-up device's memory and
+// pinned host memory at fixed addresses, so that addresses are the same in each run.
 #pragma once
 
 #include <stddef.h>

@@ -62,8 +62,9 @@ void capture(const Event& event) {
 }
 
 const char* name_of(EventKind kind) {
-  static constexpr const char* kNames[] = {"launch", "copy",  "memset", "sync", "call",       "alloc",
-                                           "free",   "event", "wait",   "graph", "unsupported"};
+  static constexpr const char* kNames[] = {"launch", "copy",  "memset",     "sync",
+                                           "call",   "alloc", "free",       "event",
+                                           "wait",   "graph", "unsupported"};
   return kNames[static_cast<size_t>(kind)];
 }
 

@@ -83,9 +83,9 @@ enum class EventKind : uint8_t {
 
 struct Event {
   EventKind kind;
-  Stream* stream = nullptr;  // null: the whole device
-  const char* name = nullptr;      // lives as long as the process
-  uint64_t size = 0;               // bytes, or nodes of a graph
+  Stream* stream = nullptr;    // null: the whole device
+  const char* name = nullptr;  // lives as long as the process
+  uint64_t size = 0;           // bytes, or nodes of a graph
   uint32_t grid[3] = {};
   uint32_t block[3] = {};
   uint32_t shared_bytes = 0;
@@ -109,8 +109,8 @@ INSTR_EXPORT Stream* find_stream(void* handle);
 }  // namespace instr::cuda_host
 
 // A function that the stand-in does not support. Its arguments are ignored.
-#define CUDA_UNSUPPORTED(name, error) \
-  CUDA_API __attribute__((weak)) long name() { \
+#define CUDA_UNSUPPORTED(name, error)                          \
+  CUDA_API __attribute__((weak)) long name() {                 \
     return instr::cuda_host::record_unsupported(#name, error); \
   }
 
@@ -119,7 +119,7 @@ INSTR_EXPORT Stream* find_stream(void* handle);
   CUDA_API int name() { return 0; }
 
 // A function that returns a text about an error.
-#define CUDA_TEXT(name) \
+#define CUDA_TEXT(name)                               \
   CUDA_API __attribute__((weak)) const char* name() { \
-    return instr::cuda_host::describe_last_error(); \
+    return instr::cuda_host::describe_last_error();   \
   }
