@@ -5,7 +5,9 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
+#include <map>
 #include <set>
 
 #include "core/base/process.h"
@@ -42,13 +44,88 @@ std::optional<std::string> find_build_id(const std::vector<unsigned char>& notes
   return std::nullopt;
 }
 
-// Returns the values of this type at a place of the file; fewer if the file is too short.
+constexpr std::size_t kMaxTableBytes = std::size_t{256} << 20;
+
+// An ELF file's sections, of which only those that are asked for are read.
+class Sections {
+ public:
+  explicit Sections(const std::filesystem::path& file)
+      : fd_(::open(file.c_str(), O_RDONLY | O_CLOEXEC)) {
+    const auto headers = fd_ ? read_values<Elf64_Ehdr>(0, 1) : std::vector<Elf64_Ehdr>{};
+    if (headers.empty() || std::memcmp(headers[0].e_ident, ELFMAG, SELFMAG) != 0 ||
+        headers[0].e_ident[EI_CLASS] != ELFCLASS64) {
+      return;
+    }
+    headers_ = read_values<Elf64_Shdr>(headers[0].e_shoff, headers[0].e_shnum);
+  }
+
+  // Returns the first section of this type, or null.
+  const Elf64_Shdr* find(Elf64_Word type) const {
+    const auto it =
+        std::find_if(headers_.begin(), headers_.end(),
+                     [type](const Elf64_Shdr& header) { return header.sh_type == type; });
+    return it != headers_.end() ? &*it : nullptr;
+  }
+
+  // Returns the section's values; none if there is no section or the file is too short.
+  template <class T>
+  std::vector<T> read(const Elf64_Shdr* section) const {
+    if (section == nullptr) return {};
+    return read_values<T>(section->sh_offset, section->sh_size / sizeof(T));
+  }
+
+  // Returns the texts that belong to a section, and end with a zero.
+  std::string read_texts(const Elf64_Shdr* section) const {
+    if (section == nullptr || section->sh_link >= headers_.size()) return {};
+    const auto bytes = read<char>(&headers_[section->sh_link]);
+    return {bytes.begin(), bytes.end()};
+  }
+
+ private:
+  template <class T>
+  std::vector<T> read_values(std::uint64_t offset, std::uint64_t count) const {
+    if (count > kMaxTableBytes / sizeof(T)) return {};
+    std::vector<T> values(count);
+    if (!read_at(fd_.get(), offset, values.data(), count * sizeof(T))) return {};
+    return values;
+  }
+
+  Fd fd_;
+  std::vector<Elf64_Shdr> headers_;
+};
+
+// Returns the text at a place of a table of texts; empty if the table is too short.
+std::string text_at(const std::string& texts, std::uint64_t at) {
+  return at < texts.size() ? std::string(texts.c_str() + at) : "";
+}
+
+// Copies a structure from a place in a section's bytes; false if they are too few.
 template <class T>
-std::vector<T> read_values(const std::string& file, std::uint64_t offset, std::uint64_t count) {
-  if (offset > file.size() || count > (file.size() - offset) / sizeof(T)) return {};
-  std::vector<T> values(count);
-  std::memcpy(values.data(), file.data() + offset, count * sizeof(T));
-  return values;
+bool copy_at(const std::vector<char>& bytes, std::uint64_t at, T& to) {
+  if (at > bytes.size() || bytes.size() - at < sizeof to) return false;
+  std::memcpy(&to, &bytes[at], sizeof to);
+  return true;
+}
+
+// Returns the versions that a shared object needs, by their numbers in its table of symbols; the
+// names are empty.
+std::map<unsigned, Import> read_needed_versions(const Sections& sections) {
+  const Elf64_Shdr* const section = sections.find(SHT_GNU_verneed);
+  const auto bytes = sections.read<char>(section);
+  const std::string texts = sections.read_texts(section);
+  std::map<unsigned, Import> versions;
+  Elf64_Verneed library;
+  for (std::uint64_t at = 0; copy_at(bytes, at, library); at += library.vn_next) {
+    Elf64_Vernaux version;
+    std::uint64_t version_at = at + library.vn_aux;
+    for (unsigned i = 0; i < library.vn_cnt && copy_at(bytes, version_at, version); ++i) {
+      versions[version.vna_other] = {"", text_at(texts, version.vna_name),
+                                     text_at(texts, library.vn_file)};
+      version_at += version.vna_next;
+    }
+    if (library.vn_next == 0) break;
+  }
+  return versions;
 }
 
 }  // namespace
@@ -79,22 +156,40 @@ bool file_contains(const std::filesystem::path& file, std::string_view text) {
 }
 
 std::optional<std::vector<std::string>> read_exports(const std::filesystem::path& file) {
-  const std::string bytes = read_text(file).value_or("");
-  const auto headers = read_values<Elf64_Ehdr>(bytes, 0, 1);
-  if (headers.empty() || std::memcmp(headers[0].e_ident, ELFMAG, SELFMAG) != 0) return std::nullopt;
-  const auto sections = read_values<Elf64_Shdr>(bytes, headers[0].e_shoff, headers[0].e_shnum);
+  const Sections sections(file);
+  const Elf64_Shdr* const table = sections.find(SHT_DYNSYM);
+  const std::string texts = sections.read_texts(table);
   std::set<std::string> names;
-  for (const Elf64_Shdr& table : sections) {
-    if (table.sh_type != SHT_DYNSYM || table.sh_link >= sections.size()) continue;
-    const std::uint64_t texts = sections[table.sh_link].sh_offset;
-    for (const auto& symbol :
-         read_values<Elf64_Sym>(bytes, table.sh_offset, table.sh_size / sizeof(Elf64_Sym))) {
-      if (symbol.st_shndx == SHN_UNDEF || texts + symbol.st_name >= bytes.size()) continue;
-      names.emplace(bytes.c_str() + texts + symbol.st_name);
-    }
+  for (const auto& symbol : sections.read<Elf64_Sym>(table)) {
+    if (symbol.st_shndx == SHN_UNDEF || symbol.st_name >= texts.size()) continue;
+    names.insert(text_at(texts, symbol.st_name));
   }
   if (names.empty()) return std::nullopt;
   return std::vector<std::string>(names.begin(), names.end());
+}
+
+std::optional<Imports> read_imports(const std::filesystem::path& file) {
+  const Sections sections(file);
+  const Elf64_Shdr* const table = sections.find(SHT_DYNSYM);
+  const Elf64_Shdr* const dynamic = sections.find(SHT_DYNAMIC);
+  if (table == nullptr || dynamic == nullptr) return std::nullopt;
+  Imports imports;
+  std::string texts = sections.read_texts(dynamic);
+  for (const auto& entry : sections.read<Elf64_Dyn>(dynamic))
+    if (entry.d_tag == DT_NEEDED) imports.libraries.push_back(text_at(texts, entry.d_un.d_val));
+  const auto versions = read_needed_versions(sections);
+  const auto numbers = sections.read<Elf64_Versym>(sections.find(SHT_GNU_versym));
+  const auto symbols = sections.read<Elf64_Sym>(table);
+  texts = sections.read_texts(table);
+  for (std::size_t i = 0; i < symbols.size(); ++i) {
+    const std::string name = text_at(texts, symbols[i].st_name);
+    if (symbols[i].st_shndx != SHN_UNDEF || name.empty()) continue;
+    const auto it = versions.find(i < numbers.size() ? numbers[i] & 0x7FFFu : 0u);
+    Import import = it != versions.end() ? it->second : Import{};
+    import.name = name;
+    imports.symbols.push_back(std::move(import));
+  }
+  return imports;
 }
 
 }  // namespace instr

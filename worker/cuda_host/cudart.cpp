@@ -1,4 +1,4 @@
-// Stands in for CUDA's runtime library, of CUDA 12 and 13 (INSTR_CUDA_MAJOR). One made-up device,
+// Stands in for CUDA's runtime library, of CUDA 12 and 13 (INSTR_CUDA_VERSION). One made-up device,
 // which is always idle: kernels do nothing, copies copy, everything has finished when it is asked.
 #include <dlfcn.h>
 #include <stdio.h>
@@ -252,32 +252,32 @@ struct DeviceProperties {
   int registers_per_block, warp_size;
   size_t memory_pitch;
   int max_threads_per_block, max_threads[3], max_grid[3];
-#if INSTR_CUDA_MAJOR < 13
+#if INSTR_CUDA_VERSION < 13000
   int clock_rate;
 #endif
   size_t constant_memory;
   int major, minor;
   size_t texture_alignment, texture_pitch_alignment;
-#if INSTR_CUDA_MAJOR < 13
+#if INSTR_CUDA_VERSION < 13000
   int device_overlap;
 #endif
   int multiprocessor_count;
-#if INSTR_CUDA_MAJOR < 13
+#if INSTR_CUDA_VERSION < 13000
   int kernel_execution_timeout;
 #endif
   int integrated, can_map_host_memory;
-#if INSTR_CUDA_MAJOR < 13
+#if INSTR_CUDA_VERSION < 13000
   int compute_mode;
 #endif
   int max_texture_1d[2];
-#if INSTR_CUDA_MAJOR < 13
+#if INSTR_CUDA_VERSION < 13000
   int max_texture_1d_linear;
 #endif
   int max_textures[23], max_surfaces[14];
   size_t surface_alignment;
   int concurrent_kernels, ecc, pci_bus, pci_device, pci_domain, tcc_driver, async_engines;
   int unified_addressing;
-#if INSTR_CUDA_MAJOR < 13
+#if INSTR_CUDA_VERSION < 13000
   int memory_clock_rate;
 #endif
   int memory_bus_width, l2_cache_size, persisting_l2_cache_size;
@@ -285,12 +285,12 @@ struct DeviceProperties {
   size_t shared_memory_per_multiprocessor;
   int registers_per_multiprocessor, managed_memory, is_multi_gpu_board, multi_gpu_board_group;
   int host_native_atomics;
-#if INSTR_CUDA_MAJOR < 13
+#if INSTR_CUDA_VERSION < 13000
   int single_to_double_ratio;
 #endif
   int pageable_memory_access, concurrent_managed_access, compute_preemption;
   int host_pointer_for_registered_memory, cooperative_launch;
-#if INSTR_CUDA_MAJOR < 13
+#if INSTR_CUDA_VERSION < 13000
   int cooperative_multi_device_launch;
 #endif
   size_t shared_memory_per_block_optin;
@@ -332,7 +332,7 @@ int get_properties(DeviceProperties* properties, int index) {
   to.shared_memory_per_block_optin = static_cast<size_t>(own.shared_bytes_per_block_optin);
   to.max_blocks_per_multiprocessor = own.max_blocks_per_multiprocessor;
   to.reserved_shared_memory_per_block = kReservedSharedBytesPerBlock;
-#if INSTR_CUDA_MAJOR < 13
+#if INSTR_CUDA_VERSION < 13000
   to.clock_rate = own.clock_khz;
   to.memory_clock_rate = own.memory_clock_khz;
   to.device_overlap = to.cooperative_multi_device_launch = 1;
@@ -596,7 +596,7 @@ CUDA_API int cudaStreamGetCaptureInfo_v2(void* stream, int* status, uint64_t* id
                                          Node*** dependencies, size_t* count) {
   return get_capture_info(stream, status, id, graph, dependencies, nullptr, count);
 }
-#if INSTR_CUDA_MAJOR < 13
+#if INSTR_CUDA_VERSION < 13000
 CUDA_API int cudaStreamGetCaptureInfo(void* stream, int* status, uint64_t* id) {
   return get_capture_info(stream, status, id, nullptr, nullptr, nullptr, nullptr);
 }

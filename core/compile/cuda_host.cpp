@@ -1,0 +1,236 @@
+#include "core/compile/cuda_host.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <regex>
+#include <set>
+#include <sstream>
+
+#include "core/base/process.h"
+#include "core/compile/cache.h"
+#include "core/compile/elf.h"
+
+namespace instr {
+
+namespace {
+
+// A library whose functions are known by a prefix, with its code for "not supported".
+struct KnownLibrary {
+  std::string_view name;    // without "lib"
+  std::string_view prefix;  // the prefix of functions that have no version
+  int error;
+  std::string_view source;  // a file of worker/cuda_host; empty: all functions are stubs
+};
+
+constexpr KnownLibrary kKnownLibraries[] = {
+    {"cublas", "cublas", 15, "cublas.cpp"},
+    {"cublasLt", "cublasLt", 15, "cublaslt.cpp"},
+    {"cuda", "cu", 801, "driver.cpp"},
+    {"cudart", "cuda", 801, "cudart.cpp"},
+    {"cudnn", "cudnn", 3000, "cudnn.cpp"},
+    {"cufft", "cufft", 16, "cufft.cpp"},
+    {"cufile", "cuFile", 5001, ""},
+    {"cupti", "cupti", 27, ""},
+    {"curand", "curand", 201, ""},
+    {"cusolver", "cusolver", 9, ""},
+    {"cusparse", "cusparse", 10, ""},
+    {"cusparseLt", "cusparseLt", 10, ""},
+    {"nccl", "nccl", 5, ""},
+    {"nvJitLink", "nvJitLink", 6, ""},
+    {"nvrtc", "nvrtc", 11, ""},
+    {"nvshmem_host", "nvshmem", -1, ""},
+    {"nvToolsExt", "nvtx", -1, ""},
+};
+
+// Returns the library of a soname, "libcudart.so.13" or, in LibTorch's archives,
+// "libcudart-c3a75b33.so.12"; null if it is not one of CUDA's.
+const KnownLibrary* find_known(const std::string& soname) {
+  static const std::regex form(R"(lib(\w+?)(-[0-9a-f]{8})?\.so(\.\d+)*)");
+  std::smatch parts;
+  if (!std::regex_match(soname, parts, form)) return nullptr;
+  const auto* const it =
+      std::find_if(std::begin(kKnownLibraries), std::end(kKnownLibraries),
+                   [&](const KnownLibrary& library) { return library.name == parts.str(1); });
+  return it != std::end(kKnownLibraries) ? it : nullptr;
+}
+
+// Returns the soname of the library that defines a function without a version: the one among those
+// needed with the longest matching prefix. Empty if none matches.
+std::string find_owner(const std::string& function, const std::vector<std::string>& needed) {
+  std::string owner;
+  std::size_t longest = 0;
+  for (const std::string& soname : needed) {
+    const KnownLibrary* const library = find_known(soname);
+    if (library == nullptr || !function.starts_with(library->prefix)) continue;
+    if (library->prefix.size() <= longest) continue;
+    longest = library->prefix.size();
+    owner = soname;
+  }
+  return owner;
+}
+
+using LibraryMap = std::map<std::string, std::pair<std::string, std::set<std::string>>>;
+
+// Adds what a shared object needs to the libraries, which are keyed by soname.
+void add_needs(const Imports& imports, LibraryMap& libraries) {
+  for (const std::string& soname : imports.libraries)
+    if (find_known(soname) != nullptr) libraries[soname];
+  for (const Import& import : imports.symbols) {
+    const std::string soname =
+        import.library.empty() ? find_owner(import.name, imports.libraries) : import.library;
+    if (find_known(soname) == nullptr) continue;
+    auto& [version, functions] = libraries[soname];
+    version = import.version;
+    functions.insert(import.name);
+  }
+}
+
+bool returns_text(const std::string& function) {
+  static const std::regex form("(cudnn|cusparse|nccl|nvrtc)Get(ErrorString|LastError)");
+  return std::regex_match(function, form);
+}
+
+// Compiles and links with one compiler and one set of flags.
+class StandInBuilder {
+ public:
+  StandInBuilder(const CudaHostBuild& build, const CudaVersions& versions, std::stop_token stop)
+      : build_(build), stop_(std::move(stop)) {
+    flags_ = {"-std=c++20", "-O2", "-fPIC", "-fvisibility=hidden", "-ftls-model=initial-exec",
+              // A loop that copies stays a loop: a call would count as the caller's C library.
+              "-fno-builtin", "-fno-exceptions", "-fno-rtti", "-I" + build.sources.string(),
+              fmt::format("-DINSTR_CUDA_VERSION={}", versions.cuda),
+              fmt::format("-DINSTR_CUDNN_VERSION={}", versions.cudnn)};
+  }
+
+  // Compiles and links a shared object. `more`: further arguments for the linker.
+  Expected<fs::path> link(const std::string& soname, const std::vector<fs::path>& sources,
+                          const std::vector<std::string>& more) {
+    fs::path library = build_.folder / soname;
+    std::vector<std::string> arguments = flags_;
+    arguments.insert(arguments.end(),
+                     {"-shared", "-Wl,-z,now", "-Wl,-soname," + soname, "-o", library.string()});
+    for (const fs::path& source : sources) arguments.push_back(source.string());
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    arguments.push_back("-ldl");
+    TRY(run(soname, std::move(arguments)));
+    return library;
+  }
+
+ private:
+  Expected<void> run(const std::string& soname, std::vector<std::string> arguments) {
+    SpawnOptions spawn;
+    spawn.argv = std::move(arguments);
+    spawn.argv.insert(spawn.argv.begin(), build_.compiler.string());
+    TRY_ASSIGN(const auto result, run_command(spawn, stop_));
+    if (stop_.stop_requested()) return fail("stopped");
+    if (result.exit_code == 0) return {};
+    return fail("cannot build the stand-in for " + soname + ":\n" + result.errors.substr(0, 4000),
+                "report it with this message");
+  }
+
+  CudaHostBuild build_;
+  std::stop_token stop_;
+  std::vector<std::string> flags_;
+};
+
+}  // namespace
+
+std::vector<CudaLibrary> find_cuda_libraries(const fs::path& library_dir) {
+  LibraryMap by_soname;
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator(library_dir, ignored)) {
+    const std::string name = entry.path().filename().string();
+    // LibTorch's archives have CUDA's libraries in the same folder.
+    if (name.find(".so") == std::string::npos || find_known(name) != nullptr) continue;
+    if (const auto imports = read_imports(entry.path())) add_needs(*imports, by_soname);
+  }
+  std::vector<CudaLibrary> libraries;
+  for (const auto& [soname, needs] : by_soname)
+    libraries.push_back({soname, needs.first, {needs.second.begin(), needs.second.end()}});
+  return libraries;
+}
+
+std::string print_cuda_libraries(const std::vector<CudaLibrary>& libraries) {
+  std::string text;
+  for (const CudaLibrary& library : libraries) {
+    text += library.soname + " " + library.version + "\n";
+    for (const std::string& function : library.functions) text += "  " + function + "\n";
+  }
+  return text;
+}
+
+std::vector<CudaLibrary> parse_cuda_libraries(std::string_view text) {
+  std::vector<CudaLibrary> libraries;
+  std::istringstream lines{std::string(text)};
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with("  ") && !libraries.empty()) {
+      libraries.back().functions.push_back(line.substr(2));
+    } else if (const std::size_t space = line.find(' '); space != std::string::npos) {
+      libraries.push_back({line.substr(0, space), line.substr(space + 1), {}});
+    }
+  }
+  return libraries;
+}
+
+CudaVersions read_cuda_versions(const fs::path& library_dir) {
+  CudaVersions versions;
+  std::smatch parts;
+  const fs::path root = library_dir.parent_path();
+  const std::string version =
+      read_text(root / "version.py").value_or("") + read_text(root / "build-version").value_or("");
+  if (std::regex_search(version, parts, std::regex(R"(\+cu(\d+)(\d))")))
+    versions.cuda = std::stoi(parts.str(1)) * 1000 + std::stoi(parts.str(2)) * 10;
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator(root.parent_path(), ignored)) {
+    if (!entry.path().filename().string().starts_with("torch-")) continue;
+    const std::string metadata = read_text(entry.path() / "METADATA").value_or("");
+    const std::regex form(R"(nvidia-cudnn-cu\d+ ?\(?==(\d+)\.(\d+)\.(\d+))");
+    if (!std::regex_search(metadata, parts, form)) continue;
+    versions.cudnn =
+        std::stoi(parts.str(1)) * 10000 + std::stoi(parts.str(2)) * 100 + std::stoi(parts.str(3));
+  }
+  return versions;
+}
+
+std::string generate_cuda_stubs(const CudaLibrary& library) {
+  const KnownLibrary* const known = find_known(library.soname);
+  std::string text = "#include \"record.h\"\n";
+  for (const std::string& function : library.functions) {
+    text += returns_text(function)
+                ? fmt::format("CUDA_TEXT({})\n", function)
+                : fmt::format("CUDA_UNSUPPORTED({}, {})\n", function, known ? known->error : -1);
+  }
+  return text;
+}
+
+Expected<std::vector<fs::path>> build_cuda_host(const CudaHostBuild& build,
+                                                const std::vector<CudaLibrary>& libraries,
+                                                const CudaVersions& versions,
+                                                std::stop_token stop) {
+  StandInBuilder builder(build, versions, stop);
+  TRY_ASSIGN(const fs::path core,
+             builder.link("libinstr_cuda_host.so",
+                          {build.sources / "record.cpp", build.sources / "memory.cpp",
+                           build.sources / "device.cpp"},
+                          {}));
+  std::vector<fs::path> built{core};
+  for (const CudaLibrary& library : libraries) {
+    const fs::path stubs = build.folder / (library.soname + ".stubs.cpp");
+    const fs::path script = build.folder / (library.soname + ".version");
+    TRY(write_text(stubs, generate_cuda_stubs(library)));
+    TRY(write_text(script, library.version + " { global: *; };\n"));
+    std::vector<fs::path> sources{stubs};
+    const KnownLibrary* const known = find_known(library.soname);
+    if (known != nullptr && !known->source.empty())
+      sources.push_back(build.sources / known->source);
+    std::vector<std::string> more{core.string(), "-Wl,-rpath,$ORIGIN"};
+    if (!library.version.empty()) more.push_back("-Wl,--version-script=" + script.string());
+    TRY_ASSIGN(const fs::path linked, builder.link(library.soname, sources, more));
+    built.push_back(linked);
+  }
+  return built;
+}
+
+}  // namespace instr
