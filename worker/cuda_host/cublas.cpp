@@ -19,10 +19,7 @@ CUDA_API int cublasCreate_v2(Handle** handle) {
   (*handle)->stream = find_stream(nullptr);
   return 0;
 }
-CUDA_API int cublasDestroy_v2(Handle* handle) {
-  destroy(handle);
-  return 0;
-}
+CUDA_API int cublasDestroy_v2(Handle* handle) { return destroy(handle); }
 CUDA_API int cublasSetStream_v2(Handle* handle, void* stream) {
   handle->stream = find_stream(stream);
   return 0;
@@ -32,16 +29,14 @@ CUDA_API int cublasSetMathMode(Handle* handle, int mode) {
   return 0;
 }
 CUDA_API int cublasGetMathMode(Handle* handle, int* mode) {
-  *mode = handle->math_mode;
-  return 0;
+  return answer(mode, handle->math_mode);
 }
 CUDA_API int cublasSetPointerMode_v2(Handle* handle, int mode) {
   handle->pointer_mode = mode;
   return 0;
 }
 CUDA_API int cublasGetPointerMode_v2(Handle* handle, int* mode) {
-  *mode = handle->pointer_mode;
-  return 0;
+  return answer(mode, handle->pointer_mode);
 }
 CUDA_SUCCESS_ONLY(cublasSetWorkspace_v2)
 CUDA_SUCCESS_ONLY(cublasSetSmCountTarget)

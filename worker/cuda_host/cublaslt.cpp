@@ -20,15 +20,9 @@ struct HeuristicResult {
   int reserved[4];
 };
 
-int create_descriptor(Descriptor** to) {
-  *to = create<Descriptor>();
-  return 0;
-}
+int create_descriptor(Descriptor** to) { return answer(to, create<Descriptor>()); }
 
-int destroy_descriptor(Descriptor* descriptor) {
-  destroy(descriptor);
-  return 0;
-}
+int destroy_descriptor(Descriptor* descriptor) { return destroy(descriptor); }
 
 }  // namespace
 

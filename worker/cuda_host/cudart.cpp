@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "device.h"
@@ -18,6 +19,7 @@ enum Error {
   kSuccess = 0,
   kInvalidValue = 1,
   kMemoryAllocation = 2,
+  kInvalidConfiguration = 9,
   kInvalidDevice = 101,
   kInvalidDeviceFunction = 98,
   kInvalidResourceHandle = 400,
@@ -39,6 +41,7 @@ constexpr NamedError kErrors[] = {
     {kSuccess, "cudaSuccess", "no error"},
     {kInvalidValue, "cudaErrorInvalidValue", "invalid argument"},
     {kMemoryAllocation, "cudaErrorMemoryAllocation", "out of memory"},
+    {kInvalidConfiguration, "cudaErrorInvalidConfiguration", "invalid configuration argument"},
     {kInvalidDevice, "cudaErrorInvalidDevice", "invalid device ordinal"},
     {kInvalidDeviceFunction, "cudaErrorInvalidDeviceFunction", "invalid device function"},
     {kInvalidResourceHandle, "cudaErrorInvalidResourceHandle", "invalid resource handle"},
@@ -53,12 +56,27 @@ constexpr NamedError kErrors[] = {
      "attempt to end capture of a stream that did not begin it"},
 };
 
+const NamedError* find_error(int error) {
+  for (const NamedError& known : kErrors)
+    if (known.error == error) return &known;
+  return nullptr;
+}
+
 thread_local int last_error = kSuccess;
 
 int fail(int error) {
   last_error = error;
   return error;
 }
+
+// Parts that CUDA 12 or CUDA 13 alone has.
+#if INSTR_CUDA_VERSION < 13000
+#define CUDA12(...) __VA_ARGS__
+#define CUDA13(...)
+#else
+#define CUDA12(...)
+#define CUDA13(...) __VA_ARGS__
+#endif
 
 // --- Kernels and variables, registered by the code that nvcc generates ---
 
@@ -95,13 +113,22 @@ const Symbol* find_kernel(const void* function) {
   return place.host != nullptr ? &place : nullptr;
 }
 
-int launch(const void* function, Dim3 grid, Dim3 block, size_t shared_bytes, void* stream) {
+// The public structure cudaLaunchConfig_t, without its attributes.
+struct LaunchConfig {
+  Dim3 grid, block;
+  size_t shared_bytes;
+  void* stream;
+};
+thread_local LaunchConfig pushed;  // by the code around a kernel<<<...>>>() of CUDA 12
+
+int launch(const void* function, const LaunchConfig& config) {
   const Symbol* const kernel = find_kernel(function);
   if (kernel == nullptr) return fail(kInvalidDeviceFunction);
+  const auto& [grid, block, shared_bytes, stream] = config;
   const size_t threads = size_t{block.x} * block.y * block.z;
   if (threads == 0 || threads > kMaxThreadsPerBlock || grid.x == 0 || grid.y == 0 || grid.z == 0 ||
       grid.y > static_cast<unsigned>(kMaxGrid[1]) || grid.z > static_cast<unsigned>(kMaxGrid[2])) {
-    return fail(9);  // cudaErrorInvalidConfiguration
+    return fail(kInvalidConfiguration);
   }
   record({.kind = EventKind::kLaunch,
           .stream = find_stream(stream),
@@ -111,20 +138,6 @@ int launch(const void* function, Dim3 grid, Dim3 block, size_t shared_bytes, voi
           .shared_bytes = static_cast<uint32_t>(shared_bytes)});
   return kSuccess;
 }
-
-struct LaunchConfiguration {
-  Dim3 grid, block;
-  size_t shared_bytes;
-  void* stream;
-};
-thread_local LaunchConfiguration pushed;
-
-// The public structure cudaLaunchConfig_t, without its attributes.
-struct LaunchConfig {
-  Dim3 grid, block;
-  size_t shared_bytes;
-  void* stream;
-};
 
 // --- Streams, events and captures ---
 
@@ -139,18 +152,6 @@ Capture* captures = nullptr;
 uint64_t capture_count = 0;
 bool streams_locked = false;
 thread_local int capture_mode = 0;
-
-int create_stream(void** handle, unsigned flags, int priority) {
-  const SpinLock lock(streams_locked);
-  auto* const stream = create<Stream>();
-  stream->number = ++stream_count;
-  stream->flags = flags;
-  stream->priority = priority;
-  stream->next = streams;
-  streams = stream;
-  *handle = stream;
-  return kSuccess;
-}
 
 Capture* find_capture(uint64_t id) {
   Capture* capture = captures;
@@ -208,138 +209,66 @@ int get_capture_info(void* handle, int* status, uint64_t* id, Graph** graph, Nod
   return kSuccess;
 }
 
-// The stream depends on the last of these nodes; 1 means that the others are kept.
-int set_dependencies(void* handle, Node** nodes, size_t count, unsigned flags) {
-  if (count > 0) {
-    find_stream(handle)->last = nodes[count - 1];
-  } else if (flags == 1) {
-    find_stream(handle)->last = nullptr;
-  }
-  return kSuccess;
-}
-
 // --- Copies ---
 
-int copy(void* to, const void* from, size_t size, Stream* stream) {
+void record_copy(const void* to, const void* from, size_t size, Stream* stream) {
   static constexpr const char* kDirections[] = {"host-to-host", "host-to-device", "device-to-host",
                                                 "device-to-device"};
   const int direction = (is_device_address(to) ? 1 : 0) + (is_device_address(from) ? 2 : 0);
   record(
       {.kind = EventKind::kCopy, .stream = stream, .name = kDirections[direction], .size = size});
+}
+
+int copy(void* to, const void* from, size_t size, Stream* stream) {
+  record_copy(to, from, size, stream);
   if (stream->capture == nullptr) copy_memory(to, from, size);
-  return kSuccess;
-}
-
-int copy_and_wait(void* to, const void* from, size_t size, const char* function) {
-  Stream* const stream = find_stream(nullptr);
-  const int error = copy(to, from, size, stream);
-  return error != kSuccess ? error : synchronize(stream, function);
-}
-
-int fill(void* to, int value, size_t size, Stream* stream) {
-  record({.kind = EventKind::kMemset, .stream = stream, .name = "memset", .size = size});
-  if (stream->capture == nullptr) fill_memory(to, value, size);
   return kSuccess;
 }
 
 // --- Properties ---
 
-// The public structure cudaDeviceProp: its fields and their order are part of the ABI.
+// The public structure cudaDeviceProp, as far as its fields have values here: their order is part
+// of the ABI. The array of textures and surfaces stands for many fields of one type.
 struct DeviceProperties {
   char name[256], uuid[16], luid[8];
-  unsigned luid_device_node_mask;
-  size_t total_global_memory, shared_memory_per_block;
-  int registers_per_block, warp_size;
-  size_t memory_pitch;
-  int max_threads_per_block, max_threads[3], max_grid[3];
-#if INSTR_CUDA_VERSION < 13000
-  int clock_rate;
-#endif
-  size_t constant_memory;
-  int major, minor;
-  size_t texture_alignment, texture_pitch_alignment;
-#if INSTR_CUDA_VERSION < 13000
-  int device_overlap;
-#endif
-  int multiprocessor_count;
-#if INSTR_CUDA_VERSION < 13000
-  int kernel_execution_timeout;
-#endif
-  int integrated, can_map_host_memory;
-#if INSTR_CUDA_VERSION < 13000
-  int compute_mode;
-#endif
-  int max_texture_1d[2];
-#if INSTR_CUDA_VERSION < 13000
-  int max_texture_1d_linear;
-#endif
-  int max_textures[23], max_surfaces[14];
-  size_t surface_alignment;
-  int concurrent_kernels, ecc, pci_bus, pci_device, pci_domain, tcc_driver, async_engines;
-  int unified_addressing;
-#if INSTR_CUDA_VERSION < 13000
-  int memory_clock_rate;
-#endif
-  int memory_bus_width, l2_cache_size, persisting_l2_cache_size;
-  int max_threads_per_multiprocessor, stream_priorities, global_l1_cache, local_l1_cache;
-  size_t shared_memory_per_multiprocessor;
-  int registers_per_multiprocessor, managed_memory, is_multi_gpu_board, multi_gpu_board_group;
-  int host_native_atomics;
-#if INSTR_CUDA_VERSION < 13000
-  int single_to_double_ratio;
-#endif
-  int pageable_memory_access, concurrent_managed_access, compute_preemption;
-  int host_pointer_for_registered_memory, cooperative_launch;
-#if INSTR_CUDA_VERSION < 13000
-  int cooperative_multi_device_launch;
-#endif
-  size_t shared_memory_per_block_optin;
-  int pageable_memory_uses_host_tables, direct_managed_access_from_host;
-  int max_blocks_per_multiprocessor, access_policy_window;
-  size_t reserved_shared_memory_per_block;
+  unsigned luid_device_node_mask = 0;
+  size_t total_memory = device().memory_bytes, shared_per_block = kSharedBytesPerBlock;
+  int registers_per_block = kRegistersPerMultiprocessor, warp_size = kWarpSize;
+  size_t memory_pitch = 0x7FFFFFFF;
+  int max_threads_per_block = kMaxThreadsPerBlock;
+  int max_block[3] = {kMaxBlock[0], kMaxBlock[1], kMaxBlock[2]};
+  int max_grid[3] = {kMaxGrid[0], kMaxGrid[1], kMaxGrid[2]};
+  CUDA12(int clock_rate = device().clock_khz;)
+  size_t constant_memory = kConstantBytes;
+  int major = device().major, minor = device().minor;
+  size_t texture_alignment = kTextureAlignment, texture_pitch_alignment = kWarpSize;
+  CUDA12(int device_overlap = 1;)
+  int multiprocessors = device().multiprocessors;
+  CUDA12(int execution_timeout = 0;)
+  int integrated = 0, can_map_host_memory = 1;
+  CUDA12(int compute_mode = 0;)
+  int textures_and_surfaces[39 CUDA12(+1)] = {};
+  size_t surface_alignment = kTextureAlignment;
+  int concurrent_kernels = 1, ecc = 1, pci_bus = 1, pci_device = 0, pci_domain = 0, tcc_driver = 0;
+  int async_engines = 3, unified_addressing = 1;
+  CUDA12(int memory_clock_rate = device().memory_clock_khz;)
+  int memory_bus_width = device().memory_bus_bits, l2_bytes = device().l2_bytes;
+  int persisting_l2_bytes = 0;
+  int max_threads_per_multiprocessor = device().max_threads_per_multiprocessor;
+  int stream_priorities = 1, global_l1_cache = 1, local_l1_cache = 1;
+  size_t shared_per_multiprocessor = static_cast<size_t>(device().shared_bytes_per_multiprocessor);
+  int registers_per_multiprocessor = kRegistersPerMultiprocessor, managed_memory = 0;
+  int is_multi_gpu_board = 0, multi_gpu_board_group = 0, host_native_atomics = 0;
+  CUDA12(int single_to_double_ratio = 2;)
+  int pageable_access = 0, concurrent_managed_access = 0, compute_preemption = 1;
+  int host_pointer_for_registered = 1, cooperative_launch = 1;
+  CUDA12(int cooperative_multi_device_launch = 0;)
+  size_t shared_per_block_optin = static_cast<size_t>(device().shared_bytes_per_block_optin);
+  int pageable_uses_host_tables = 0, direct_managed_access = 0;
+  int max_blocks_per_multiprocessor = device().max_blocks_per_multiprocessor;
+  int access_policy_window = 0;
+  size_t reserved_shared_per_block = kReservedSharedBytesPerBlock;
 };
-
-int get_properties(DeviceProperties* properties, int index) {
-  if (index != 0) return fail(kInvalidDevice);
-  const Device& own = device();
-  memset(properties, 0, sizeof *properties);
-  DeviceProperties& to = *properties;
-  snprintf(to.name, sizeof to.name, "instr_bench stand-in %s", own.name);
-  snprintf(to.uuid, sizeof to.uuid, "stand-in %s", own.name);
-  to.total_global_memory = own.memory_bytes;
-  to.shared_memory_per_block = kSharedBytesPerBlock;
-  to.registers_per_block = to.registers_per_multiprocessor = kRegistersPerMultiprocessor;
-  to.warp_size = kWarpSize;
-  to.memory_pitch = 0x7FFFFFFF;
-  to.max_threads_per_block = kMaxThreadsPerBlock;
-  memcpy(to.max_threads, kMaxBlock, sizeof kMaxBlock);
-  memcpy(to.max_grid, kMaxGrid, sizeof kMaxGrid);
-  to.constant_memory = kConstantBytes;
-  to.major = own.major;
-  to.minor = own.minor;
-  to.texture_alignment = to.surface_alignment = kTextureAlignment;
-  to.texture_pitch_alignment = kWarpSize;
-  to.multiprocessor_count = own.multiprocessors;
-  to.can_map_host_memory = to.concurrent_kernels = to.ecc = to.unified_addressing = 1;
-  to.stream_priorities = to.global_l1_cache = to.local_l1_cache = to.managed_memory = 1;
-  to.cooperative_launch = to.compute_preemption = 1;
-  to.pci_bus = 1;
-  to.async_engines = 3;
-  to.memory_bus_width = own.memory_bus_bits;
-  to.l2_cache_size = own.l2_bytes;
-  to.max_threads_per_multiprocessor = own.max_threads_per_multiprocessor;
-  to.shared_memory_per_multiprocessor = static_cast<size_t>(own.shared_bytes_per_multiprocessor);
-  to.shared_memory_per_block_optin = static_cast<size_t>(own.shared_bytes_per_block_optin);
-  to.max_blocks_per_multiprocessor = own.max_blocks_per_multiprocessor;
-  to.reserved_shared_memory_per_block = kReservedSharedBytesPerBlock;
-#if INSTR_CUDA_VERSION < 13000
-  to.clock_rate = own.clock_khz;
-  to.memory_clock_rate = own.memory_clock_khz;
-  to.device_overlap = to.cooperative_multi_device_launch = 1;
-  to.single_to_double_ratio = 2;
-#endif
-  return kSuccess;
-}
 
 // The first fields of the public structure cudaPointerAttributes.
 struct PointerAttributes {
@@ -349,25 +278,14 @@ struct PointerAttributes {
   void* host_pointer;
 };
 
-// The first fields of the public structure cudaFuncAttributes.
+// The first fields of the public structure cudaFuncAttributes. The registers are an assumption: the
+// real figure is in the kernel's code.
 struct FunctionAttributes {
-  size_t shared_bytes, constant_bytes, local_bytes;
-  int max_threads_per_block, registers, ptx_version, binary_version, cache_mode;
-  int max_dynamic_shared_bytes, shared_memory_carveout;
+  size_t shared_bytes = 0, constant_bytes = 0, local_bytes = 0;
+  int max_threads_per_block = kMaxThreadsPerBlock, registers = 32;
+  int ptx_version = 10 * device().major + device().minor, binary_version = ptx_version;
+  int cache_mode = 0, max_dynamic_shared_bytes = kSharedBytesPerBlock, shared_carveout = 0;
 };
-
-constexpr int kRegistersPerThread = 32;  // an assumption: the real figure is in the kernel's code
-
-int get_occupancy(int* blocks, int threads, size_t shared_bytes) {
-  if (threads <= 0) return fail(kInvalidValue);
-  const Device& own = device();
-  int count = own.max_threads_per_multiprocessor / threads;
-  if (count > own.max_blocks_per_multiprocessor) count = own.max_blocks_per_multiprocessor;
-  const size_t each = shared_bytes + kReservedSharedBytesPerBlock;
-  const auto by_shared = static_cast<int>(own.shared_bytes_per_multiprocessor / each);
-  *blocks = count < by_shared ? count : by_shared;
-  return kSuccess;
-}
 
 // Functions of the driver that have no stand-in: their names are known when they are looked up.
 constexpr size_t kMaxUnsupported = 128;
@@ -413,7 +331,6 @@ CUDA_API void __cudaRegisterFunction(void**, const char* host, char*, const char
   const SpinLock lock(symbols_locked);
   find_place(host) = {host, name, nullptr, 0};
 }
-
 CUDA_API void __cudaRegisterVar(void**, char* host, char*, const char* name, int, size_t size, int,
                                 int) {
   const SpinLock lock(symbols_locked);
@@ -425,35 +342,26 @@ CUDA_API unsigned __cudaPushCallConfiguration(Dim3 grid, Dim3 block, size_t shar
   pushed = {grid, block, shared_bytes, stream};
   return 0;
 }
-
 CUDA_API int __cudaPopCallConfiguration(Dim3* grid, Dim3* block, size_t* shared_bytes,
                                         void** stream) {
   *grid = pushed.grid;
   *block = pushed.block;
   *shared_bytes = pushed.shared_bytes;
-  *stream = pushed.stream;
-  return kSuccess;
+  return answer(stream, pushed.stream);
 }
 
 CUDA_API int __cudaGetKernel(const void** kernel, const void* host) {
   *kernel = find_kernel(host);
   return *kernel != nullptr ? kSuccess : fail(kInvalidDeviceFunction);
 }
-
-CUDA_API int __cudaLaunchKernel(const void* kernel, Dim3 grid, Dim3 block, void**,
-                                size_t shared_bytes, void* stream) {
-  return launch(kernel, grid, block, shared_bytes, stream);
+CUDA_API int cudaLaunchKernel(const void* kernel, Dim3 grid, Dim3 block, void**,
+                              size_t shared_bytes, void* stream) {
+  return launch(kernel, {grid, block, shared_bytes, stream});
 }
-CUDA_API int cudaLaunchKernel(const void* host, Dim3 grid, Dim3 block, void**, size_t shared_bytes,
-                              void* stream) {
-  return launch(host, grid, block, shared_bytes, stream);
-}
-CUDA_API int cudaLaunchCooperativeKernel(const void* host, Dim3 grid, Dim3 block, void**,
-                                         size_t shared_bytes, void* stream) {
-  return launch(host, grid, block, shared_bytes, stream);
-}
-CUDA_API int cudaLaunchKernelExC(const LaunchConfig* config, const void* host, void**) {
-  return launch(host, config->grid, config->block, config->shared_bytes, config->stream);
+CUDA_ALIAS(__cudaLaunchKernel, cudaLaunchKernel)
+CUDA_ALIAS(cudaLaunchCooperativeKernel, cudaLaunchKernel)
+CUDA_API int cudaLaunchKernelExC(const LaunchConfig* config, const void* kernel, void**) {
+  return launch(kernel, *config);
 }
 
 CUDA_API int cudaGetSymbolAddress(void** address, const void* host) {
@@ -467,60 +375,56 @@ CUDA_API int cudaGetSymbolAddress(void** address, const void* host) {
 
 CUDA_API int cudaFuncGetAttributes(FunctionAttributes* attributes, const void* host) {
   if (find_kernel(host) == nullptr) return fail(kInvalidDeviceFunction);
-  const int version = 10 * device().major + device().minor;
-  *attributes = {};
-  attributes->max_threads_per_block = kMaxThreadsPerBlock;
-  attributes->registers = kRegistersPerThread;
-  attributes->ptx_version = attributes->binary_version = version;
-  attributes->max_dynamic_shared_bytes = kSharedBytesPerBlock;
-  return kSuccess;
+  return answer(attributes, FunctionAttributes{});
 }
 CUDA_SUCCESS_ONLY(cudaFuncSetAttribute)
 CUDA_SUCCESS_ONLY(cudaKernelSetAttributeForDevice)
 
 CUDA_API int cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const void*, int threads,
                                                            size_t shared_bytes) {
-  return get_occupancy(blocks, threads, shared_bytes);
+  if (threads <= 0) return fail(kInvalidValue);
+  const Device& own = device();
+  const size_t each = shared_bytes + kReservedSharedBytesPerBlock;
+  const auto by_shared = static_cast<int>(own.shared_bytes_per_multiprocessor / each);
+  const int by_threads = own.max_threads_per_multiprocessor / threads;
+  return answer(blocks, std::min({by_threads, by_shared, own.max_blocks_per_multiprocessor}));
 }
-CUDA_API int cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* blocks, const void*,
-                                                                    int threads,
-                                                                    size_t shared_bytes, unsigned) {
-  return get_occupancy(blocks, threads, shared_bytes);
-}
+CUDA_ALIAS(cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags,
+           cudaOccupancyMaxActiveBlocksPerMultiprocessor)
 
-CUDA_API int cudaStreamCreate(void** stream) { return create_stream(stream, 0, 0); }
+CUDA_API int cudaStreamCreateWithPriority(void** handle, unsigned flags, int priority) {
+  const SpinLock lock(streams_locked);
+  auto* const stream = create<Stream>();
+  *stream = {++stream_count, flags, priority, nullptr, nullptr, streams};
+  streams = stream;
+  return answer(handle, stream);
+}
 CUDA_API int cudaStreamCreateWithFlags(void** stream, unsigned flags) {
-  return create_stream(stream, flags, 0);
+  return cudaStreamCreateWithPriority(stream, flags, 0);
 }
-CUDA_API int cudaStreamCreateWithPriority(void** stream, unsigned flags, int priority) {
-  return create_stream(stream, flags, priority);
-}
+CUDA_API int cudaStreamCreate(void** stream) { return cudaStreamCreateWithPriority(stream, 0, 0); }
 CUDA_API int cudaStreamDestroy(void* handle) {
   const SpinLock lock(streams_locked);
   for (Stream** at = &streams; *at != nullptr; at = &(*at)->next) {
     if (*at != handle) continue;
     *at = (*at)->next;
-    destroy(static_cast<Stream*>(handle));
-    return kSuccess;
+    return destroy(static_cast<Stream*>(handle));
   }
   return fail(kInvalidResourceHandle);
 }
 CUDA_API int cudaStreamGetPriority(void* stream, int* priority) {
-  *priority = find_stream(stream)->priority;
-  return kSuccess;
+  return answer(priority, find_stream(stream)->priority);
 }
 CUDA_API int cudaDeviceGetStreamPriorityRange(int* least, int* greatest) {
   *least = 0;
-  *greatest = -5;
-  return kSuccess;
+  return answer(greatest, -5);
 }
 CUDA_API int cudaStreamSynchronize(void* stream) {
   return synchronize(find_stream(stream), __func__);
 }
 CUDA_API int cudaDeviceSynchronize() { return synchronize(nullptr, __func__); }
-CUDA_API int cudaStreamQuery(void* handle) {
-  Stream* const stream = find_stream(handle);
-  return stream->capture == nullptr ? kSuccess : fail(kStreamCaptureUnsupported);
+CUDA_API int cudaStreamQuery(void* stream) {
+  return find_stream(stream)->capture == nullptr ? kSuccess : fail(kStreamCaptureUnsupported);
 }
 CUDA_API int cudaStreamWaitEvent(void* handle, const CudaEvent* event, unsigned) {
   Stream* const stream = find_stream(handle);
@@ -542,45 +446,27 @@ CUDA_API int cudaStreamAddCallback(void* stream, void (*function)(void*, int, vo
   return kSuccess;
 }
 
-CUDA_API int cudaEventCreateWithFlags(void** event, unsigned) {
-  *event = create<CudaEvent>();
-  return kSuccess;
-}
-CUDA_API int cudaEventCreate(void** event) { return cudaEventCreateWithFlags(event, 0); }
-CUDA_API int cudaEventDestroy(CudaEvent* event) {
-  destroy(event);
-  return kSuccess;
-}
-CUDA_API int cudaEventRecordWithFlags(CudaEvent* event, void* handle, unsigned) {
+CUDA_API int cudaEventCreate(CudaEvent** event) { return answer(event, create<CudaEvent>()); }
+CUDA_ALIAS(cudaEventCreateWithFlags, cudaEventCreate)
+CUDA_API int cudaEventDestroy(CudaEvent* event) { return destroy(event); }
+CUDA_API int cudaEventRecord(CudaEvent* event, void* handle) {
   Stream* const stream = find_stream(handle);
-  *event = {stream->capture != nullptr ? stream->capture->id : 0, stream->last};
-  record({.kind = EventKind::kEventRecord, .stream = stream, .name = "cudaEventRecord"});
-  return kSuccess;
+  record({.kind = EventKind::kEventRecord, .stream = stream, .name = __func__});
+  const uint64_t capture = stream->capture != nullptr ? stream->capture->id : 0;
+  return answer(event, CudaEvent{capture, stream->last});
 }
-CUDA_API int cudaEventRecord(CudaEvent* event, void* stream) {
-  return cudaEventRecordWithFlags(event, stream, 0);
-}
+CUDA_ALIAS(cudaEventRecordWithFlags, cudaEventRecord)
 CUDA_API int cudaEventSynchronize(CudaEvent*) {
   record({.kind = EventKind::kSync, .name = __func__});
   return kSuccess;
 }
 CUDA_SUCCESS_ONLY(cudaEventQuery)
-CUDA_API int cudaEventElapsedTime(float* ms, CudaEvent*, CudaEvent*) {
-  *ms = 0;  // the made-up device takes no time
-  return kSuccess;
-}
-CUDA_API int cudaEventElapsedTime_v2(float* ms, CudaEvent* start, CudaEvent* end) {
-  return cudaEventElapsedTime(ms, start, end);
-}
+CUDA_API int cudaEventElapsedTime(float* ms, CudaEvent*, CudaEvent*) { return answer(ms, 0.0f); }
+CUDA_ALIAS(cudaEventElapsedTime_v2, cudaEventElapsedTime)
 
 CUDA_API int cudaThreadExchangeStreamCaptureMode(int* mode) {
-  const int before = capture_mode;
-  capture_mode = *mode;
-  *mode = before;
+  std::swap(capture_mode, *mode);
   return kSuccess;
-}
-CUDA_API int cudaStreamIsCapturing(void* stream, int* status) {
-  return get_capture_info(stream, status, nullptr, nullptr, nullptr, nullptr, nullptr);
 }
 CUDA_API int cudaStreamBeginCapture(void* stream, int) {
   return begin_capture(find_stream(stream), create<Graph>());
@@ -588,32 +474,28 @@ CUDA_API int cudaStreamBeginCapture(void* stream, int) {
 CUDA_API int cudaStreamEndCapture(void* stream, Graph** graph) {
   return end_capture(find_stream(stream), graph);
 }
-CUDA_API int cudaStreamGetCaptureInfo_v3(void* stream, int* status, uint64_t* id, Graph** graph,
-                                         Node*** dependencies, const void** edges, size_t* count) {
-  return get_capture_info(stream, status, id, graph, dependencies, edges, count);
+CUDA_API int cudaStreamIsCapturing(void* stream, int* status) {
+  return get_capture_info(stream, status, nullptr, nullptr, nullptr, nullptr, nullptr);
 }
 CUDA_API int cudaStreamGetCaptureInfo_v2(void* stream, int* status, uint64_t* id, Graph** graph,
                                          Node*** dependencies, size_t* count) {
   return get_capture_info(stream, status, id, graph, dependencies, nullptr, count);
 }
-#if INSTR_CUDA_VERSION < 13000
-CUDA_API int cudaStreamGetCaptureInfo(void* stream, int* status, uint64_t* id) {
-  return get_capture_info(stream, status, id, nullptr, nullptr, nullptr, nullptr);
-}
-CUDA_API int cudaStreamUpdateCaptureDependencies(void* stream, Node** nodes, size_t count,
-                                                 unsigned flags) {
-  return set_dependencies(stream, nodes, count, flags);
-}
-#else
-CUDA_API int cudaStreamGetCaptureInfo(void* stream, int* status, uint64_t* id, Graph** graph,
-                                      Node*** dependencies, const void** edges, size_t* count) {
+CUDA_API int cudaStreamGetCaptureInfo_v3(void* stream, int* status, uint64_t* id, Graph** graph,
+                                         Node*** dependencies, const void** edges, size_t* count) {
   return get_capture_info(stream, status, id, graph, dependencies, edges, count);
 }
-CUDA_API int cudaStreamUpdateCaptureDependencies(void* stream, Node** nodes, const void*,
-                                                 size_t count, unsigned flags) {
-  return set_dependencies(stream, nodes, count, flags);
+CUDA13(CUDA_ALIAS(cudaStreamGetCaptureInfo, cudaStreamGetCaptureInfo_v3))
+CUDA12(CUDA_API int cudaStreamGetCaptureInfo(void* stream, int* status, uint64_t* id) {
+  return get_capture_info(stream, status, id, nullptr, nullptr, nullptr, nullptr);
+})
+// The stream depends on the last of these nodes; the flag 1 replaces its earlier dependencies.
+CUDA_API int cudaStreamUpdateCaptureDependencies(void* stream, Node** nodes,
+                                                 CUDA13(const void*, ) size_t count,
+                                                 unsigned flags) {
+  if (count > 0 || flags == 1) find_stream(stream)->last = count > 0 ? nodes[count - 1] : nullptr;
+  return kSuccess;
 }
-#endif
 
 CUDA_API int cudaGraphGetNodes(Graph* graph, Node** nodes, size_t* count) {
   size_t index = 0;
@@ -621,19 +503,17 @@ CUDA_API int cudaGraphGetNodes(Graph* graph, Node** nodes, size_t* count) {
        node = node->next) {
     nodes[index++] = node;
   }
-  *count = nodes != nullptr ? index : graph->size;
-  return kSuccess;
+  return answer(count, nodes != nullptr ? index : graph->size);
 }
 CUDA_API int cudaGraphInstantiateWithFlags(Graph** executable, Graph* graph, uint64_t) {
   *executable = create<Graph>();
-  (*executable)->size = graph->size;
-  return kSuccess;
+  return answer(&(*executable)->size, graph->size);
 }
-CUDA_API int cudaGraphLaunch(Graph* graph, void* stream) {
-  record({.kind = EventKind::kGraphLaunch,
-          .stream = find_stream(stream),
-          .name = __func__,
-          .size = graph->size});
+CUDA_ALIAS(cudaGraphInstantiate, cudaGraphInstantiateWithFlags)
+CUDA_API int cudaGraphLaunch(Graph* graph, void* handle) {
+  Stream* const stream = find_stream(handle);
+  record(
+      {.kind = EventKind::kGraphLaunch, .stream = stream, .name = __func__, .size = graph->size});
   return kSuccess;
 }
 CUDA_API int cudaGraphDestroy(Graph* graph) {
@@ -641,10 +521,9 @@ CUDA_API int cudaGraphDestroy(Graph* graph) {
     graph->nodes = node->next;
     destroy(node);
   }
-  destroy(graph);
-  return kSuccess;
+  return destroy(graph);
 }
-CUDA_API int cudaGraphExecDestroy(Graph* graph) { return cudaGraphDestroy(graph); }
+CUDA_ALIAS(cudaGraphExecDestroy, cudaGraphDestroy)
 
 CUDA_API int cudaMalloc(void** address, size_t size) {
   *address = allocate_memory(MemoryKind::kDevice, size);
@@ -661,7 +540,7 @@ CUDA_API int cudaHostAlloc(void** address, size_t size, unsigned) {
   *address = allocate_memory(MemoryKind::kPinned, size);
   return *address != nullptr ? kSuccess : fail(kMemoryAllocation);
 }
-CUDA_API int cudaMallocHost(void** address, size_t size) { return cudaHostAlloc(address, size, 0); }
+CUDA_ALIAS(cudaMallocHost, cudaHostAlloc)
 CUDA_API int cudaFreeHost(void* address) {
   if (address == nullptr) return kSuccess;
   return free_memory(MemoryKind::kPinned, address) ? kSuccess : fail(kInvalidValue);
@@ -673,23 +552,18 @@ CUDA_API int cudaHostUnregister(void* begin) {
   return unregister_pinned(begin) ? kSuccess : fail(kHostMemoryNotRegistered);
 }
 CUDA_API int cudaHostGetDevicePointer(void** address, void* host, unsigned) {
-  *address = host;
-  return kSuccess;
+  return answer(address, host);
 }
 CUDA_API int cudaMemGetInfo(size_t* free, size_t* total) {
   *free = count_free_device_bytes();
-  *total = device().memory_bytes;
-  return kSuccess;
+  return answer(total, device().memory_bytes);
 }
-CUDA_API int cudaPointerGetAttributes(PointerAttributes* attributes, const void* address) {
-  void* const pointer = const_cast<void*>(address);
-  *attributes = {0, -1, nullptr, pointer};
-  if (is_device_address(address)) {
-    *attributes = {2, 0, pointer, nullptr};
-  } else if (is_pinned_address(address)) {
-    *attributes = {1, 0, pointer, pointer};
-  }
-  return kSuccess;
+CUDA_API int cudaPointerGetAttributes(PointerAttributes* attributes, void* address) {
+  if (is_device_address(address))
+    return answer(attributes, PointerAttributes{2, 0, address, nullptr});
+  if (is_pinned_address(address))
+    return answer(attributes, PointerAttributes{1, 0, address, address});
+  return answer(attributes, PointerAttributes{0, -1, nullptr, address});
 }
 
 CUDA_API int cudaMemcpyAsync(void* to, const void* from, size_t size, int, void* stream) {
@@ -699,93 +573,78 @@ CUDA_API int cudaMemcpyPeerAsync(void* to, int, const void* from, int, size_t si
   return copy(to, from, size, find_stream(stream));
 }
 CUDA_API int cudaMemcpy(void* to, const void* from, size_t size, int) {
-  return copy_and_wait(to, from, size, __func__);
+  copy(to, from, size, find_stream(nullptr));
+  return synchronize(find_stream(nullptr), __func__);
 }
 CUDA_API int cudaMemcpyToSymbol(const void* host, const void* from, size_t size, size_t offset,
                                 int) {
   void* address = nullptr;
   if (const int error = cudaGetSymbolAddress(&address, host)) return error;
-  return copy_and_wait(static_cast<char*>(address) + offset, from, size, __func__);
+  return cudaMemcpy(static_cast<char*>(address) + offset, from, size, 0);
 }
 CUDA_API int cudaMemcpy2DAsync(void* to, size_t to_pitch, const void* from, size_t from_pitch,
                                size_t width, size_t height, int, void* handle) {
   Stream* const stream = find_stream(handle);
   if (width > to_pitch || width > from_pitch) return fail(kInvalidValue);
-  const char* const name = is_device_address(to) ? "to-device-2d" : "to-host-2d";
-  record({.kind = EventKind::kCopy, .stream = stream, .name = name, .size = width * height});
-  if (stream->capture != nullptr) return kSuccess;
-  for (size_t row = 0; row < height; ++row) {
+  record_copy(to, from, width * height, stream);
+  for (size_t row = 0; row < height && stream->capture == nullptr; ++row) {
     copy_memory(static_cast<char*>(to) + row * to_pitch,
                 static_cast<const char*>(from) + row * from_pitch, width);
   }
   return kSuccess;
 }
-CUDA_API int cudaMemsetAsync(void* to, int value, size_t size, void* stream) {
-  return fill(to, value, size, find_stream(stream));
+CUDA_API int cudaMemsetAsync(void* to, int value, size_t size, void* handle) {
+  Stream* const stream = find_stream(handle);
+  record({.kind = EventKind::kMemset, .stream = stream, .name = "memset", .size = size});
+  if (stream->capture == nullptr) fill_memory(to, value, size);
+  return kSuccess;
 }
 CUDA_API int cudaMemset(void* to, int value, size_t size) {
-  return fill(to, value, size, find_stream(nullptr));
+  return cudaMemsetAsync(to, value, size, nullptr);
 }
 
-CUDA_API int cudaGetDeviceCount(int* count) {
-  *count = 1;
-  return kSuccess;
-}
-CUDA_API int cudaGetDevice(int* index) {
-  *index = 0;
-  return kSuccess;
-}
+CUDA_API int cudaGetDeviceCount(int* count) { return answer(count, 1); }
+CUDA_API int cudaGetDevice(int* index) { return answer(index, 0); }
 CUDA_API int cudaSetDevice(int index) { return index == 0 ? kSuccess : fail(kInvalidDevice); }
 CUDA_API int cudaGetDeviceProperties(DeviceProperties* properties, int index) {
-  return get_properties(properties, index);
+  if (index != 0) return fail(kInvalidDevice);
+  *properties = DeviceProperties{};
+  snprintf(properties->name, sizeof properties->name, "stand-in %s", device().name);
+  snprintf(properties->uuid, sizeof properties->uuid, "stand-in %s", device().name);
+  return kSuccess;
 }
-CUDA_API int cudaGetDeviceProperties_v2(DeviceProperties* properties, int index) {
-  return get_properties(properties, index);
-}
+CUDA_ALIAS(cudaGetDeviceProperties_v2, cudaGetDeviceProperties)
 CUDA_API int cudaDeviceGetAttribute(int* value, int attribute, int index) {
   if (index != 0) return fail(kInvalidDevice);
   if (get_device_attribute(attribute, value)) return kSuccess;
-  return fail(static_cast<int>(record_unsupported("cudaDeviceGetAttribute", kNotSupported)));
+  return fail(static_cast<int>(record_unsupported(__func__, kNotSupported)));
 }
 CUDA_API int cudaDeviceGetPCIBusId(char* text, int size, int) {
   snprintf(text, static_cast<size_t>(size), "0000:01:00.0");
   return kSuccess;
 }
-CUDA_API int cudaDeviceCanAccessPeer(int* can, int, int) {
-  *can = 0;
-  return kSuccess;
-}
+CUDA_API int cudaDeviceCanAccessPeer(int* can, int, int) { return answer(can, 0); }
 CUDA_API int cudaDeviceEnablePeerAccess(int, unsigned) { return fail(kPeerAccessUnsupported); }
-CUDA_API int cudaRuntimeGetVersion(int* version) {
-  *version = INSTR_CUDA_VERSION;
-  return kSuccess;
-}
-CUDA_API int cudaDriverGetVersion(int* version) { return cudaRuntimeGetVersion(version); }
+CUDA_API int cudaRuntimeGetVersion(int* version) { return answer(version, INSTR_CUDA_VERSION); }
+CUDA_ALIAS(cudaDriverGetVersion, cudaRuntimeGetVersion)
 CUDA_SUCCESS_ONLY(cudaProfilerStart)
 CUDA_SUCCESS_ONLY(cudaProfilerStop)
 
-CUDA_API int cudaGetLastError() {
-  const int error = last_error;
-  last_error = kSuccess;
-  return error;
-}
+CUDA_API int cudaGetLastError() { return std::exchange(last_error, kSuccess); }
 CUDA_API int cudaPeekAtLastError() { return last_error; }
 CUDA_API const char* cudaGetErrorString(int error) {
-  for (const NamedError& known : kErrors)
-    if (known.error == error) return known.text;
-  return describe_last_error();
+  const NamedError* const known = find_error(error);
+  return known != nullptr ? known->text : describe_last_error();
 }
 CUDA_API const char* cudaGetErrorName(int error) {
-  for (const NamedError& known : kErrors)
-    if (known.error == error) return known.name;
-  return error == kNotSupported ? "cudaErrorNotSupported" : "cudaErrorUnknown";
+  const NamedError* const known = find_error(error);
+  return known != nullptr ? known->name : "cudaErrorNotSupported";
 }
 CUDA_API int cudaGetDriverEntryPointByVersion(const char* name, void** function, unsigned, uint64_t,
                                               int* status) {
   *function = dlsym(RTLD_DEFAULT, name);
   if (*function == nullptr) *function = make_unsupported(name);
-  if (status != nullptr) *status = *function != nullptr ? 0 : 1;  // 1: symbol not found
-  return kSuccess;
+  return answer(status, *function != nullptr ? 0 : 1);  // 1: the symbol was not found
 }
 CUDA_API int cudaGetDriverEntryPoint(const char* name, void** function, uint64_t flags,
                                      int* status) {

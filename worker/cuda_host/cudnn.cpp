@@ -25,10 +25,7 @@ int create_descriptor(Descriptor** to, int type = 0) {
   return 0;
 }
 
-int destroy_descriptor(Descriptor* descriptor) {
-  destroy(descriptor);
-  return 0;
-}
+int destroy_descriptor(Descriptor* descriptor) { return destroy(descriptor); }
 
 }  // namespace
 
@@ -37,17 +34,13 @@ CUDA_API int cudnnCreate(Handle** handle) {
   (*handle)->stream = find_stream(nullptr);
   return 0;
 }
-CUDA_API int cudnnDestroy(Handle* handle) {
-  destroy(handle);
-  return 0;
-}
+CUDA_API int cudnnDestroy(Handle* handle) { return destroy(handle); }
 CUDA_API int cudnnSetStream(Handle* handle, void* stream) {
   handle->stream = find_stream(stream);
   return 0;
 }
 CUDA_API int cudnnGetStream(Handle* handle, Stream** stream) {
-  *stream = handle->stream;
-  return 0;
+  return answer(stream, handle->stream);
 }
 CUDA_API int cudnnGetProperty(int property, int* value) {
   constexpr int kParts[] = {INSTR_CUDNN_VERSION / 10000, INSTR_CUDNN_VERSION / 100 % 100,
@@ -116,19 +109,16 @@ CUDA_SUCCESS_ONLY(cudnnSetTensorNdDescriptor)
 CUDA_API int cudnnGetBatchNormalizationForwardTrainingExWorkspaceSize(Handle*, int, int, void*,
                                                                       void*, void*, void*, void*,
                                                                       size_t* size) {
-  *size = 0;
-  return 0;
+  return answer(size, 0);
 }
 CUDA_API int cudnnGetBatchNormalizationBackwardExWorkspaceSize(Handle*, int, int, void*, void*,
                                                                void*, void*, void*, void*, void*,
                                                                size_t* size) {
-  *size = 0;
-  return 0;
+  return answer(size, 0);
 }
 CUDA_API int cudnnGetBatchNormalizationTrainingExReserveSpaceSize(Handle*, int, int, void*, void*,
                                                                   size_t* size) {
-  *size = 0;
-  return 0;
+  return answer(size, 0);
 }
 
 // A function that computes tensors on the device.

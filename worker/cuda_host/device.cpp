@@ -42,47 +42,49 @@ const Device& device() { return *chosen; }
 
 bool get_device_attribute(int attribute, int* value) {
   const Device& own = *chosen;
-  switch (attribute) {
-    case 1: *value = kMaxThreadsPerBlock; return true;
-    case 2:
-    case 3:
-    case 4: *value = kMaxBlock[attribute - 2]; return true;
-    case 5:
-    case 6:
-    case 7: *value = kMaxGrid[attribute - 5]; return true;
-    case 8: *value = kSharedBytesPerBlock; return true;
-    case 9: *value = kConstantBytes; return true;
-    case 10: *value = kWarpSize; return true;
-    case 12: *value = kRegistersPerMultiprocessor; return true;  // per block
-    case 13: *value = own.clock_khz; return true;
-    case 14: *value = kTextureAlignment; return true;
-    case 16: *value = own.multiprocessors; return true;
-    case 31:
-    case 32:
-    case 41: *value = 1; return true;  // concurrent kernels, ECC, addressing
-    case 36: *value = own.memory_clock_khz; return true;
-    case 37: *value = own.memory_bus_bits; return true;
-    case 38: *value = own.l2_bytes; return true;
-    case 39: *value = own.max_threads_per_multiprocessor; return true;
-    case 75: *value = own.major; return true;
-    case 76: *value = own.minor; return true;
-    case 78:
-    case 83:
-    case 95: *value = 1; return true;  // priorities, managed, cooperative
-    case 81: *value = own.shared_bytes_per_multiprocessor; return true;
-    case 82: *value = kRegistersPerMultiprocessor; return true;
-    case 97: *value = own.shared_bytes_per_block_optin; return true;
-    case 106: *value = own.max_blocks_per_multiprocessor; return true;
-    case 111: *value = kReservedSharedBytesPerBlock; return true;
-    // Memory that is mapped by the driver's functions, pools, and links between devices.
-    case 102:
-    case 103:
-    case 115:
-    case 116:
-    case 128:
-    case 132: *value = 0; return true;
-    default: return false;
+  const struct {
+    int number;
+    int value;
+  } known[] = {
+      {1, kMaxThreadsPerBlock},
+      {2, kMaxBlock[0]},
+      {3, kMaxBlock[1]},
+      {4, kMaxBlock[2]},
+      {5, kMaxGrid[0]},
+      {6, kMaxGrid[1]},
+      {7, kMaxGrid[2]},
+      {8, kSharedBytesPerBlock},
+      {9, kConstantBytes},
+      {10, kWarpSize},
+      {12, kRegistersPerMultiprocessor},  // per block
+      {13, own.clock_khz},
+      {14, kTextureAlignment},
+      {16, own.multiprocessors},
+      {31, 1},  // concurrent kernels
+      {36, own.memory_clock_khz},
+      {37, own.memory_bus_bits},
+      {38, own.l2_bytes},
+      {39, own.max_threads_per_multiprocessor},
+      {41, 1},  // unified addressing
+      {75, own.major},
+      {76, own.minor},
+      {78, 1},  // priorities of streams
+      {81, own.shared_bytes_per_multiprocessor},
+      {82, kRegistersPerMultiprocessor},
+      {95, 1},  // cooperative launches
+      {97, own.shared_bytes_per_block_optin},
+      {102, 0},  // memory that the driver's functions map
+      {106, own.max_blocks_per_multiprocessor},
+      {111, kReservedSharedBytesPerBlock},
+      {115, 0},  // memory pools
+      {132, 0},  // multicast
+  };
+  for (const auto& [number, answer] : known) {
+    if (number != attribute) continue;
+    *value = answer;
+    return true;
   }
+  return false;
 }
 
 }  // namespace instr::cuda_host

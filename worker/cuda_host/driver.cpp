@@ -36,14 +36,8 @@ int launch(const Function* function, const LaunchConfig& config) {
 }  // namespace
 
 CUDA_SUCCESS_ONLY(cuInit)
-CUDA_API int cuDriverGetVersion(int* version) {
-  *version = INSTR_CUDA_VERSION;
-  return 0;
-}
-CUDA_API int cuDeviceGetCount(int* count) {
-  *count = 1;
-  return 0;
-}
+CUDA_API int cuDriverGetVersion(int* version) { return answer(version, INSTR_CUDA_VERSION); }
+CUDA_API int cuDeviceGetCount(int* count) { return answer(count, 1); }
 CUDA_API int cuDeviceGet(int* device, int index) {
   *device = index;
   return index == 0 ? 0 : 101;  // CUDA_ERROR_INVALID_DEVICE
@@ -57,16 +51,12 @@ CUDA_API int cuDevicePrimaryCtxGetState(int, unsigned* flags, int* active) {
   *active = 1;
   return 0;
 }
-CUDA_API int cuCtxGetCurrent(void** to) {
-  *to = &context;
-  return 0;
-}
+CUDA_API int cuCtxGetCurrent(void** to) { return answer(to, &context); }
 CUDA_API int cuDevicePrimaryCtxRetain(void** to, int) { return cuCtxGetCurrent(to); }
 CUDA_API int cuCtxGetDevice(int* device) { return cuDeviceGet(device, 0); }
 CUDA_SUCCESS_ONLY(cuCtxSetCurrent)
 CUDA_API int cuGetErrorString(int, const char** text) {
-  *text = describe_last_error();
-  return 0;
+  return answer(text, describe_last_error());
 }
 
 CUDA_API int cuLogsRegisterCallback(void*, void*, void** handle) { return cuCtxGetCurrent(handle); }
@@ -109,8 +99,7 @@ CUDA_API int cuLaunchKernelEx(const LaunchConfig* config, Function* function, vo
 }
 CUDA_API int cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, Function*, int threads,
                                                          size_t) {
-  *blocks = device().max_threads_per_multiprocessor / (threads > 0 ? threads : 1);
-  return 0;
+  return answer(blocks, device().max_threads_per_multiprocessor / (threads > 0 ? threads : 1));
 }
 CUDA_API int cuPointerGetAttribute(void* value, int attribute, void* address) {
   constexpr int kDevicePointer = 3;

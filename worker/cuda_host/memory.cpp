@@ -102,7 +102,7 @@ void* allocate_object(size_t size) {
   const size_t size_class = find_class(size);
   if (FreeObject* const object = free_objects[size_class]) {
     free_objects[size_class] = object->next;
-    memset(object, 0, size);
+    fill_memory(object, 0, size);
     return object;
   }
   const size_t rounded = kMinObject << size_class;
@@ -188,7 +188,7 @@ bool find_allocation(const void* address, void** begin, size_t* size) {
   return false;
 }
 
-// Copies with loops of our own: a call of memcpy() would count as the caller's C library.
+// Copies by a loop: a call of memcpy() would count as the caller's C library.
 void copy_memory(void* to, const void* from, size_t size) {
   char* target = find_bytes(to);
   const char* source = find_bytes(from);
@@ -203,7 +203,7 @@ void copy_memory(void* to, const void* from, size_t size) {
 }
 
 void fill_memory(void* to, int value, size_t size) {
-  volatile char* target = find_bytes(to);
+  char* target = find_bytes(to);
   while (size-- > 0) *target++ = static_cast<char>(value);
 }
 

@@ -18,9 +18,11 @@ T* create() {
   return static_cast<T*>(allocate_object(sizeof(T)));
 }
 
+// Returns 0, CUDA's success.
 template <class T>
-void destroy(T* object) {
+int destroy(T* object) {
   free_object(object, sizeof(T));
+  return 0;
 }
 
 // Returns a copy of a text that lives as long as the process.

@@ -46,7 +46,7 @@ void count(const Event& event) {
       break;
     case EventKind::kEventRecord: add(counters.event_records); break;
     case EventKind::kGraphLaunch: add(counters.graph_launches); break;
-    case EventKind::kUnsupported: add(counters.unsupported); break;
+    case EventKind::kUnsupported:  // record_unsupported() counts it
     case EventKind::kFree:
     case EventKind::kStreamWait: break;
   }
@@ -89,7 +89,7 @@ int record_call(const char* name, Stream* stream) {
 }
 
 long record_unsupported(const char* name, long error) {
-  const uint64_t index = __atomic_load_n(&counters.unsupported, __ATOMIC_RELAXED);
+  const uint64_t index = __atomic_fetch_add(&counters.unsupported, 1, __ATOMIC_RELAXED);
   if (index < kMaxUnsupported) unsupported[index] = name;
   record({.kind = EventKind::kUnsupported, .name = name});
   snprintf(last_error, sizeof last_error, "not supported by the stand-in: %s", name);

@@ -106,6 +106,13 @@ INSTR_EXPORT const char* describe_last_error();
 // Returns the stream of a handle; small numbers are names of the default stream.
 INSTR_EXPORT Stream* find_stream(void* handle);
 
+// Sets an output argument and returns 0, CUDA's success.
+template <class T, class Value>
+int answer(T* to, Value value) {
+  *to = value;
+  return 0;
+}
+
 }  // namespace instr::cuda_host
 
 // A function that the stand-in does not support. Its arguments are ignored.
@@ -123,3 +130,6 @@ INSTR_EXPORT Stream* find_stream(void* handle);
   CUDA_API __attribute__((weak)) const char* name() { \
     return instr::cuda_host::describe_last_error();   \
   }
+
+// Another name of a function above, which may have fewer arguments.
+#define CUDA_ALIAS(name, target) CUDA_API decltype(target) name __attribute__((alias(#target)));
