@@ -6,7 +6,6 @@
 #include <map>
 #include <regex>
 #include <set>
-#include <sstream>
 
 #include "core/base/process.h"
 #include "core/compile/cache.h"
@@ -149,28 +148,6 @@ std::vector<CudaLibrary> find_cuda_libraries(const fs::path& library_dir) {
   std::vector<CudaLibrary> libraries;
   for (const auto& [soname, needs] : by_soname)
     libraries.push_back({soname, needs.first, {needs.second.begin(), needs.second.end()}});
-  return libraries;
-}
-
-std::string print_cuda_libraries(const std::vector<CudaLibrary>& libraries) {
-  std::string text;
-  for (const CudaLibrary& library : libraries) {
-    text += library.soname + " " + library.version + "\n";
-    for (const std::string& function : library.functions) text += "  " + function + "\n";
-  }
-  return text;
-}
-
-std::vector<CudaLibrary> parse_cuda_libraries(std::string_view text) {
-  std::vector<CudaLibrary> libraries;
-  std::istringstream lines{std::string(text)};
-  for (std::string line; std::getline(lines, line);) {
-    if (line.starts_with("  ") && !libraries.empty()) {
-      libraries.back().functions.push_back(line.substr(2));
-    } else if (const std::size_t space = line.find(' '); space != std::string::npos) {
-      libraries.push_back({line.substr(0, space), line.substr(space + 1), {}});
-    }
-  }
   return libraries;
 }
 

@@ -4,10 +4,8 @@
 #pragma once
 
 #include <filesystem>
-#include <optional>
 #include <stop_token>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "core/base/error.h"
@@ -26,10 +24,6 @@ struct CudaLibrary {
 // Lists the CUDA libraries that the shared objects in this folder need, by soname. Empty if they
 // were built without CUDA.
 std::vector<CudaLibrary> find_cuda_libraries(const std::filesystem::path& library_dir);
-
-// The text form of such a list, for tests: "SONAME VERSION" lines, each followed by the functions.
-std::string print_cuda_libraries(const std::vector<CudaLibrary>& libraries);
-std::vector<CudaLibrary> parse_cuda_libraries(std::string_view text);
 
 // Versions in CUDA's own form.
 struct CudaVersions {
