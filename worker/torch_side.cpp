@@ -64,6 +64,17 @@ void warm_up_eager() {
   }
 }
 
+// Initializes CUDA. Without gradients: autograd's engine would start a thread for the device.
+void warm_up_cuda() {
+  prepare(1);
+  const auto on_device = at::device(at::kCUDA);
+  for (int round = 0; round < 3; ++round) {
+    auto x = torch::rand({4, 4}, on_device) + torch::ones({4, 4}, on_device);
+    auto y = at::relu(at::mm(x, x) + x) * 2;
+    y.t().contiguous().view({16}).sum().cpu();
+  }
+}
+
 void warm_up_torchscript() {
   torch::jit::Module module("instr_warm_up");
   module.register_parameter("w", torch::rand({4, 4}), false);
@@ -94,7 +105,7 @@ Caught caught(std::string text) {
 }  // namespace
 
 void import_for(const char* kind) {
-  forget_devices();
+  if (strcmp(kind, "cuda") != 0) forget_devices();
   prepare(1);
   // On first use, TorchScript compiles its own functions.
   if (strcmp(kind, "torchscript") == 0) warm_up_torchscript();
@@ -102,6 +113,7 @@ void import_for(const char* kind) {
 
 void warm_up(const char* kind) {
   if (strcmp(kind, "torchscript") == 0) warm_up_torchscript();
+  if (strcmp(kind, "cuda") == 0) return warm_up_cuda();
   if (strcmp(kind, "cold") != 0) warm_up_eager();
 }
 

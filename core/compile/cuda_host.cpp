@@ -210,4 +210,37 @@ Expected<std::vector<fs::path>> build_cuda_host(const CudaHostBuild& build,
   return built;
 }
 
+namespace {
+
+constexpr const char* kFolder = "cuda_host";
+
+}  // namespace
+
+Expected<void> add_cuda_host(const fs::path& worker_folder, const fs::path& library_dir,
+                             const fs::path& sources, const fs::path& compiler,
+                             std::stop_token stop) {
+  const CudaHostBuild build{sources / "worker" / kFolder, compiler, worker_folder / kFolder};
+  std::error_code problem;
+  fs::create_directories(build.folder, problem);
+  if (problem) return fail("cannot make " + build.folder.string() + ": " + problem.message());
+  TRY(build_cuda_host(build, find_cuda_libraries(library_dir), read_cuda_versions(library_dir),
+                      std::move(stop)));
+  return {};
+}
+
+std::vector<std::string> use_cuda_host(const fs::path& worker_folder, const std::string& name,
+                                       const std::string& device, const std::string& more) {
+  std::set<std::string> libraries;
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator(worker_folder / kFolder, ignored)) {
+    const std::string file = entry.path().filename().string();
+    const bool is_library = file.find(".so") != std::string::npos &&
+                            !file.ends_with(".cpp") && !file.ends_with(".version");
+    if (is_library) libraries.insert(fmt::format("{}/{}/{}", name, kFolder, file));
+  }
+  std::string preloaded = more;
+  for (const std::string& library : libraries) preloaded += (preloaded.empty() ? "" : ":") + library;
+  return {"LD_PRELOAD=" + preloaded, "INSTR_CUDA_STAND_IN=" + device};
+}
+
 }  // namespace instr

@@ -51,4 +51,16 @@ Expected<std::vector<std::filesystem::path>> build_cuda_host(
     const CudaHostBuild& build, const std::vector<CudaLibrary>& libraries,
     const CudaVersions& versions, std::stop_token stop);
 
+// Builds the stand-ins for a LibTorch in a folder below a worker's.
+Expected<void> add_cuda_host(const std::filesystem::path& worker_folder,
+                             const std::filesystem::path& library_dir,
+                             const std::filesystem::path& sources,
+                             const std::filesystem::path& compiler, std::stop_token stop);
+
+// Lists the variables that have a program load the stand-ins in a worker's folder, "NAME=value".
+// `name`: the folder's name for that program. `more`: another library to be preloaded, or empty.
+std::vector<std::string> use_cuda_host(const std::filesystem::path& worker_folder,
+                                       const std::string& name, const std::string& device,
+                                       const std::string& more = "");
+
 }  // namespace instr

@@ -23,6 +23,8 @@ struct LibTorch {
   // CUDA's headers, which LibTorch's headers about CUDA include; from the toolkit at CUDA_HOME or
   // CUDA_PATH, from the packages beside a Python's LibTorch, or from a toolkit at its usual place.
   std::optional<std::filesystem::path> cuda_headers;
+  // The made-up device of the stand-ins that replace CUDA's libraries ("sm_90"); absent: none do.
+  std::optional<std::string> stand_in = {};
 };
 
 // Returns the LibTorch::build_id of the libraries in this folder.

@@ -101,7 +101,8 @@ enum class Body {
 enum class Preparation { kNone, kFreeze, kOptimize, kFuse, kDoNotFuse };
 
 // The zygotes by their warm-up. Zygotes for Python start slowly, so kCompiler is one that has also
-// imported what torch.compile() needs. First calls are counted in one that has called nothing.
+// imported what torch.compile() needs. First calls are counted in one that has called nothing, and
+// the host side of CUDA in one that has initialized it.
 enum class WarmUp {
   kEager,
   kTorchScript,
@@ -109,7 +110,9 @@ enum class WarmUp {
   kPythonTorchScript,
   kCompiler,
   kCold,
-  kColdPython
+  kColdPython,
+  kCuda,
+  kPythonCuda
 };
 
 struct WarmUpFacts {
@@ -125,7 +128,9 @@ inline constexpr auto kWarmUps =
                                 {"python_torchscript", Language::kPython},
                                 {"compiler", Language::kPython},
                                 {"cold", Language::kCpp},
-                                {"cold_python", Language::kPython}});
+                                {"cold_python", Language::kPython},
+                                {"cuda", Language::kCpp},
+                                {"python_cuda", Language::kPython}});
 
 constexpr const WarmUpFacts& facts_of(WarmUp zygote) {
   return kWarmUps[static_cast<std::size_t>(zygote)];

@@ -36,6 +36,7 @@ const char* to_string(Unit unit) {
     case Unit::kGraphs: return "graphs";
     case Unit::kGraphBreaks: return "breaks";
     case Unit::kRecompilations: return "recompilations";
+    case Unit::kDeviceEvents: return "events";
   }
   return "";
 }

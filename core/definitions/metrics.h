@@ -26,6 +26,7 @@ enum class Unit {
   kGraphs,
   kGraphBreaks,
   kRecompilations,
+  kDeviceEvents,  // launches, copies and the like
 };
 
 const char* to_string(Unit unit);  // "instructions", "allocs", ..., "ns"
@@ -35,6 +36,7 @@ const char* to_string(Unit unit);  // "instructions", "allocs", ..., "ns"
 enum class MetricGroup {
   kCounted,   // every count
   kCompile,   // counts of statements that compile
+  kHost,      // counts of a device's host side
   kCache,     // simulated caches
   kBranch,    // a simulated branch predictor
   kTime,      // repetitions
@@ -54,6 +56,7 @@ struct MetricGroupFacts {
 inline constexpr auto kMetricGroups = std::to_array<MetricGroupFacts>(
     {{.group = MetricGroup::kCounted, .how = "counted"},
      {.group = MetricGroup::kCompile, .how = "counted"},
+     {.group = MetricGroup::kHost, .how = "counted with --host-only", .word = "host"},
      {.group = MetricGroup::kCache, .how = "simulated", .word = "cache"},
      {.group = MetricGroup::kBranch, .how = "simulated", .word = "branch"},
      {.group = MetricGroup::kTime, .how = "without Valgrind"},
@@ -129,6 +132,19 @@ constexpr Metric make_metric(MetricGroup group, Unit unit, Statistic statistic, 
           .is_side_by_side = is_side_by_side};
 }
 
+constexpr Metric make_host_metric(Unit unit, const char* name, const char* heading,
+                                  const char* title, const char* what, bool is_default = false) {
+  return {.name = name,
+          .heading = heading,
+          .title = title,
+          .what = what,
+          .unit = unit,
+          .group = MetricGroup::kHost,
+          .hard_limit = {.absolute = 0},
+          .example_limit = "+0",
+          .is_default = is_default};
+}
+
 // In the order of reports, each group together.
 //
 // Counts are exact, so no limit needs a margin for noise. A worthwhile change may cost 0.5% of the
@@ -190,6 +206,27 @@ inline constexpr auto kMetrics = std::to_array<Metric>(
       .example_limit = "0.1%",
       .is_default = true,
       .is_side_by_side = true},
+     make_host_metric(Unit::kDeviceEvents, "launches", "launches", "Kernels launched per iteration",
+                      "the number of launches", /*is_default=*/true),
+     make_host_metric(Unit::kDeviceEvents, "device_copies", "copies", "Copies per iteration",
+                      "the number of copies to, from and on the device", /*is_default=*/true),
+     make_host_metric(Unit::kBytes, "device_copy_bytes", "copied bytes",
+                      "Bytes copied per iteration", "the bytes copied"),
+     make_host_metric(Unit::kDeviceEvents, "syncs", "syncs", "Synchronizations per iteration",
+                      "the number of synchronizations", /*is_default=*/true),
+     make_host_metric(Unit::kDeviceEvents, "library_calls", "library calls",
+                      "Calls of CUDA's libraries per iteration",
+                      "the number of calls of CUDA's libraries", /*is_default=*/true),
+     make_host_metric(Unit::kAllocations, "device_allocs", "device allocs",
+                      "Allocations of the device's memory per iteration",
+                      "the number of allocations of the device's memory", /*is_default=*/true),
+     make_host_metric(Unit::kBytes, "device_alloc_bytes", "device bytes",
+                      "Bytes of the device's memory allocated per iteration",
+                      "the bytes of the device's memory allocated"),
+     make_host_metric(Unit::kDeviceEvents, "event_records", "event records",
+                      "Events recorded per iteration", "the number of events recorded"),
+     make_host_metric(Unit::kDeviceEvents, "graph_launches", "graph launches",
+                      "Graphs launched per iteration", "the number of graph launches"),
      // An access that changes a place counts as a write.
      make_metric(MetricGroup::kCache, Unit::kAccesses, Statistic::kNone, "data_reads", "data reads",
                  "Data reads per iteration", "the number of data reads", "1%"),
@@ -327,7 +364,7 @@ constexpr std::span<const Metric> metrics_of(MetricGroup first, MetricGroup last
 
 constexpr std::span<const Metric> metrics_of(MetricGroup group) { return metrics_of(group, group); }
 
-inline constexpr auto kUsualMetrics = metrics_of(MetricGroup::kCounted, MetricGroup::kCompile);
+inline constexpr auto kUsualMetrics = metrics_of(MetricGroup::kCounted, MetricGroup::kHost);
 inline constexpr auto kCacheMetrics = metrics_of(MetricGroup::kCache);
 inline constexpr auto kBranchMetrics = metrics_of(MetricGroup::kBranch);
 inline constexpr auto kStartMetrics = metrics_of(MetricGroup::kStart);

@@ -22,9 +22,16 @@ struct ToolConfig {
   std::optional<std::string> compiler = {};
   std::optional<std::string> python = {};
   std::optional<std::string> valgrind = {};
+  bool host_only = false;         // counts the host side of CUDA, on stand-ins for its libraries
+  std::string stand_in = "sm_90";  // their made-up device
   bool no_cache = false;  // recompile everything, keep nothing
   int jobs = 0;           // 0: one for each core
 };
+
+// Returns the made-up CUDA device whose host side is counted, if it is.
+inline std::optional<std::string> find_stand_in(const ToolConfig& tools) {
+  return tools.host_only ? std::optional(tools.stand_in) : std::nullopt;
+}
 
 struct MeasureConfig {
   ToolConfig tools = {};

@@ -328,6 +328,15 @@ void add_allocations(Counted& counted, const wire::Message& reply) {
   }
 }
 
+// What the statement asked of the device, per iteration.
+void add_device_events(Counted& counted, const wire::Message& reply) {
+  const std::vector<double> totals = parse_numbers(reply.get("device_2"));
+  const auto metrics = metrics_of(MetricGroup::kHost);
+  for (std::size_t i = 0; i < std::min(totals.size(), metrics.size()); ++i) {
+    counted.metrics[metrics[i].name] = totals[i] / static_cast<double>(counted.iterations);
+  }
+}
+
 // `total`: instructions of the block that the profile is of.
 std::optional<Failure> add_functions(Counted& counted, const wire::Message& reply,
                                      const Variant& variant, std::uint64_t total,
@@ -378,6 +387,7 @@ Outcome parse_counts(const wire::Message& reply, const Variant& variant, const P
   counted.gated = is_gated(variant);
   counted.metrics[kInstructions] = counted.second_block_instructions;
   add_allocations(counted, reply);
+  if (is_on_cuda(variant)) add_device_events(counted, reply);
   add_simulated(counted.metrics, net_events(reply, *iterations));
   if (variant.compiles) {
     const auto compile = parse_field(reply, "compile_ir").value_or(0);

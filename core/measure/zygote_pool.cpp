@@ -42,6 +42,7 @@ Expected<wire::Message> check_hello(const wire::Message& hello) {
 WarmUp choose_zygote(const Variant& variant) {
   const bool is_python = variant.language == Language::kPython;
   if (needs_compiler(variant)) return WarmUp::kCompiler;
+  if (is_on_cuda(variant)) return is_python ? WarmUp::kPythonCuda : WarmUp::kCuda;
   if (is_first_call(variant)) return is_python ? WarmUp::kColdPython : WarmUp::kCold;
   if (!is_script(variant.backend)) return is_python ? WarmUp::kPython : WarmUp::kEager;
   return is_python ? WarmUp::kPythonTorchScript : WarmUp::kTorchScript;

@@ -37,24 +37,31 @@ std::optional<std::string> find_version_obstacle(const Variant& variant, const L
                      libtorch.version);
 }
 
+// TorchScript compiles kernels at run time, which needs a library that the stand-ins lack.
+bool is_counted_on_cuda(const BackendFacts& backend) { return backend.body == Body::kStatement; }
+
 std::optional<std::string> find_device_obstacle(const Variant& variant,
                                                 const Capabilities& capabilities) {
-  if (is_countable(variant)) return std::nullopt;
-  const BackendFacts& backend = facts_of(variant.backend);
   const LibTorch& libtorch = capabilities.libtorch;
+  if (is_countable(variant, libtorch.stand_in)) return std::nullopt;
+  const BackendFacts& backend = facts_of(variant.backend);
   if (variant.device != "cuda") {
     if (capabilities.wants_times) return std::nullopt;
     if (variant.is_only_timed) return "too large to be counted: --metrics=wall times it";
     return fmt::format("the backend {} is not counted: --metrics=wall times it", backend.name);
   }
   if (!libtorch.has_cuda) return "this LibTorch is built without CUDA";
+  if (libtorch.stand_in) {
+    return fmt::format("the backend {} is not counted on CUDA's host side", backend.name);
+  }
   if (backend.cuda_header != nullptr && !libtorch.cuda_headers) {
     return fmt::format(
         "the backend {} needs the headers of CUDA's toolkit: name its folder by CUDA_HOME",
         backend.name);
   }
   if (!capabilities.wants_times) {
-    return "instructions are counted on the CPU only: --metrics=wall times it";
+    return "instructions are counted on the CPU only: --host-only counts CUDA's host side, "
+           "--metrics=wall times it";
   }
   return std::nullopt;
 }
@@ -67,9 +74,11 @@ bool is_skipped(const Variant& variant, const SkippedTest& skipped) {
 
 }  // namespace
 
-bool is_countable(const Variant& variant) {
-  return !variant.is_only_timed && variant.device != "cuda" &&
-         facts_of(variant.backend).packages == nullptr && !facts_of(variant.backend).is_chooser;
+bool is_countable(const Variant& variant, const std::optional<std::string>& stand_in) {
+  const BackendFacts& backend = facts_of(variant.backend);
+  const bool has_device = !is_on_cuda(variant) || (stand_in && is_counted_on_cuda(backend));
+  return has_device && !variant.is_only_timed && backend.packages == nullptr &&
+         !backend.is_chooser;
 }
 
 std::optional<std::string> find_obstacle(const Variant& variant, const Capabilities& capabilities,
@@ -159,11 +168,12 @@ bool is_gpu(const std::string& name) {
 Expected<std::optional<Error>> find_cuda_obstacle(const CudaTraces& traces,
                                                   const ToolConfig& tools) {
   constexpr const char* kElse = "or choose variants on the CPU";
-  if (has_no_cuda_device(traces)) {
-    return Error{
-        {},
-        "no CUDA device",
-        fmt::format("use a machine with one, which {} does not hide, {}", kVisibleDevices, kElse)};
+  if (!tools.host_only && has_no_cuda_device(traces)) {
+    return Error{{},
+                 "no CUDA device",
+                 fmt::format("count its host side by --host-only, use a machine with one, which {} "
+                             "does not hide, {}",
+                             kVisibleDevices, kElse)};
   }
   TRY_ASSIGN(const auto libtorch, find_libtorch(tools.libtorch));
   if (libtorch.has_cuda) return std::nullopt;

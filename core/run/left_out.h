@@ -21,8 +21,9 @@ struct Capabilities {
 };
 
 // Returns whether Valgrind can count the variant: not on a GPU, nor in a package whose code it may
-// not support, nor if the variant is too large.
-bool is_countable(const Variant& variant);
+// not support, nor if the variant is too large. Of a variant on CUDA it counts the host side, if
+// there is a stand-in.
+bool is_countable(const Variant& variant, const std::optional<std::string>& stand_in);
 
 // Returns the reason why a variant can be neither counted nor timed here; nothing if it can be.
 std::optional<std::string> find_obstacle(const Variant& variant, const Capabilities& capabilities,

@@ -194,7 +194,7 @@ std::vector<Variant> Session::admit(const std::vector<Variant>& variants) {
       continue;
     }
     admitted.push_back(variant);
-    if (is_countable(variant)) countable.push_back(variant);
+    if (is_countable(variant, libtorch().stand_in)) countable.push_back(variant);
   }
   if (scheduler_) scheduler_->prepare(countable);
   return admitted;
@@ -240,8 +240,9 @@ void Session::take(UnitResult unit, const Selected& selected) {
     if (!config_.dump.empty()) remaining_.to_dump.push_back(compiled);
   }
   if (!scheduler_) return;
-  std::erase_if(unit.compiled,
-                [](const CompiledVariant& compiled) { return !is_countable(compiled.variant); });
+  std::erase_if(unit.compiled, [this](const CompiledVariant& compiled) {
+    return !is_countable(compiled.variant, libtorch().stand_in);
+  });
   scheduler_->add(std::move(unit.compiled));
 }
 

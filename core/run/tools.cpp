@@ -19,6 +19,7 @@ Expected<std::unique_ptr<Tools>> Tools::find(const MeasureConfig& config, std::s
                                              BeginPhase on_phase,
                                              std::function<void(const std::string&)> on_message) {
   TRY_ASSIGN(auto libtorch, find_libtorch(config.tools.libtorch));
+  if (libtorch.has_cuda) libtorch.stand_in = find_stand_in(config.tools);
   TRY_ASSIGN(auto toolchain, find_toolchain(config.tools.compiler, libtorch));
   TRY_ASSIGN(auto cache, Cache::open(!config.tools.no_cache, {std::move(stop), on_message}));
   if (cache.caution() && on_message) on_message(*cache.caution());
@@ -124,6 +125,7 @@ Fingerprint make_fingerprint(const LibTorch& libtorch, const Toolchain& toolchai
                          {"compiler", toolchain.version},
                          {"flags", without_paths(toolchain.flags)},
                          {"link_flags", without_paths(toolchain.link_flags)}};
+  if (libtorch.stand_in) fingerprint.entries.emplace_back("cuda_stand_in", *libtorch.stand_in);
   if (!valgrind_version.empty()) {
     fingerprint.entries.emplace_back("valgrind", valgrind_version);
     fingerprint.entries.emplace_back(

@@ -193,6 +193,16 @@ TEST(BlockPlan, BlocksHoldAPeriodThatSingleIterationsShow) {
   EXPECT_TRUE(refills.plan.judge().is_steady);
 }
 
+// Half an instruction is no rare cost: blocks of 24 hold whole periods.
+TEST(BlockPlan, AlternatingCostsAreSteady) {
+  const Result alternates =
+      run(options(), {[](std::uint64_t i) { return 10'450 + 25 * (i % 2); }});
+  EXPECT_TRUE(alternates.plan.judge().is_steady);
+  EXPECT_EQ(alternates.plan.judge().repeats, 1u);
+  EXPECT_EQ(alternates.last_length(BlockKind::kCounted), 24u);
+  EXPECT_LE(alternates.count(BlockKind::kSingle), 24u);
+}
+
 TEST(BlockPlan, StatementThatNeverRepeatsIsNotSteady) {
   const Result grows = run(options(), {[](std::uint64_t i) { return 100 + i; }});
   EXPECT_EQ(grows.count(BlockKind::kCounted), kMaxBlocks);

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "worker/counted/collected.h"
+#include "worker/counted/device_counters.h"
 #include "worker/torch_side.h"
 
 namespace instr {
@@ -15,6 +16,7 @@ struct BlockTotals {
   Events events;  // including the empty loop's
   uint64_t allocs;
   uint64_t alloc_bytes;
+  DeviceCounters device;
 
   bool operator==(const BlockTotals& other) const = default;
 };

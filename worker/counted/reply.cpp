@@ -7,6 +7,13 @@
 namespace instr {
 namespace {
 
+template <size_t size>
+std::string join_counts(const uint64_t (&counts)[size]) {
+  std::string text;
+  for (const uint64_t count : counts) text += (text.empty() ? "" : " ") + std::to_string(count);
+  return text;
+}
+
 wire::Message measured(const RunResult& result, const std::string& profile) {
   const BlockTotals& a = result.last[0];
   const BlockTotals& b = result.last[1];
@@ -29,6 +36,7 @@ wire::Message measured(const RunResult& result, const std::string& profile) {
            {"alloc_bytes_1", text(a.alloc_bytes)},
            {"alloc_bytes_2", text(b.alloc_bytes)},
            {"peak_bytes", text(result.peak_bytes)},
+           {"device_2", join_counts(b.device.of)},
            {"profile", profile}}};
 }
 
@@ -43,6 +51,8 @@ wire::Message reported(const RunResult& result, const std::string& profile) {
       return failed("definition_error",
                     "the setup or the statement returned before its loop was measured");
     case RunState::kDisturbed: return failed("definition_error", result.text);
+    case RunState::kUnsupported:
+      return failed("unsupported", std::string("not supported by CUDA's stand-in: ") + result.text);
     case RunState::kNoMemory:
       return failed("worker_lost",
                     "the snippet's heap or stack could not be mapped at its address");
@@ -54,11 +64,7 @@ wire::Message reported(const RunResult& result, const std::string& profile) {
 
 }  // namespace
 
-std::string counts_text(const Events& events) {
-  std::string text;
-  for (uint64_t count : events.of) text += (text.empty() ? "" : " ") + std::to_string(count);
-  return text;
-}
+std::string counts_text(const Events& events) { return join_counts(events.of); }
 
 wire::Message make_reply(const RunRequest& request, const RunResult& result, const Ended& ended,
                          const std::string& output, const std::string& profile) {

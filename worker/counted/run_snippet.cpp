@@ -53,6 +53,7 @@ struct Run {
   bool is_at_loop = false;    // the snippet has come to its loop
   uint64_t cpu_us_at_begin = 0;
   uint64_t clock_readings_at_begin = 0;
+  DeviceCounters device_at_begin{};
 };
 
 // Not on the heap, whose state affects the snippet.
@@ -96,6 +97,7 @@ void begin_block() {
   // Other threads are always collected: their events since the last block are not this block's.
   run->at_begin = read_counts();
   run->clock_readings_at_begin = clock_readings();
+  run->device_at_begin = device_counters();
   reset_arena_peak();
   run->at_start = arena_counters();
 }
@@ -181,11 +183,14 @@ RunState explain(RunState state, const char* reason) {
   const uint64_t calls = now.system_calls - run->at_begin.system_calls;
   block = {block.iterations,
            {now.events - run->at_begin.events, end.allocs - run->at_start.allocs,
-            end.alloc_bytes - run->at_start.alloc_bytes},
+            end.alloc_bytes - run->at_start.alloc_bytes,
+            device_counters() - run->device_at_begin},
            run->request.plan.resets ? run->growth : end.live_bytes - run->at_start.live_bytes,
            calls - std::min(readings + kOwnSystemCalls, calls), readings,
            used_cpu_us() - run->cpu_us_at_begin};
-  return wrong == nullptr ? RunState::kStarted : explain(RunState::kDisturbed, wrong);
+  if (wrong != nullptr) return explain(RunState::kDisturbed, wrong);
+  const char* const missing = unsupported_function();
+  return missing == nullptr ? RunState::kStarted : explain(RunState::kUnsupported, missing);
 }
 
 // Notes by how much live memory has grown since the last reset: garbage and caches are no growth.

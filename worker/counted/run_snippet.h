@@ -36,6 +36,7 @@ enum class RunState : uint32_t {
   kNoBlocks,   // the snippet returned without requesting a second block
   kDisturbed,  // more than the statement was counted; `text` describes why
   kNoProfile,  // Callgrind's counts could not be read
+  kUnsupported,  // a function of CUDA was called that its stand-in lacks; `text` names it
   kNoMemory,   // the arena or the stack could not be mapped
 };
 

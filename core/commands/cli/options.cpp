@@ -254,6 +254,13 @@ void declare_tools(CommandLine& line, ToolConfig& tools) {
               take_text(tools.python));
   line.option("--valgrind", "PROGRAM", "the Valgrind (default: INSTR_BENCH_VALGRIND, else PATH)",
               take_text(tools.valgrind));
+  line.flag("--host-only",
+            "count the host side of CUDA, on any machine: launches, copies, synchronizations and "
+            "the instructions of the way to them",
+            tools.host_only);
+  line.option("--stand-in", "NAME", "with --host-only: the made-up device (sm_90)",
+              take_choice(tools.stand_in, Choices<std::string>{{"sm_80", "sm_80"}, {"sm_90", "sm_90"}, {"sm_100", "sm_100"}}));
+  line.needs({"stand-in"}, [&tools] { return tools.host_only; }, "--host-only");
   declare_jobs(line, tools);
 }
 

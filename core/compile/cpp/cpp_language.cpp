@@ -7,6 +7,7 @@
 #include "core/compile/cache.h"
 #include "core/compile/compiled_variant.h"
 #include "core/compile/cpp/compile_cpp.h"
+#include "core/compile/cuda_host.h"
 #include "core/compile/cpp/tracked_artefacts.h"
 #include "core/compile/language_support.h"
 #include "core/compile/python/packages.h"
@@ -65,7 +66,14 @@ class CppLanguage : public LanguageSupport {
   Expected<WorkerProgram> counting_worker(std::stop_token stop) override {
     CompileOptions options = options_;
     options.jobs = std::max(options.jobs - 1, 1);  // one remains for the precompiled header
-    return build(WorkerKind::kCounting, options, pinned_environment(cpu_class()), stop);
+    TRY_ASSIGN(auto worker,
+               build(WorkerKind::kCounting, options, pinned_environment(cpu_class()), stop));
+    if (const auto& device = options_.libtorch.stand_in) {
+      for (auto& text : use_cuda_host(worker.working_directory, ".", *device)) {
+        worker.environment.push_back(std::move(text));
+      }
+    }
+    return worker;
   }
 
   Expected<WorkerProgram> native_worker(std::stop_token stop) override {
@@ -222,12 +230,20 @@ class WorkerBuild {
     std::error_code ignored;
     fs::create_directory_symlink(options_.libtorch.library_dir,
                                  program.parent_path() / kLibraryLink, ignored);
+    if (linked && needs_stand_ins()) {
+      TRY(add_cuda_host(program.parent_path(), options_.libtorch.library_dir, root_,
+                        options_.toolchain.compiler, stop_));
+    }
     for (const auto& object : objects) fs::remove(object, ignored);
     fs::remove(joined, ignored);
     return linked;
   }
 
  private:
+  bool needs_stand_ins() const {
+    return options_.libtorch.stand_in && facts_.includes_libtorch && !facts_.is_native;
+  }
+
   // Replaces sources that may be compiled together by a file that includes them, as most of the
   // time is spent on the same standard headers. Sources that take longest come first.
   Expected<void> join(std::vector<fs::path>& sources, const fs::path& joined) const {
@@ -270,6 +286,8 @@ class WorkerBuild {
       arguments.push_back("-Wl,--no-as-needed");
       for (const auto& flag : options_.toolchain.link_flags) arguments.push_back(flag);
     }
+    // Libraries that LibTorch needs may be found only when it is started.
+    if (needs_stand_ins()) arguments.push_back("-Wl,--allow-shlib-undefined");
     if (facts_.is_native) arguments.push_back("-lbenchmark");
     arguments.push_back("-ldl");
     return run(std::move(arguments), "the worker");
@@ -306,6 +324,11 @@ Expected<fs::path> build_worker(WorkerKind kind, const fs::path& sources,
   TRY(check_compiler(options.toolchain));
   TRY_ASSIGN(auto files, read_sources(sources / "worker", kind));
   const KindFacts facts = facts_of(kind);
+  if (options.libtorch.stand_in) {
+    for (const fs::path& file : files_in(sources / "worker/cuda_host")) {
+      files.identity += file.filename().string() + " " + file_hash(file).value_or("?") + "\n";
+    }
+  }
   std::string name = facts.artefact + content_hash(files.identity + identify_toolchain(options));
   return cache.get(name + "/" + facts.program(), [&](const fs::path& to) {
     const Phase phase = begin_phase(
