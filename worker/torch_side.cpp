@@ -51,7 +51,7 @@ void forget_devices() {
   }
 }
 
-// What most snippets and their setups use.
+// Runs the operators that most snippets and their setups use.
 void warm_up_eager() {
   prepare(1);
   for (int round = 0; round < 3; ++round) {

@@ -217,10 +217,19 @@ TEST(BlockPlan, StatementThatNeverRepeatsEndsAtALimitOfItsCost) {
   EXPECT_FALSE(grows.plan.judge().is_steady);
 }
 
-TEST(BlockPlan, SystemCallsNeedMoreBlocksAndMoreProcesses) {
+TEST(BlockPlan, AReadingOfAClockNeedsOneMoreProcess) {
   CostlyStatement clock = constant(100);
-  clock.system_calls = 1;
-  const Result calls = run(options(), clock);
+  clock.clock_readings = 1;
+  const Result reads = run(options(), clock);
+  EXPECT_EQ(reads.count(BlockKind::kCounted), 2u);
+  EXPECT_TRUE(reads.plan.judge().is_steady);
+  EXPECT_EQ(reads.plan.judge().repeats, 1u);
+}
+
+TEST(BlockPlan, SystemCallsNeedMoreBlocksAndMoreProcesses) {
+  CostlyStatement asking = constant(100);
+  asking.system_calls = 1;
+  const Result calls = run(options(), asking);
   EXPECT_EQ(calls.count(BlockKind::kCounted), kMaxBlocks);
   EXPECT_TRUE(calls.plan.judge().is_steady);
   EXPECT_EQ(calls.plan.judge().repeats, 3u);
@@ -237,9 +246,9 @@ TEST(BlockPlan, GrowthNeedsMoreBlocks) {
 TEST(BlockPlan, UnjudgedStatementEndsWithTheFirstEqualPair) {
   PlanOptions unjudged = options();
   unjudged.is_judged = false;
-  CostlyStatement clock = constant(100);
-  clock.system_calls = 1;
-  const Result calls = run(unjudged, clock);
+  CostlyStatement asking = constant(100);
+  asking.system_calls = asking.clock_readings = 1;
+  const Result calls = run(unjudged, asking);
   EXPECT_EQ(calls.count(BlockKind::kCounted), 2u);
   EXPECT_EQ(calls.count(BlockKind::kLong), 0u);
   EXPECT_TRUE(calls.plan.judge().is_steady);

@@ -21,6 +21,7 @@ inline PlanOptions options() { return {.warm_up_for = warm_up_for, .max_block = 
 struct CostlyStatement {
   std::function<std::uint64_t(std::uint64_t)> cost;
   std::uint64_t system_calls = 0;
+  std::uint64_t clock_readings = 0;
   std::int64_t growth = 0;
   bool can_note = false;
   std::uint64_t cpu_us = 0;    // of an iteration
@@ -72,6 +73,7 @@ inline Result run(const PlanOptions& plan_options, const CostlyStatement& statem
              {},
              statement.growth,
              statement.system_calls,
+             statement.clock_readings,
              next.iterations * statement.cpu_us};
     if (next.is_collected) ended.totals.events.of[0] = kEntry;
     for (std::uint64_t i = 0; i < next.iterations; ++i, ++iteration) {

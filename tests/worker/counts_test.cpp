@@ -99,7 +99,8 @@ TEST(WorkerCounts, RandomCostsAreNotSteady) {
   TestHost host = Rig::get().host();
   for (const char* snippet :
        {"asks_the_time", "asks_the_time_late", "rebuilds_by_the_clock", "counts_cycles",
-        "draws_a_number", "draws_seldom", "is_seeded_by_chance", "asks_its_number"}) {
+        "draws_a_number", "draws_seldom", "is_seeded_by_chance", "is_seeded_by_the_second",
+        "asks_its_number"}) {
     const Answer answer = host.measure({snippet});
     ASSERT_TRUE(answer.measured()) << answer.text();
     EXPECT_EQ(answer.number("steady"), 0u) << snippet << ": " << answer.counts();

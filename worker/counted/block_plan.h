@@ -34,7 +34,7 @@ struct Block {
   uint64_t iterations = 0;
   BlockTotals totals{};
   int64_t growth = 0;         // bytes by which the live memory grew
-  uint64_t system_calls = 0;  // by the statement, other than to read a clock
+  uint64_t system_calls = 0;  // system calls by the statement that do not read a clock
   uint64_t clock_readings = 0;
   uint64_t cpu_us = 0;        // CPU time, also of processes that it waited for
 

@@ -335,7 +335,7 @@ void Host::count_again(const RunRequest& run, CpuLimits& left, const RunResult& 
   again.plan.follow_calls = false;
   again.plan.is_slow = first.is_slow != 0;
   again.is_repeat = true;
-  // What else depends on the time, such as the machine's load, changes in this time.
+  // Costs that depend on the machine's load, for example, change in this time.
   if (first.repeats > 1) usleep(400'000);
   RunResult& second = *run.result;
   second = RunResult{};  // the result if fork fails
