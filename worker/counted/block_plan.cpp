@@ -433,12 +433,13 @@ uint32_t BlockPlan::next_singles() const {
   return std::max(kFirstSingles, 2 * evidence_.singles());
 }
 
-// The period of single iterations; 0 if none is known, or if blocks that hold it lack costs that
-// are rarer still.
+// The period of single iterations; 0 if none is known, or if blocks that were known to hold it lack
+// costs that are rarer still. What seems to be a rare cost may be the fraction of an instruction
+// that an iteration costs on average.
 uint64_t BlockPlan::useful_period() const {
   const uint64_t period = evidence_.period();
-  const bool is_held = period != 0 && block_length_ % period == 0;
-  return is_held && evidence_.has_rare_costs() ? 0 : period;
+  const bool is_known = period != 0 && evidence_.unit() % period == 0;
+  return is_known && evidence_.has_rare_costs() ? 0 : period;
 }
 
 // A period is searched for unless one is known, or blocks seem to hold whole periods.
@@ -466,11 +467,12 @@ PlannedBlock BlockPlan::after_single(const Block& block) {
   if (evidence_.singles() < singles_wanted_) return {BlockKind::kSingle, 1, true};
   const uint64_t period = useful_period();
   if (period == 0) return search_or_finish();
-  const bool is_known = block_length_ % period == 0 || found_periods_ == kMaxPeriods;
+  const bool is_held = block_length_ % period == 0;
+  const bool is_known = (is_held && !evidence_.has_rare_costs()) || found_periods_ == kMaxPeriods;
   const bool is_too_long = options_.resets && period > options_.max_block;
   if (is_known || is_too_long) return follow_or_finish();
   found_periods_ += 1;
-  return restart_with(period, period);
+  return restart_with(is_held ? block_length_ : period, period);
 }
 
 PlannedBlock BlockPlan::follow_or_finish() const {
