@@ -9,6 +9,7 @@
 #include <ATen/ops/mm.h>
 #include <ATen/ops/rand.h>
 #include <ATen/ops/relu.h>
+#include <c10/core/AutogradState.h>
 #include <c10/core/impl/DeviceGuardImplInterface.h>
 #include <c10/util/Exception.h>
 #include <cxxabi.h>
@@ -64,9 +65,19 @@ void warm_up_eager() {
   }
 }
 
-// Initializes CUDA. Without gradients: autograd's engine would start a thread for the device.
+// Has autograd run backward functions in the calling thread: when its own thread for the device
+// wakes up depends on the system, and so do the instructions of waiting.
+void disable_device_threads() {
+#if TORCH_VERSION_MAJOR >= 2
+  c10::AutogradState::get_tls_state().set_multithreading_enabled(false);
+#endif
+}
+
+// Initializes CUDA. Without gradients: autograd's engine would start a thread for the device, which
+// forked processes lack.
 void warm_up_cuda() {
   prepare(1);
+  disable_device_threads();
   const auto on_device = at::device(at::kCUDA);
   for (int round = 0; round < 3; ++round) {
     auto x = torch::rand({4, 4}, on_device) + torch::ones({4, 4}, on_device);

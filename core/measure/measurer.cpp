@@ -213,6 +213,7 @@ wire::Message Measurer::make_request(const CompiledVariant& compiled) const {
   wire::Message request{"measure",
                         {{"symbol", compiled.symbol},
                          {"threads", std::to_string(variant.threads)},
+                         {"device", variant.device},
                          {"timeout_ms", std::to_string(timeout(variant).count())},
                          {"memory_limit", std::to_string(memory_limit_)},
                          {"want_profile", wants_profile(variant) ? "1" : "0"},

@@ -259,6 +259,7 @@ RunResult* Host::result() {
 RunRequest Host::read_request(const wire::Message& request) {
   RunRequest run;
   run.threads = std::max(1, static_cast<int>(number(request, "threads")));
+  run.has_device = request.get("device", "cpu") != "cpu";
   if (request.fields.contains("warmup")) run.plan.warmup = number(request, "warmup");
   run.plan.iterations = number(request, "iterations");
   run.plan.is_once = request.get("once", "0") == "1";

@@ -176,7 +176,9 @@ RunState explain(RunState state, const char* reason) {
     return explain(RunState::kNoProfile, now.error != 0 ? strerror(now.error) : "no new line");
   }
   bool was_counted = run->collecting;
-  const bool has_company = was_counted && run->has_company && run->request.threads == 1;
+  const RunRequest& request = run->request;
+  const bool has_company =
+      was_counted && run->has_company && request.threads == 1 && !request.has_device;
   const char* wrong =
       find_disturbance(run->at_begin, now, was_counted ? block.iterations : 0, has_company);
   const uint64_t readings = clock_readings() - run->clock_readings_at_begin;
