@@ -33,7 +33,7 @@ constexpr KnownLibrary kKnownLibraries[] = {
     {"cufile", "cuFile", 5001, ""},
     {"cupti", "cupti", 27, ""},
     {"curand", "curand", 201, ""},
-    {"cusolver", "cusolver", 9, ""},
+    {"cusolver", "cusolver", 9, "cusolver.cpp"},
     {"cusparse", "cusparse", 10, ""},
     {"cusparseLt", "cusparseLt", 10, ""},
     {"nccl", "nccl", 5, ""},

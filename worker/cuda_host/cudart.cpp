@@ -15,50 +15,40 @@ using namespace instr::cuda_host;
 
 namespace {
 
-enum Error {
-  kSuccess = 0,
-  kInvalidValue = 1,
-  kMemoryAllocation = 2,
-  kInvalidConfiguration = 9,
-  kInvalidDevice = 101,
-  kInvalidDeviceFunction = 98,
-  kInvalidResourceHandle = 400,
-  kSymbolNotFound = 500,
-  kPeerAccessUnsupported = 217,
-  kHostMemoryNotRegistered = 713,
-  kNotSupported = 801,
-  kStreamCaptureUnsupported = 900,
-  kStreamCaptureInvalidated = 901,
-  kStreamCaptureUnmatched = 903,
-};
+#define ERRORS(row)                                                                               \
+  row(kSuccess, 0, "cudaSuccess", "no error") row(                                                \
+      kInvalidValue, 1, "cudaErrorInvalidValue",                                                  \
+      "invalid argument") row(kMemoryAllocation, 2, "cudaErrorMemoryAllocation", "out of memory") \
+      row(kInvalidConfiguration, 9, "cudaErrorInvalidConfiguration", "invalid launch") row(       \
+          kInvalidFunction, 98, "cudaErrorInvalidDeviceFunction", "invalid device function")      \
+          row(kInvalidDevice, 101, "cudaErrorInvalidDevice", "invalid device ordinal") row(       \
+              kNoPeerAccess, 217, "cudaErrorPeerAccessUnsupported", "peer access unsupported")    \
+              row(kInvalidHandle, 400, "cudaErrorInvalidResourceHandle",                          \
+                  "invalid resource handle")                                                      \
+                  row(kSymbolNotFound, 500, "cudaErrorSymbolNotFound", "named symbol not found")  \
+                      row(kNotRegistered, 713, "cudaErrorHostMemoryNotRegistered",                \
+                          "memory not registered")                                                \
+                          row(kNotCapturable, 900, "cudaErrorStreamCaptureUnsupported",           \
+                              "operation not permitted when stream is capturing")                 \
+                              row(kCaptureInvalid, 901, "cudaErrorStreamCaptureInvalidated",      \
+                                  "operation failed due to a previous error during capture")      \
+                                  row(kCaptureUnmatched, 903, "cudaErrorStreamCaptureUnmatched",  \
+                                      "no capture began here")
+
+#define ENUMERATOR(name, number, ...) name = number,
+enum Error { ERRORS(ENUMERATOR) kNotSupported = 801 };
 
 struct NamedError {
-  Error error;
+  int number;
   const char* name;
   const char* text;
 };
-constexpr NamedError kErrors[] = {
-    {kSuccess, "cudaSuccess", "no error"},
-    {kInvalidValue, "cudaErrorInvalidValue", "invalid argument"},
-    {kMemoryAllocation, "cudaErrorMemoryAllocation", "out of memory"},
-    {kInvalidConfiguration, "cudaErrorInvalidConfiguration", "invalid configuration argument"},
-    {kInvalidDevice, "cudaErrorInvalidDevice", "invalid device ordinal"},
-    {kInvalidDeviceFunction, "cudaErrorInvalidDeviceFunction", "invalid device function"},
-    {kInvalidResourceHandle, "cudaErrorInvalidResourceHandle", "invalid resource handle"},
-    {kSymbolNotFound, "cudaErrorSymbolNotFound", "named symbol not found"},
-    {kPeerAccessUnsupported, "cudaErrorPeerAccessUnsupported", "peer access is not supported"},
-    {kHostMemoryNotRegistered, "cudaErrorHostMemoryNotRegistered", "memory is not registered"},
-    {kStreamCaptureUnsupported, "cudaErrorStreamCaptureUnsupported",
-     "operation not permitted when stream is capturing"},
-    {kStreamCaptureInvalidated, "cudaErrorStreamCaptureInvalidated",
-     "operation failed due to a previous error during capture"},
-    {kStreamCaptureUnmatched, "cudaErrorStreamCaptureUnmatched",
-     "attempt to end capture of a stream that did not begin it"},
-};
+#define NAMED_ERROR(name, ...) {__VA_ARGS__},
+constexpr NamedError kErrors[] = {ERRORS(NAMED_ERROR)};
 
-const NamedError* find_error(int error) {
-  for (const NamedError& known : kErrors)
-    if (known.error == error) return &known;
+const NamedError* find_error(int number) {
+  for (const NamedError& error : kErrors)
+    if (error.number == number) return &error;
   return nullptr;
 }
 
@@ -123,7 +113,7 @@ thread_local LaunchConfig pushed;  // by the code around a kernel<<<...>>>() of 
 
 int launch(const void* function, const LaunchConfig& config) {
   const Symbol* const kernel = find_kernel(function);
-  if (kernel == nullptr) return fail(kInvalidDeviceFunction);
+  if (kernel == nullptr) return fail(kInvalidFunction);
   const auto& [grid, block, shared_bytes, stream] = config;
   const size_t threads = size_t{block.x} * block.y * block.z;
   if (threads == 0 || threads > kMaxThreadsPerBlock || grid.x == 0 || grid.y == 0 || grid.z == 0 ||
@@ -160,7 +150,7 @@ Capture* find_capture(uint64_t id) {
 }
 
 int begin_capture(Stream* stream, Graph* graph) {
-  if (stream->number == 0) return fail(kStreamCaptureUnsupported);
+  if (stream->number == 0) return fail(kNotCapturable);
   const SpinLock lock(streams_locked);
   auto* const capture = create<Capture>();
   *capture = {++capture_count, graph, stream, false, captures};
@@ -171,7 +161,7 @@ int begin_capture(Stream* stream, Graph* graph) {
 
 int end_capture(Stream* stream, Graph** graph) {
   Capture* const capture = stream->capture;
-  if (capture == nullptr || capture->origin != stream) return fail(kStreamCaptureUnmatched);
+  if (capture == nullptr || capture->origin != stream) return fail(kCaptureUnmatched);
   const SpinLock lock(streams_locked);
   for (Stream* other = streams; other != nullptr; other = other->next)
     if (other->capture == capture) other->capture = nullptr;
@@ -181,7 +171,7 @@ int end_capture(Stream* stream, Graph** graph) {
   const bool invalid = capture->invalid;
   *graph = invalid ? nullptr : capture->graph;
   destroy(capture);
-  return invalid ? fail(kStreamCaptureInvalidated) : kSuccess;
+  return invalid ? fail(kCaptureInvalid) : kSuccess;
 }
 
 // Waits for a stream, or for the whole device, which has always finished its work.
@@ -189,7 +179,7 @@ int synchronize(Stream* stream, const char* function) {
   Capture* const capture = stream != nullptr ? stream->capture : captures;
   if (capture != nullptr && (stream != nullptr || capture_mode == 0)) {
     capture->invalid = true;
-    return fail(kStreamCaptureUnsupported);
+    return fail(kNotCapturable);
   }
   record({.kind = EventKind::kSync, .stream = stream, .name = function});
   return kSuccess;
@@ -278,11 +268,10 @@ struct PointerAttributes {
   void* host_pointer;
 };
 
-// The first fields of the public structure cudaFuncAttributes. The registers are an assumption: the
-// real figure is in the kernel's code.
+// The first fields of the public structure cudaFuncAttributes.
 struct FunctionAttributes {
   size_t shared_bytes = 0, constant_bytes = 0, local_bytes = 0;
-  int max_threads_per_block = kMaxThreadsPerBlock, registers = 32;
+  int max_threads_per_block = kMaxThreadsPerBlock, registers = kRegistersPerThread;
   int ptx_version = 10 * device().major + device().minor, binary_version = ptx_version;
   int cache_mode = 0, max_dynamic_shared_bytes = kSharedBytesPerBlock, shared_carveout = 0;
 };
@@ -352,7 +341,7 @@ CUDA_API int __cudaPopCallConfiguration(Dim3* grid, Dim3* block, size_t* shared_
 
 CUDA_API int __cudaGetKernel(const void** kernel, const void* host) {
   *kernel = find_kernel(host);
-  return *kernel != nullptr ? kSuccess : fail(kInvalidDeviceFunction);
+  return *kernel != nullptr ? kSuccess : fail(kInvalidFunction);
 }
 CUDA_API int cudaLaunchKernel(const void* kernel, Dim3 grid, Dim3 block, void**,
                               size_t shared_bytes, void* stream) {
@@ -374,7 +363,7 @@ CUDA_API int cudaGetSymbolAddress(void** address, const void* host) {
 }
 
 CUDA_API int cudaFuncGetAttributes(FunctionAttributes* attributes, const void* host) {
-  if (find_kernel(host) == nullptr) return fail(kInvalidDeviceFunction);
+  if (find_kernel(host) == nullptr) return fail(kInvalidFunction);
   return answer(attributes, FunctionAttributes{});
 }
 CUDA_SUCCESS_ONLY(cudaFuncSetAttribute)
@@ -410,7 +399,7 @@ CUDA_API int cudaStreamDestroy(void* handle) {
     *at = (*at)->next;
     return destroy(static_cast<Stream*>(handle));
   }
-  return fail(kInvalidResourceHandle);
+  return fail(kInvalidHandle);
 }
 CUDA_API int cudaStreamGetPriority(void* stream, int* priority) {
   return answer(priority, find_stream(stream)->priority);
@@ -424,7 +413,7 @@ CUDA_API int cudaStreamSynchronize(void* stream) {
 }
 CUDA_API int cudaDeviceSynchronize() { return synchronize(nullptr, __func__); }
 CUDA_API int cudaStreamQuery(void* stream) {
-  return find_stream(stream)->capture == nullptr ? kSuccess : fail(kStreamCaptureUnsupported);
+  return find_stream(stream)->capture == nullptr ? kSuccess : fail(kNotCapturable);
 }
 CUDA_API int cudaStreamWaitEvent(void* handle, const CudaEvent* event, unsigned) {
   Stream* const stream = find_stream(handle);
@@ -546,10 +535,11 @@ CUDA_API int cudaFreeHost(void* address) {
   return free_memory(MemoryKind::kPinned, address) ? kSuccess : fail(kInvalidValue);
 }
 CUDA_API int cudaHostRegister(void* begin, size_t size, unsigned) {
-  return register_pinned(begin, size) ? kSuccess : fail(kInvalidValue);
+  register_pinned(begin, size);
+  return kSuccess;
 }
 CUDA_API int cudaHostUnregister(void* begin) {
-  return unregister_pinned(begin) ? kSuccess : fail(kHostMemoryNotRegistered);
+  return unregister_pinned(begin) ? kSuccess : fail(kNotRegistered);
 }
 CUDA_API int cudaHostGetDevicePointer(void** address, void* host, unsigned) {
   return answer(address, host);
@@ -624,7 +614,7 @@ CUDA_API int cudaDeviceGetPCIBusId(char* text, int size, int) {
   return kSuccess;
 }
 CUDA_API int cudaDeviceCanAccessPeer(int* can, int, int) { return answer(can, 0); }
-CUDA_API int cudaDeviceEnablePeerAccess(int, unsigned) { return fail(kPeerAccessUnsupported); }
+CUDA_API int cudaDeviceEnablePeerAccess(int, unsigned) { return fail(kNoPeerAccess); }
 CUDA_API int cudaRuntimeGetVersion(int* version) { return answer(version, INSTR_CUDA_VERSION); }
 CUDA_ALIAS(cudaDriverGetVersion, cudaRuntimeGetVersion)
 CUDA_SUCCESS_ONLY(cudaProfilerStart)

@@ -77,10 +77,10 @@ char* find_bytes(const void* address) {
   return reinterpret_cast<char*>(reinterpret_cast<uintptr_t>(address) + offset);
 }
 
-Block* insert_block(Block** after, uintptr_t begin, size_t size) {
+void insert_block(Block** after, uintptr_t begin, size_t size) {
   auto* const block = create<Block>();
   *block = {begin, size, *after};
-  return *after = block;
+  *after = block;
 }
 
 bool remove_block(Block** list, const void* begin, size_t* size) {
@@ -151,10 +151,9 @@ bool free_memory(MemoryKind kind, void* address) {
   return true;
 }
 
-bool register_pinned(void* begin, size_t size) {
+void register_pinned(void* begin, size_t size) {
   const SpinLock lock(blocks_locked);
   insert_block(&registered, reinterpret_cast<uintptr_t>(begin), size);
-  return true;
 }
 
 bool unregister_pinned(void* begin) {
@@ -174,19 +173,6 @@ bool is_pinned_address(const void* address) {
 }
 
 size_t count_free_device_bytes() { return device().memory_bytes - device_used; }
-
-bool find_allocation(const void* address, void** begin, size_t* size) {
-  const SpinLock lock(blocks_locked);
-  for (const Block* list : allocations) {
-    for (; list != nullptr; list = list->next) {
-      if (!is_in(address, list->begin, list->size)) continue;
-      *begin = reinterpret_cast<void*>(list->begin);
-      *size = list->size;
-      return true;
-    }
-  }
-  return false;
-}
 
 // Copies by a loop: a call of memcpy() would count as the caller's C library.
 void copy_memory(void* to, const void* from, size_t size) {
