@@ -54,10 +54,7 @@ const NamedError* find_error(int number) {
 
 thread_local int last_error = kSuccess;
 
-int fail(int error) {
-  last_error = error;
-  return error;
-}
+int fail(long error) { return last_error = static_cast<int>(error); }
 
 // Parts that CUDA 12 or CUDA 13 alone has.
 #if INSTR_CUDA_VERSION < 13000
@@ -120,12 +117,7 @@ int launch(const void* function, const LaunchConfig& config) {
       grid.y > static_cast<unsigned>(kMaxGrid[1]) || grid.z > static_cast<unsigned>(kMaxGrid[2])) {
     return fail(kInvalidConfiguration);
   }
-  record({.kind = EventKind::kLaunch,
-          .stream = find_stream(stream),
-          .name = kernel->name,
-          .grid = {grid.x, grid.y, grid.z},
-          .block = {block.x, block.y, block.z},
-          .shared_bytes = static_cast<uint32_t>(shared_bytes)});
+  record_launch(kernel->name, &grid.x, &block.x, shared_bytes, stream);
   return kSuccess;
 }
 
@@ -181,12 +173,13 @@ int synchronize(Stream* stream, const char* function) {
     capture->invalid = true;
     return fail(kNotCapturable);
   }
-  record({.kind = EventKind::kSync, .stream = stream, .name = function});
+  record({EventKind::kSync, stream, function});
   return kSuccess;
 }
 
-int get_capture_info(void* handle, int* status, uint64_t* id, Graph** graph, Node*** dependencies,
-                     const void** edges, size_t* count) {
+// Sets those of the outputs that are asked for.
+int get_capture_info(void* handle, int* status, uint64_t* id = nullptr, Graph** graph = nullptr,
+                     Node*** dependencies = nullptr, size_t* count = nullptr) {
   Stream* const stream = find_stream(handle);
   const Capture* const capture = stream->capture;
   *status = capture == nullptr ? 0 : capture->invalid ? 2 : 1;
@@ -194,7 +187,6 @@ int get_capture_info(void* handle, int* status, uint64_t* id, Graph** graph, Nod
   if (id != nullptr) *id = capture->id;
   if (graph != nullptr) *graph = capture->graph;
   if (dependencies != nullptr) *dependencies = &stream->last;
-  if (edges != nullptr) *edges = nullptr;
   if (count != nullptr) *count = stream->last != nullptr ? 1 : 0;
   return kSuccess;
 }
@@ -205,8 +197,7 @@ void record_copy(const void* to, const void* from, size_t size, Stream* stream) 
   static constexpr const char* kDirections[] = {"host-to-host", "host-to-device", "device-to-host",
                                                 "device-to-device"};
   const int direction = (is_device_address(to) ? 1 : 0) + (is_device_address(from) ? 2 : 0);
-  record(
-      {.kind = EventKind::kCopy, .stream = stream, .name = kDirections[direction], .size = size});
+  record({EventKind::kCopy, stream, kDirections[direction], size});
 }
 
 int copy(void* to, const void* from, size_t size, Stream* stream) {
@@ -422,7 +413,7 @@ CUDA_API int cudaStreamWaitEvent(void* handle, const CudaEvent* event, unsigned)
     stream->capture = capture;
     stream->last = event->node;
   }
-  record({.kind = EventKind::kStreamWait, .stream = stream, .name = __func__});
+  record({EventKind::kStreamWait, stream, __func__});
   return kSuccess;
 }
 CUDA_API int cudaLaunchHostFunc(void* stream, void (*function)(void*), void* data) {
@@ -440,13 +431,13 @@ CUDA_ALIAS(cudaEventCreateWithFlags, cudaEventCreate)
 CUDA_API int cudaEventDestroy(CudaEvent* event) { return destroy(event); }
 CUDA_API int cudaEventRecord(CudaEvent* event, void* handle) {
   Stream* const stream = find_stream(handle);
-  record({.kind = EventKind::kEventRecord, .stream = stream, .name = __func__});
+  record({EventKind::kEventRecord, stream, __func__});
   const uint64_t capture = stream->capture != nullptr ? stream->capture->id : 0;
   return answer(event, CudaEvent{capture, stream->last});
 }
 CUDA_ALIAS(cudaEventRecordWithFlags, cudaEventRecord)
 CUDA_API int cudaEventSynchronize(CudaEvent*) {
-  record({.kind = EventKind::kSync, .name = __func__});
+  record({EventKind::kSync, nullptr, __func__});
   return kSuccess;
 }
 CUDA_SUCCESS_ONLY(cudaEventQuery)
@@ -464,19 +455,20 @@ CUDA_API int cudaStreamEndCapture(void* stream, Graph** graph) {
   return end_capture(find_stream(stream), graph);
 }
 CUDA_API int cudaStreamIsCapturing(void* stream, int* status) {
-  return get_capture_info(stream, status, nullptr, nullptr, nullptr, nullptr, nullptr);
+  return get_capture_info(stream, status);
 }
 CUDA_API int cudaStreamGetCaptureInfo_v2(void* stream, int* status, uint64_t* id, Graph** graph,
                                          Node*** dependencies, size_t* count) {
-  return get_capture_info(stream, status, id, graph, dependencies, nullptr, count);
+  return get_capture_info(stream, status, id, graph, dependencies, count);
 }
 CUDA_API int cudaStreamGetCaptureInfo_v3(void* stream, int* status, uint64_t* id, Graph** graph,
                                          Node*** dependencies, const void** edges, size_t* count) {
-  return get_capture_info(stream, status, id, graph, dependencies, edges, count);
+  if (edges != nullptr) *edges = nullptr;
+  return get_capture_info(stream, status, id, graph, dependencies, count);
 }
 CUDA13(CUDA_ALIAS(cudaStreamGetCaptureInfo, cudaStreamGetCaptureInfo_v3))
 CUDA12(CUDA_API int cudaStreamGetCaptureInfo(void* stream, int* status, uint64_t* id) {
-  return get_capture_info(stream, status, id, nullptr, nullptr, nullptr, nullptr);
+  return get_capture_info(stream, status, id);
 })
 // The stream depends on the last of these nodes; the flag 1 replaces its earlier dependencies.
 CUDA_API int cudaStreamUpdateCaptureDependencies(void* stream, Node** nodes,
@@ -486,23 +478,16 @@ CUDA_API int cudaStreamUpdateCaptureDependencies(void* stream, Node** nodes,
   return kSuccess;
 }
 
-CUDA_API int cudaGraphGetNodes(Graph* graph, Node** nodes, size_t* count) {
-  size_t index = 0;
-  for (Node* node = graph->nodes; nodes != nullptr && node != nullptr && index < *count;
-       node = node->next) {
-    nodes[index++] = node;
-  }
-  return answer(count, nodes != nullptr ? index : graph->size);
+CUDA_API int cudaGraphGetNodes(Graph* graph, const void* nodes, size_t* count) {
+  if (nodes == nullptr) return answer(count, graph->size);
+  return fail(record_unsupported(__func__, kNotSupported));
 }
 CUDA_API int cudaGraphInstantiateWithFlags(Graph** executable, Graph* graph, uint64_t) {
-  *executable = create<Graph>();
-  return answer(&(*executable)->size, graph->size);
+  return answer(*executable = create<Graph>(), Graph{nullptr, graph->size});
 }
 CUDA_ALIAS(cudaGraphInstantiate, cudaGraphInstantiateWithFlags)
-CUDA_API int cudaGraphLaunch(Graph* graph, void* handle) {
-  Stream* const stream = find_stream(handle);
-  record(
-      {.kind = EventKind::kGraphLaunch, .stream = stream, .name = __func__, .size = graph->size});
+CUDA_API int cudaGraphLaunch(Graph* graph, void* stream) {
+  record({EventKind::kGraphLaunch, find_stream(stream), __func__, graph->size});
   return kSuccess;
 }
 CUDA_API int cudaGraphDestroy(Graph* graph) {
@@ -517,12 +502,12 @@ CUDA_ALIAS(cudaGraphExecDestroy, cudaGraphDestroy)
 CUDA_API int cudaMalloc(void** address, size_t size) {
   *address = allocate_memory(MemoryKind::kDevice, size);
   if (*address == nullptr) return fail(kMemoryAllocation);
-  record({.kind = EventKind::kAlloc, .name = __func__, .size = size});
+  record({EventKind::kAlloc, nullptr, __func__, size});
   return kSuccess;
 }
 CUDA_API int cudaFree(void* address) {
   if (address == nullptr) return kSuccess;
-  record({.kind = EventKind::kFree, .name = __func__});
+  record({EventKind::kFree, nullptr, __func__});
   return free_memory(MemoryKind::kDevice, address) ? kSuccess : fail(kInvalidValue);
 }
 CUDA_API int cudaHostAlloc(void** address, size_t size, unsigned) {
@@ -585,7 +570,7 @@ CUDA_API int cudaMemcpy2DAsync(void* to, size_t to_pitch, const void* from, size
 }
 CUDA_API int cudaMemsetAsync(void* to, int value, size_t size, void* handle) {
   Stream* const stream = find_stream(handle);
-  record({.kind = EventKind::kMemset, .stream = stream, .name = "memset", .size = size});
+  record({EventKind::kMemset, stream, "memset", size});
   if (stream->capture == nullptr) fill_memory(to, value, size);
   return kSuccess;
 }
@@ -607,7 +592,7 @@ CUDA_ALIAS(cudaGetDeviceProperties_v2, cudaGetDeviceProperties)
 CUDA_API int cudaDeviceGetAttribute(int* value, int attribute, int index) {
   if (index != 0) return fail(kInvalidDevice);
   if (get_device_attribute(attribute, value)) return kSuccess;
-  return fail(static_cast<int>(record_unsupported(__func__, kNotSupported)));
+  return fail(record_unsupported(__func__, kNotSupported));
 }
 CUDA_API int cudaDeviceGetPCIBusId(char* text, int size, int) {
   snprintf(text, static_cast<size_t>(size), "0000:01:00.0");

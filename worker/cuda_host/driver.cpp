@@ -23,13 +23,7 @@ struct LaunchConfig {
 char context;  // the handle of the only context is its address
 
 int launch(const Function* function, const LaunchConfig& config) {
-  const auto& [grid, block, shared_bytes, stream] = config;
-  record({.kind = EventKind::kLaunch,
-          .stream = find_stream(stream),
-          .name = function->name,
-          .grid = {grid[0], grid[1], grid[2]},
-          .block = {block[0], block[1], block[2]},
-          .shared_bytes = shared_bytes});
+  record_launch(function->name, config.grid, config.block, config.shared_bytes, config.stream);
   return 0;
 }
 
