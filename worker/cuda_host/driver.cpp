@@ -93,3 +93,14 @@ CUDA_API int cuPointerGetAttribute(void* value, int attribute, void* address) {
     return static_cast<int>(record_unsupported(__func__, kNotSupported));
   return answer(static_cast<void**>(value), address);
 }
+CUDA_API int cuTensorMapEncodeTiled(void* map) {
+  constexpr size_t kTensorMapBytes = 128;
+  fill_memory(map, 0, kTensorMapBytes);
+  return 0;
+}
+CUDA_ALIAS(cuTensorMapEncodeIm2col, cuTensorMapEncodeTiled)
+
+// Triton links these, too.
+CUDA_UNSUPPORTED(cuCtxGetLimit, kNotSupported)
+CUDA_UNSUPPORTED(cuCtxSetLimit, kNotSupported)
+CUDA_UNSUPPORTED(cuOccupancyMaxActiveClusters, kNotSupported)
