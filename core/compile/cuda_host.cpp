@@ -34,11 +34,11 @@ constexpr KnownLibrary kKnownLibraries[] = {
     {"cupti", "cupti", 27, ""},
     {"curand", "curand", 201, ""},
     {"cusolver", "cusolver", 9, "cusolver.cpp"},
-    {"cusparse", "cusparse", 10, ""},
+    {"cusparse", "cusparse", 10, "cusparse.cpp"},
     {"cusparseLt", "cusparseLt", 10, ""},
     {"nccl", "nccl", 5, ""},
     {"nvJitLink", "nvJitLink", 6, ""},
-    {"nvrtc", "nvrtc", 11, ""},
+    {"nvrtc", "nvrtc", 11, "nvrtc.cpp"},
     {"nvshmem_host", "nvshmem", -1, ""},
     {"nvToolsExt", "nvtx", -1, ""},
 };

@@ -2,6 +2,8 @@
 // only answers. Arguments count from 0, without those of floating-point types.
 #pragma once
 
+#include <initializer_list>
+
 #include "memory.h"
 #include "record.h"
 
@@ -28,10 +30,11 @@ using Argument = uintptr_t;
 #define CUDA_ARGUMENT_LIST \
   { a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14, a15, a16, a17, a18 }
 
-// Sets the output arguments with these numbers to 0.
+// Sets those output arguments with these numbers that are asked for to 0.
 template <class T, size_t... indices>
 int answer_zero(const Argument (&arguments)[19]) {
-  ((*reinterpret_cast<T*>(arguments[indices]) = 0), ...);
+  for (const size_t index : {indices...})
+    if (arguments[index] != 0) *reinterpret_cast<T*>(arguments[index]) = 0;
   return 0;
 }
 
