@@ -55,7 +55,7 @@ INSTR_EXPORT bool unregister_pinned(void* begin);
 INSTR_EXPORT bool is_device_address(const void* address);
 INSTR_EXPORT bool is_pinned_address(const void* address);
 INSTR_EXPORT size_t count_free_device_bytes();
-// Copies between any two of host and device memory. Device memory that nothing was copied to is 0.
+// Copies between any two of host and device memory. What no copy has put on the device reads as 0.
 INSTR_EXPORT void copy_memory(void* to, const void* from, size_t size);
 INSTR_EXPORT void fill_memory(void* to, int value, size_t size);
 
