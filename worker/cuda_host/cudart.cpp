@@ -15,59 +15,46 @@ using namespace instr::cuda_host;
 
 namespace {
 
-enum Error {
-  kSuccess = 0,
-  kInvalidValue = 1,
-  kMemoryAllocation = 2,
-  kInvalidConfiguration = 9,
-  kInvalidDevice = 101,
-  kInvalidDeviceFunction = 98,
-  kInvalidResourceHandle = 400,
-  kSymbolNotFound = 500,
-  kPeerAccessUnsupported = 217,
-  kHostMemoryNotRegistered = 713,
-  kNotSupported = 801,
-  kStreamCaptureUnsupported = 900,
-  kStreamCaptureInvalidated = 901,
-  kStreamCaptureUnmatched = 903,
-};
+#define ERRORS(row)                                                                               \
+  row(kSuccess, 0, "cudaSuccess", "no error") row(                                                \
+      kInvalidValue, 1, "cudaErrorInvalidValue",                                                  \
+      "invalid argument") row(kMemoryAllocation, 2, "cudaErrorMemoryAllocation", "out of memory") \
+      row(kInvalidConfiguration, 9, "cudaErrorInvalidConfiguration", "invalid launch") row(       \
+          kInvalidFunction, 98, "cudaErrorInvalidDeviceFunction", "invalid device function")      \
+          row(kInvalidDevice, 101, "cudaErrorInvalidDevice", "invalid device ordinal") row(       \
+              kNoPeerAccess, 217, "cudaErrorPeerAccessUnsupported", "peer access unsupported")    \
+              row(kInvalidHandle, 400, "cudaErrorInvalidResourceHandle",                          \
+                  "invalid resource handle")                                                      \
+                  row(kSymbolNotFound, 500, "cudaErrorSymbolNotFound", "named symbol not found")  \
+                      row(kNotRegistered, 713, "cudaErrorHostMemoryNotRegistered",                \
+                          "memory not registered")                                                \
+                          row(kNotCapturable, 900, "cudaErrorStreamCaptureUnsupported",           \
+                              "operation not permitted when stream is capturing")                 \
+                              row(kCaptureInvalid, 901, "cudaErrorStreamCaptureInvalidated",      \
+                                  "operation failed due to a previous error during capture")      \
+                                  row(kCaptureUnmatched, 903, "cudaErrorStreamCaptureUnmatched",  \
+                                      "no capture began here")
+
+#define ENUMERATOR(name, number, ...) name = number,
+enum Error { ERRORS(ENUMERATOR) kNotSupported = 801 };
 
 struct NamedError {
-  Error error;
+  int number;
   const char* name;
   const char* text;
 };
-constexpr NamedError kErrors[] = {
-    {kSuccess, "cudaSuccess", "no error"},
-    {kInvalidValue, "cudaErrorInvalidValue", "invalid argument"},
-    {kMemoryAllocation, "cudaErrorMemoryAllocation", "out of memory"},
-    {kInvalidConfiguration, "cudaErrorInvalidConfiguration", "invalid configuration argument"},
-    {kInvalidDevice, "cudaErrorInvalidDevice", "invalid device ordinal"},
-    {kInvalidDeviceFunction, "cudaErrorInvalidDeviceFunction", "invalid device function"},
-    {kInvalidResourceHandle, "cudaErrorInvalidResourceHandle", "invalid resource handle"},
-    {kSymbolNotFound, "cudaErrorSymbolNotFound", "named symbol not found"},
-    {kPeerAccessUnsupported, "cudaErrorPeerAccessUnsupported", "peer access is not supported"},
-    {kHostMemoryNotRegistered, "cudaErrorHostMemoryNotRegistered", "memory is not registered"},
-    {kStreamCaptureUnsupported, "cudaErrorStreamCaptureUnsupported",
-     "operation not permitted when stream is capturing"},
-    {kStreamCaptureInvalidated, "cudaErrorStreamCaptureInvalidated",
-     "operation failed due to a previous error during capture"},
-    {kStreamCaptureUnmatched, "cudaErrorStreamCaptureUnmatched",
-     "attempt to end capture of a stream that did not begin it"},
-};
+#define NAMED_ERROR(name, ...) {__VA_ARGS__},
+constexpr NamedError kErrors[] = {ERRORS(NAMED_ERROR)};
 
-const NamedError* find_error(int error) {
-  for (const NamedError& known : kErrors)
-    if (known.error == error) return &known;
+const NamedError* find_error(int number) {
+  for (const NamedError& error : kErrors)
+    if (error.number == number) return &error;
   return nullptr;
 }
 
 thread_local int last_error = kSuccess;
 
-int fail(int error) {
-  last_error = error;
-  return error;
-}
+int fail(long error) { return last_error = static_cast<int>(error); }
 
 // Parts that CUDA 12 or CUDA 13 alone has.
 #if INSTR_CUDA_VERSION < 13000
@@ -123,19 +110,14 @@ thread_local LaunchConfig pushed;  // by the code around a kernel<<<...>>>() of 
 
 int launch(const void* function, const LaunchConfig& config) {
   const Symbol* const kernel = find_kernel(function);
-  if (kernel == nullptr) return fail(kInvalidDeviceFunction);
+  if (kernel == nullptr) return fail(kInvalidFunction);
   const auto& [grid, block, shared_bytes, stream] = config;
   const size_t threads = size_t{block.x} * block.y * block.z;
   if (threads == 0 || threads > kMaxThreadsPerBlock || grid.x == 0 || grid.y == 0 || grid.z == 0 ||
       grid.y > static_cast<unsigned>(kMaxGrid[1]) || grid.z > static_cast<unsigned>(kMaxGrid[2])) {
     return fail(kInvalidConfiguration);
   }
-  record({.kind = EventKind::kLaunch,
-          .stream = find_stream(stream),
-          .name = kernel->name,
-          .grid = {grid.x, grid.y, grid.z},
-          .block = {block.x, block.y, block.z},
-          .shared_bytes = static_cast<uint32_t>(shared_bytes)});
+  record_launch(kernel->name, &grid.x, &block.x, shared_bytes, stream);
   return kSuccess;
 }
 
@@ -160,7 +142,7 @@ Capture* find_capture(uint64_t id) {
 }
 
 int begin_capture(Stream* stream, Graph* graph) {
-  if (stream->number == 0) return fail(kStreamCaptureUnsupported);
+  if (stream->number == 0) return fail(kNotCapturable);
   const SpinLock lock(streams_locked);
   auto* const capture = create<Capture>();
   *capture = {++capture_count, graph, stream, false, captures};
@@ -171,7 +153,7 @@ int begin_capture(Stream* stream, Graph* graph) {
 
 int end_capture(Stream* stream, Graph** graph) {
   Capture* const capture = stream->capture;
-  if (capture == nullptr || capture->origin != stream) return fail(kStreamCaptureUnmatched);
+  if (capture == nullptr || capture->origin != stream) return fail(kCaptureUnmatched);
   const SpinLock lock(streams_locked);
   for (Stream* other = streams; other != nullptr; other = other->next)
     if (other->capture == capture) other->capture = nullptr;
@@ -181,7 +163,7 @@ int end_capture(Stream* stream, Graph** graph) {
   const bool invalid = capture->invalid;
   *graph = invalid ? nullptr : capture->graph;
   destroy(capture);
-  return invalid ? fail(kStreamCaptureInvalidated) : kSuccess;
+  return invalid ? fail(kCaptureInvalid) : kSuccess;
 }
 
 // Waits for a stream, or for the whole device, which has always finished its work.
@@ -189,14 +171,15 @@ int synchronize(Stream* stream, const char* function) {
   Capture* const capture = stream != nullptr ? stream->capture : captures;
   if (capture != nullptr && (stream != nullptr || capture_mode == 0)) {
     capture->invalid = true;
-    return fail(kStreamCaptureUnsupported);
+    return fail(kNotCapturable);
   }
-  record({.kind = EventKind::kSync, .stream = stream, .name = function});
+  record({EventKind::kSync, stream, function});
   return kSuccess;
 }
 
-int get_capture_info(void* handle, int* status, uint64_t* id, Graph** graph, Node*** dependencies,
-                     const void** edges, size_t* count) {
+// Sets those of the outputs that are asked for.
+int get_capture_info(void* handle, int* status, uint64_t* id = nullptr, Graph** graph = nullptr,
+                     Node*** dependencies = nullptr, size_t* count = nullptr) {
   Stream* const stream = find_stream(handle);
   const Capture* const capture = stream->capture;
   *status = capture == nullptr ? 0 : capture->invalid ? 2 : 1;
@@ -204,7 +187,6 @@ int get_capture_info(void* handle, int* status, uint64_t* id, Graph** graph, Nod
   if (id != nullptr) *id = capture->id;
   if (graph != nullptr) *graph = capture->graph;
   if (dependencies != nullptr) *dependencies = &stream->last;
-  if (edges != nullptr) *edges = nullptr;
   if (count != nullptr) *count = stream->last != nullptr ? 1 : 0;
   return kSuccess;
 }
@@ -215,8 +197,7 @@ void record_copy(const void* to, const void* from, size_t size, Stream* stream) 
   static constexpr const char* kDirections[] = {"host-to-host", "host-to-device", "device-to-host",
                                                 "device-to-device"};
   const int direction = (is_device_address(to) ? 1 : 0) + (is_device_address(from) ? 2 : 0);
-  record(
-      {.kind = EventKind::kCopy, .stream = stream, .name = kDirections[direction], .size = size});
+  record({EventKind::kCopy, stream, kDirections[direction], size});
 }
 
 int copy(void* to, const void* from, size_t size, Stream* stream) {
@@ -278,11 +259,10 @@ struct PointerAttributes {
   void* host_pointer;
 };
 
-// The first fields of the public structure cudaFuncAttributes. The registers are an assumption: the
-// real figure is in the kernel's code.
+// The first fields of the public structure cudaFuncAttributes.
 struct FunctionAttributes {
   size_t shared_bytes = 0, constant_bytes = 0, local_bytes = 0;
-  int max_threads_per_block = kMaxThreadsPerBlock, registers = 32;
+  int max_threads_per_block = kMaxThreadsPerBlock, registers = kRegistersPerThread;
   int ptx_version = 10 * device().major + device().minor, binary_version = ptx_version;
   int cache_mode = 0, max_dynamic_shared_bytes = kSharedBytesPerBlock, shared_carveout = 0;
 };
@@ -352,7 +332,7 @@ CUDA_API int __cudaPopCallConfiguration(Dim3* grid, Dim3* block, size_t* shared_
 
 CUDA_API int __cudaGetKernel(const void** kernel, const void* host) {
   *kernel = find_kernel(host);
-  return *kernel != nullptr ? kSuccess : fail(kInvalidDeviceFunction);
+  return *kernel != nullptr ? kSuccess : fail(kInvalidFunction);
 }
 CUDA_API int cudaLaunchKernel(const void* kernel, Dim3 grid, Dim3 block, void**,
                               size_t shared_bytes, void* stream) {
@@ -374,7 +354,7 @@ CUDA_API int cudaGetSymbolAddress(void** address, const void* host) {
 }
 
 CUDA_API int cudaFuncGetAttributes(FunctionAttributes* attributes, const void* host) {
-  if (find_kernel(host) == nullptr) return fail(kInvalidDeviceFunction);
+  if (find_kernel(host) == nullptr) return fail(kInvalidFunction);
   return answer(attributes, FunctionAttributes{});
 }
 CUDA_SUCCESS_ONLY(cudaFuncSetAttribute)
@@ -410,7 +390,7 @@ CUDA_API int cudaStreamDestroy(void* handle) {
     *at = (*at)->next;
     return destroy(static_cast<Stream*>(handle));
   }
-  return fail(kInvalidResourceHandle);
+  return fail(kInvalidHandle);
 }
 CUDA_API int cudaStreamGetPriority(void* stream, int* priority) {
   return answer(priority, find_stream(stream)->priority);
@@ -424,7 +404,7 @@ CUDA_API int cudaStreamSynchronize(void* stream) {
 }
 CUDA_API int cudaDeviceSynchronize() { return synchronize(nullptr, __func__); }
 CUDA_API int cudaStreamQuery(void* stream) {
-  return find_stream(stream)->capture == nullptr ? kSuccess : fail(kStreamCaptureUnsupported);
+  return find_stream(stream)->capture == nullptr ? kSuccess : fail(kNotCapturable);
 }
 CUDA_API int cudaStreamWaitEvent(void* handle, const CudaEvent* event, unsigned) {
   Stream* const stream = find_stream(handle);
@@ -433,7 +413,7 @@ CUDA_API int cudaStreamWaitEvent(void* handle, const CudaEvent* event, unsigned)
     stream->capture = capture;
     stream->last = event->node;
   }
-  record({.kind = EventKind::kStreamWait, .stream = stream, .name = __func__});
+  record({EventKind::kStreamWait, stream, __func__});
   return kSuccess;
 }
 CUDA_API int cudaLaunchHostFunc(void* stream, void (*function)(void*), void* data) {
@@ -451,13 +431,13 @@ CUDA_ALIAS(cudaEventCreateWithFlags, cudaEventCreate)
 CUDA_API int cudaEventDestroy(CudaEvent* event) { return destroy(event); }
 CUDA_API int cudaEventRecord(CudaEvent* event, void* handle) {
   Stream* const stream = find_stream(handle);
-  record({.kind = EventKind::kEventRecord, .stream = stream, .name = __func__});
+  record({EventKind::kEventRecord, stream, __func__});
   const uint64_t capture = stream->capture != nullptr ? stream->capture->id : 0;
   return answer(event, CudaEvent{capture, stream->last});
 }
 CUDA_ALIAS(cudaEventRecordWithFlags, cudaEventRecord)
 CUDA_API int cudaEventSynchronize(CudaEvent*) {
-  record({.kind = EventKind::kSync, .name = __func__});
+  record({EventKind::kSync, nullptr, __func__});
   return kSuccess;
 }
 CUDA_SUCCESS_ONLY(cudaEventQuery)
@@ -475,19 +455,20 @@ CUDA_API int cudaStreamEndCapture(void* stream, Graph** graph) {
   return end_capture(find_stream(stream), graph);
 }
 CUDA_API int cudaStreamIsCapturing(void* stream, int* status) {
-  return get_capture_info(stream, status, nullptr, nullptr, nullptr, nullptr, nullptr);
+  return get_capture_info(stream, status);
 }
 CUDA_API int cudaStreamGetCaptureInfo_v2(void* stream, int* status, uint64_t* id, Graph** graph,
                                          Node*** dependencies, size_t* count) {
-  return get_capture_info(stream, status, id, graph, dependencies, nullptr, count);
+  return get_capture_info(stream, status, id, graph, dependencies, count);
 }
 CUDA_API int cudaStreamGetCaptureInfo_v3(void* stream, int* status, uint64_t* id, Graph** graph,
                                          Node*** dependencies, const void** edges, size_t* count) {
-  return get_capture_info(stream, status, id, graph, dependencies, edges, count);
+  if (edges != nullptr) *edges = nullptr;
+  return get_capture_info(stream, status, id, graph, dependencies, count);
 }
 CUDA13(CUDA_ALIAS(cudaStreamGetCaptureInfo, cudaStreamGetCaptureInfo_v3))
 CUDA12(CUDA_API int cudaStreamGetCaptureInfo(void* stream, int* status, uint64_t* id) {
-  return get_capture_info(stream, status, id, nullptr, nullptr, nullptr, nullptr);
+  return get_capture_info(stream, status, id);
 })
 // The stream depends on the last of these nodes; the flag 1 replaces its earlier dependencies.
 CUDA_API int cudaStreamUpdateCaptureDependencies(void* stream, Node** nodes,
@@ -497,23 +478,16 @@ CUDA_API int cudaStreamUpdateCaptureDependencies(void* stream, Node** nodes,
   return kSuccess;
 }
 
-CUDA_API int cudaGraphGetNodes(Graph* graph, Node** nodes, size_t* count) {
-  size_t index = 0;
-  for (Node* node = graph->nodes; nodes != nullptr && node != nullptr && index < *count;
-       node = node->next) {
-    nodes[index++] = node;
-  }
-  return answer(count, nodes != nullptr ? index : graph->size);
+CUDA_API int cudaGraphGetNodes(Graph* graph, const void* nodes, size_t* count) {
+  if (nodes == nullptr) return answer(count, graph->size);
+  return fail(record_unsupported(__func__, kNotSupported));
 }
 CUDA_API int cudaGraphInstantiateWithFlags(Graph** executable, Graph* graph, uint64_t) {
-  *executable = create<Graph>();
-  return answer(&(*executable)->size, graph->size);
+  return answer(*executable = create<Graph>(), Graph{nullptr, graph->size});
 }
 CUDA_ALIAS(cudaGraphInstantiate, cudaGraphInstantiateWithFlags)
-CUDA_API int cudaGraphLaunch(Graph* graph, void* handle) {
-  Stream* const stream = find_stream(handle);
-  record(
-      {.kind = EventKind::kGraphLaunch, .stream = stream, .name = __func__, .size = graph->size});
+CUDA_API int cudaGraphLaunch(Graph* graph, void* stream) {
+  record({EventKind::kGraphLaunch, find_stream(stream), __func__, graph->size});
   return kSuccess;
 }
 CUDA_API int cudaGraphDestroy(Graph* graph) {
@@ -528,12 +502,12 @@ CUDA_ALIAS(cudaGraphExecDestroy, cudaGraphDestroy)
 CUDA_API int cudaMalloc(void** address, size_t size) {
   *address = allocate_memory(MemoryKind::kDevice, size);
   if (*address == nullptr) return fail(kMemoryAllocation);
-  record({.kind = EventKind::kAlloc, .name = __func__, .size = size});
+  record({EventKind::kAlloc, nullptr, __func__, size});
   return kSuccess;
 }
 CUDA_API int cudaFree(void* address) {
   if (address == nullptr) return kSuccess;
-  record({.kind = EventKind::kFree, .name = __func__});
+  record({EventKind::kFree, nullptr, __func__});
   return free_memory(MemoryKind::kDevice, address) ? kSuccess : fail(kInvalidValue);
 }
 CUDA_API int cudaHostAlloc(void** address, size_t size, unsigned) {
@@ -546,10 +520,11 @@ CUDA_API int cudaFreeHost(void* address) {
   return free_memory(MemoryKind::kPinned, address) ? kSuccess : fail(kInvalidValue);
 }
 CUDA_API int cudaHostRegister(void* begin, size_t size, unsigned) {
-  return register_pinned(begin, size) ? kSuccess : fail(kInvalidValue);
+  register_pinned(begin, size);
+  return kSuccess;
 }
 CUDA_API int cudaHostUnregister(void* begin) {
-  return unregister_pinned(begin) ? kSuccess : fail(kHostMemoryNotRegistered);
+  return unregister_pinned(begin) ? kSuccess : fail(kNotRegistered);
 }
 CUDA_API int cudaHostGetDevicePointer(void** address, void* host, unsigned) {
   return answer(address, host);
@@ -595,7 +570,7 @@ CUDA_API int cudaMemcpy2DAsync(void* to, size_t to_pitch, const void* from, size
 }
 CUDA_API int cudaMemsetAsync(void* to, int value, size_t size, void* handle) {
   Stream* const stream = find_stream(handle);
-  record({.kind = EventKind::kMemset, .stream = stream, .name = "memset", .size = size});
+  record({EventKind::kMemset, stream, "memset", size});
   if (stream->capture == nullptr) fill_memory(to, value, size);
   return kSuccess;
 }
@@ -617,14 +592,14 @@ CUDA_ALIAS(cudaGetDeviceProperties_v2, cudaGetDeviceProperties)
 CUDA_API int cudaDeviceGetAttribute(int* value, int attribute, int index) {
   if (index != 0) return fail(kInvalidDevice);
   if (get_device_attribute(attribute, value)) return kSuccess;
-  return fail(static_cast<int>(record_unsupported(__func__, kNotSupported)));
+  return fail(record_unsupported(__func__, kNotSupported));
 }
 CUDA_API int cudaDeviceGetPCIBusId(char* text, int size, int) {
   snprintf(text, static_cast<size_t>(size), "0000:01:00.0");
   return kSuccess;
 }
 CUDA_API int cudaDeviceCanAccessPeer(int* can, int, int) { return answer(can, 0); }
-CUDA_API int cudaDeviceEnablePeerAccess(int, unsigned) { return fail(kPeerAccessUnsupported); }
+CUDA_API int cudaDeviceEnablePeerAccess(int, unsigned) { return fail(kNoPeerAccess); }
 CUDA_API int cudaRuntimeGetVersion(int* version) { return answer(version, INSTR_CUDA_VERSION); }
 CUDA_ALIAS(cudaDriverGetVersion, cudaRuntimeGetVersion)
 CUDA_SUCCESS_ONLY(cudaProfilerStart)

@@ -42,46 +42,43 @@ const Device& device() { return *chosen; }
 
 bool get_device_attribute(int attribute, int* value) {
   const Device& own = *chosen;
-  const struct {
-    int number;
-    int value;
-  } known[] = {
-      {1, kMaxThreadsPerBlock},
-      {2, kMaxBlock[0]},
-      {3, kMaxBlock[1]},
-      {4, kMaxBlock[2]},
-      {5, kMaxGrid[0]},
-      {6, kMaxGrid[1]},
-      {7, kMaxGrid[2]},
-      {8, kSharedBytesPerBlock},
-      {9, kConstantBytes},
-      {10, kWarpSize},
-      {12, kRegistersPerMultiprocessor},  // per block
-      {13, own.clock_khz},
-      {14, kTextureAlignment},
-      {16, own.multiprocessors},
-      {31, 1},  // concurrent kernels
-      {36, own.memory_clock_khz},
-      {37, own.memory_bus_bits},
-      {38, own.l2_bytes},
-      {39, own.max_threads_per_multiprocessor},
-      {41, 1},  // unified addressing
-      {75, own.major},
-      {76, own.minor},
-      {78, 1},  // priorities of streams
-      {81, own.shared_bytes_per_multiprocessor},
-      {82, kRegistersPerMultiprocessor},
-      {95, 1},  // cooperative launches
-      {97, own.shared_bytes_per_block_optin},
-      {102, 0},  // memory that the driver's functions map
-      {106, own.max_blocks_per_multiprocessor},
-      {111, kReservedSharedBytesPerBlock},
-      {115, 0},  // memory pools
-      {132, 0},  // multicast
-  };
-  for (const auto& [number, answer] : known) {
-    if (number != attribute) continue;
-    *value = answer;
+  // Numbers of attributes, each followed by its value. The last three are about memory that the
+  // driver's functions map, memory pools and multicast.
+  const int known[] = {1,   kMaxThreadsPerBlock,
+                       2,   kMaxBlock[0],
+                       3,   kMaxBlock[1],
+                       4,   kMaxBlock[2],
+                       5,   kMaxGrid[0],
+                       6,   kMaxGrid[1],
+                       7,   kMaxGrid[2],
+                       8,   kSharedBytesPerBlock,
+                       9,   kConstantBytes,
+                       10,  kWarpSize,
+                       12,  kRegistersPerMultiprocessor,
+                       13,  own.clock_khz,
+                       14,  kTextureAlignment,
+                       16,  own.multiprocessors,
+                       31,  1,
+                       36,  own.memory_clock_khz,
+                       37,  own.memory_bus_bits,
+                       38,  own.l2_bytes,
+                       39,  own.max_threads_per_multiprocessor,
+                       41,  1,
+                       75,  own.major,
+                       76,  own.minor,
+                       78,  1,
+                       81,  own.shared_bytes_per_multiprocessor,
+                       82,  kRegistersPerMultiprocessor,
+                       95,  1,
+                       97,  own.shared_bytes_per_block_optin,
+                       106, own.max_blocks_per_multiprocessor,
+                       111, kReservedSharedBytesPerBlock,
+                       102, 0,
+                       115, 0,
+                       132, 0};
+  for (size_t at = 0; at < sizeof known / sizeof *known; at += 2) {
+    if (known[at] != attribute) continue;
+    *value = known[at + 1];
     return true;
   }
   return false;

@@ -31,6 +31,7 @@ inline constexpr int kMaxGrid[3] = {2147483647, 65535, 65535};
 inline constexpr int kSharedBytesPerBlock = 48 << 10;
 inline constexpr int kReservedSharedBytesPerBlock = 1 << 10;
 inline constexpr int kRegistersPerMultiprocessor = 65536;
+inline constexpr int kRegistersPerThread = 32;  // an assumption: the real figure is in the code
 inline constexpr int kConstantBytes = 64 << 10;
 inline constexpr int kTextureAlignment = 512;
 

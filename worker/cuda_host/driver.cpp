@@ -23,13 +23,7 @@ struct LaunchConfig {
 char context;  // the handle of the only context is its address
 
 int launch(const Function* function, const LaunchConfig& config) {
-  const auto& [grid, block, shared_bytes, stream] = config;
-  record({.kind = EventKind::kLaunch,
-          .stream = find_stream(stream),
-          .name = function->name,
-          .grid = {grid[0], grid[1], grid[2]},
-          .block = {block[0], block[1], block[2]},
-          .shared_bytes = shared_bytes});
+  record_launch(function->name, config.grid, config.block, config.shared_bytes, config.stream);
   return 0;
 }
 
@@ -48,11 +42,10 @@ CUDA_API int cuDeviceGetAttribute(int* value, int attribute, int) {
 }
 CUDA_API int cuDevicePrimaryCtxGetState(int, unsigned* flags, int* active) {
   *flags = 0;
-  *active = 1;
-  return 0;
+  return answer(active, 1);
 }
 CUDA_API int cuCtxGetCurrent(void** to) { return answer(to, &context); }
-CUDA_API int cuDevicePrimaryCtxRetain(void** to, int) { return cuCtxGetCurrent(to); }
+CUDA_ALIAS(cuDevicePrimaryCtxRetain, cuCtxGetCurrent)
 CUDA_API int cuCtxGetDevice(int* device) { return cuDeviceGet(device, 0); }
 CUDA_SUCCESS_ONLY(cuCtxSetCurrent)
 CUDA_API int cuGetErrorString(int, const char** text) {
@@ -64,20 +57,18 @@ CUDA_SUCCESS_ONLY(cuLogsUnregisterCallback)
 
 // Compiled code is not looked at: a module is any non-null handle.
 CUDA_API int cuModuleLoadData(void** module, const void*) { return cuCtxGetCurrent(module); }
-CUDA_API int cuModuleLoadDataEx(void** module, const void*, unsigned, void*, void*) {
-  return cuCtxGetCurrent(module);
-}
-CUDA_API int cuModuleLoad(void** module, const char*) { return cuCtxGetCurrent(module); }
+CUDA_ALIAS(cuModuleLoadDataEx, cuModuleLoadData)
+CUDA_ALIAS(cuModuleLoad, cuModuleLoadData)
 CUDA_SUCCESS_ONLY(cuModuleUnload)
 CUDA_API int cuModuleGetFunction(Function** function, void*, const char* name) {
   *function = create<Function>();
-  (*function)->name = keep_text(name);
-  return 0;
+  return answer(&(*function)->name, keep_text(name));
 }
 CUDA_API int cuFuncGetAttribute(int* value, int attribute, Function*) {
   constexpr int kMaxThreads = 0, kRegisters = 4;
-  *value = attribute == kMaxThreads ? kMaxThreadsPerBlock : attribute == kRegisters ? 32 : 0;
-  return 0;
+  return answer(value, attribute == kMaxThreads  ? kMaxThreadsPerBlock
+                       : attribute == kRegisters ? kRegistersPerThread
+                                                 : 0);
 }
 CUDA_SUCCESS_ONLY(cuFuncSetAttribute)
 CUDA_SUCCESS_ONLY(cuFuncSetCacheConfig)
@@ -87,13 +78,7 @@ CUDA_API int cuLaunchKernel(Function* function, uint32_t grid_x, uint32_t grid_y
   return launch(function,
                 {{grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, shared_bytes, stream});
 }
-CUDA_API int cuLaunchCooperativeKernel(Function* function, uint32_t grid_x, uint32_t grid_y,
-                                       uint32_t grid_z, uint32_t block_x, uint32_t block_y,
-                                       uint32_t block_z, uint32_t shared_bytes, void* stream,
-                                       void**) {
-  return launch(function,
-                {{grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, shared_bytes, stream});
-}
+CUDA_ALIAS(cuLaunchCooperativeKernel, cuLaunchKernel)
 CUDA_API int cuLaunchKernelEx(const LaunchConfig* config, Function* function, void**, void**) {
   return launch(function, *config);
 }
@@ -106,6 +91,16 @@ CUDA_API int cuPointerGetAttribute(void* value, int attribute, void* address) {
   if (!is_device_address(address) && !is_pinned_address(address)) return 1;
   if (attribute != kDevicePointer)
     return static_cast<int>(record_unsupported(__func__, kNotSupported));
-  *static_cast<void**>(value) = address;
+  return answer(static_cast<void**>(value), address);
+}
+CUDA_API int cuTensorMapEncodeTiled(void* map) {
+  constexpr size_t kTensorMapBytes = 128;
+  fill_memory(map, 0, kTensorMapBytes);
   return 0;
 }
+CUDA_ALIAS(cuTensorMapEncodeIm2col, cuTensorMapEncodeTiled)
+
+// Triton links these, too.
+CUDA_UNSUPPORTED(cuCtxGetLimit, kNotSupported)
+CUDA_UNSUPPORTED(cuCtxSetLimit, kNotSupported)
+CUDA_UNSUPPORTED(cuOccupancyMaxActiveClusters, kNotSupported)

@@ -42,6 +42,14 @@ size_t arena_used = 0;
 FreeObject* free_objects[kObjectClasses];
 bool arena_locked = false;
 
+// The last copy to an address of the device.
+struct Copied {
+  uintptr_t address;
+  size_t size;
+};
+constexpr size_t kMaxCopied = 1 << 16;
+Copied copied[kMaxCopied];
+
 Block* allocations[2];
 Block* registered = nullptr;
 size_t device_used = 0;
@@ -77,10 +85,10 @@ char* find_bytes(const void* address) {
   return reinterpret_cast<char*>(reinterpret_cast<uintptr_t>(address) + offset);
 }
 
-Block* insert_block(Block** after, uintptr_t begin, size_t size) {
+void insert_block(Block** after, uintptr_t begin, size_t size) {
   auto* const block = create<Block>();
   *block = {begin, size, *after};
-  return *after = block;
+  *after = block;
 }
 
 bool remove_block(Block** list, const void* begin, size_t* size) {
@@ -151,10 +159,9 @@ bool free_memory(MemoryKind kind, void* address) {
   return true;
 }
 
-bool register_pinned(void* begin, size_t size) {
+void register_pinned(void* begin, size_t size) {
   const SpinLock lock(blocks_locked);
   insert_block(&registered, reinterpret_cast<uintptr_t>(begin), size);
-  return true;
 }
 
 bool unregister_pinned(void* begin) {
@@ -175,34 +182,48 @@ bool is_pinned_address(const void* address) {
 
 size_t count_free_device_bytes() { return device().memory_bytes - device_used; }
 
-bool find_allocation(const void* address, void** begin, size_t* size) {
-  const SpinLock lock(blocks_locked);
-  for (const Block* list : allocations) {
-    for (; list != nullptr; list = list->next) {
-      if (!is_in(address, list->begin, list->size)) continue;
-      *begin = reinterpret_cast<void*>(list->begin);
-      *size = list->size;
-      return true;
-    }
-  }
-  return false;
-}
+namespace {
 
 // Copies by a loop: a call of memcpy() would count as the caller's C library.
-void copy_memory(void* to, const void* from, size_t size) {
-  char* target = find_bytes(to);
-  const char* source = find_bytes(from);
+void copy_bytes(char* to, const char* from, size_t size) {
   for (; size >= sizeof(uint64_t); size -= sizeof(uint64_t)) {
     uint64_t word;
-    __builtin_memcpy(&word, source, sizeof word);
-    __builtin_memcpy(target, &word, sizeof word);
-    source += sizeof word;
-    target += sizeof word;
+    __builtin_memcpy(&word, from, sizeof word);
+    __builtin_memcpy(to, &word, sizeof word);
+    from += sizeof word;
+    to += sizeof word;
   }
-  while (size-- > 0) *target++ = *source++;
+  while (size-- > 0) *to++ = *from++;
+}
+
+// Returns the entry of an address; an address of the same number modulo kMaxCopied replaces it.
+Copied& find_copied(const void* address) {
+  const auto number = reinterpret_cast<uintptr_t>(address);
+  return copied[(number >> 4) * 0x9E3779B97F4A7C15u >> 48];
+}
+
+}  // namespace
+
+// A copy from the device finds what was copied to exactly this place with this size, else zeros:
+// anything else that lies there is left from an earlier tensor, whose place another one took.
+void copy_memory(void* to, const void* from, size_t size) {
+  const Copied& source = find_copied(from);
+  const bool is_known =
+      !is_device_address(from) ||
+      (source.address == reinterpret_cast<uintptr_t>(from) && source.size == size);
+  if (is_device_address(to)) {
+    find_copied(to) = {is_known ? reinterpret_cast<uintptr_t>(to) : 0, size};
+    if (!is_known) return;
+  }
+  if (is_known) {
+    copy_bytes(find_bytes(to), find_bytes(from), size);
+  } else {
+    fill_memory(to, 0, size);
+  }
 }
 
 void fill_memory(void* to, int value, size_t size) {
+  if (is_device_address(to)) find_copied(to) = {reinterpret_cast<uintptr_t>(to), size};
   char* target = find_bytes(to);
   while (size-- > 0) *target++ = static_cast<char>(value);
 }

@@ -49,16 +49,13 @@ INSTR_EXPORT void* allocate_memory(MemoryKind kind, size_t size);
 // Returns false if `address` is not the start of an allocation.
 INSTR_EXPORT bool free_memory(MemoryKind kind, void* address);
 // Makes host memory count as pinned until it is unregistered.
-INSTR_EXPORT bool register_pinned(void* begin, size_t size);
+INSTR_EXPORT void register_pinned(void* begin, size_t size);
 INSTR_EXPORT bool unregister_pinned(void* begin);
 
 INSTR_EXPORT bool is_device_address(const void* address);
 INSTR_EXPORT bool is_pinned_address(const void* address);
 INSTR_EXPORT size_t count_free_device_bytes();
-// Finds the allocation that contains an address; false if there is none.
-INSTR_EXPORT bool find_allocation(const void* address, void** begin, size_t* size);
-
-// Copies between any two of host and device memory. Device memory that nothing was copied to is 0.
+// Copies between any two of host and device memory. What no copy has put on the device reads as 0.
 INSTR_EXPORT void copy_memory(void* to, const void* from, size_t size);
 INSTR_EXPORT void fill_memory(void* to, int value, size_t size);
 

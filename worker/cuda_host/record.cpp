@@ -83,15 +83,26 @@ void record(const Event& event) {
   events[index] = {event, event.stream != nullptr ? event.stream->number : -1, captured};
 }
 
+void record_launch(const char* name, const uint32_t* grid, const uint32_t* block,
+                   size_t shared_bytes, void* stream) {
+  record({EventKind::kLaunch,
+          find_stream(stream),
+          name,
+          0,
+          {grid[0], grid[1], grid[2]},
+          {block[0], block[1], block[2]},
+          static_cast<uint32_t>(shared_bytes)});
+}
+
 int record_call(const char* name, Stream* stream) {
-  record({.kind = EventKind::kLibraryCall, .stream = stream, .name = name});
+  record({EventKind::kLibraryCall, stream, name});
   return 0;
 }
 
 long record_unsupported(const char* name, long error) {
   const uint64_t index = __atomic_fetch_add(&counters.unsupported, 1, __ATOMIC_RELAXED);
   if (index < kMaxUnsupported) unsupported[index] = name;
-  record({.kind = EventKind::kUnsupported, .name = name});
+  record({EventKind::kUnsupported, nullptr, name});
   snprintf(last_error, sizeof last_error, "not supported by the stand-in: %s", name);
   return error;
 }

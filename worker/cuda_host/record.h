@@ -94,6 +94,10 @@ struct Event {
 // Counts an event, or adds it to the graph into which its stream is captured. Adds it to the log.
 INSTR_EXPORT void record(const Event& event);
 
+// Records a launch with the three sizes of its grid and of its blocks.
+INSTR_EXPORT void record_launch(const char* name, const uint32_t* grid, const uint32_t* block,
+                                size_t shared_bytes, void* stream);
+
 // Records a call of a library's function that computes something on the device. Returns 0.
 INSTR_EXPORT int record_call(const char* name, Stream* stream);
 
