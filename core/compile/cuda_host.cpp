@@ -210,16 +210,10 @@ Expected<std::vector<fs::path>> build_cuda_host(const CudaHostBuild& build,
   return built;
 }
 
-namespace {
-
-constexpr const char* kFolder = "cuda_host";
-
-}  // namespace
-
 Expected<void> add_cuda_host(const fs::path& worker_folder, const fs::path& library_dir,
                              const fs::path& sources, const fs::path& compiler,
                              std::stop_token stop) {
-  const CudaHostBuild build{sources / "worker" / kFolder, compiler, worker_folder / kFolder};
+  const CudaHostBuild build{sources / "worker" / kCudaHostFolder, compiler, worker_folder / kCudaHostFolder};
   std::error_code problem;
   fs::create_directories(build.folder, problem);
   if (problem) return fail("cannot make " + build.folder.string() + ": " + problem.message());
@@ -232,11 +226,11 @@ std::vector<std::string> use_cuda_host(const fs::path& worker_folder, const std:
                                        const std::string& device, const std::string& more) {
   std::set<std::string> libraries;
   std::error_code ignored;
-  for (const auto& entry : fs::directory_iterator(worker_folder / kFolder, ignored)) {
+  for (const auto& entry : fs::directory_iterator(worker_folder / kCudaHostFolder, ignored)) {
     const std::string file = entry.path().filename().string();
     const bool is_library = file.find(".so") != std::string::npos &&
                             !file.ends_with(".cpp") && !file.ends_with(".version");
-    if (is_library) libraries.insert(fmt::format("{}/{}/{}", name, kFolder, file));
+    if (is_library) libraries.insert(fmt::format("{}/{}/{}", name, kCudaHostFolder, file));
   }
   std::string preloaded = more;
   for (const std::string& library : libraries) preloaded += (preloaded.empty() ? "" : ":") + library;

@@ -12,6 +12,9 @@
 
 namespace instr {
 
+// The folder of the stand-ins' sources in worker/, and of the built ones below a worker's.
+inline constexpr const char* kCudaHostFolder = "cuda_host";
+
 // A CUDA library that a LibTorch needs.
 struct CudaLibrary {
   std::string soname;                  // "libcudart.so.13"

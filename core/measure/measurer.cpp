@@ -205,6 +205,8 @@ bool Measurer::follows_calls(const Variant& variant) const {
 }
 
 bool Measurer::wants_profile(const Variant& variant) const {
+  // Without the profile, the stand-ins' instructions would be part of the count.
+  if (is_on_cuda(variant)) return true;
   return config_.keep_profiles || (config_.wants_functions && !follows_calls(variant));
 }
 

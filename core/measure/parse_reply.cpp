@@ -17,6 +17,7 @@
 #include "core/base/format.h"
 #include "core/base/text.h"
 #include "core/compile/cpp/diagnostics.h"
+#include "core/compile/cuda_host.h"
 #include "core/definitions/backends.h"
 #include "core/definitions/metrics.h"
 #include "core/measure/dump.h"
@@ -337,20 +338,38 @@ void add_device_events(Counted& counted, const wire::Message& reply) {
   }
 }
 
-// `total`: instructions of the block that the profile is of.
-std::optional<Failure> add_functions(Counted& counted, const wire::Message& reply,
-                                     const Variant& variant, std::uint64_t total,
-                                     const Profile& profile, ProfilePaths paths) {
-  if (variant.threads == 1) {  // several threads run on while the profile is taken
-    if (auto failure = check_profile(profile, total, reply)) return failure;
+bool is_in_stand_in(const ProfileFunction& function) {
+  return function.object.find(kCudaHostFolder) != std::string::npos;
+}
+
+// Removes the functions of the stand-ins for CUDA's libraries, and returns their instructions: a
+// user's program would execute the real ones'.
+std::uint64_t remove_stand_ins(Profile& profile) {
+  const auto ir = profile.find_event("Ir");
+  std::uint64_t sum = 0;
+  for (ProfileFunction& function : profile.functions) {
+    if (!ir || !is_in_stand_in(function)) continue;
+    sum += function.self[*ir];
+    std::ranges::fill(function.self, 0);
   }
+  return sum;
+}
+
+void subtract_instructions(Counted& counted, double instructions) {
+  counted.first_block_instructions -= instructions;
+  counted.second_block_instructions -= instructions;
+  counted.metrics[kInstructions] = counted.second_block_instructions;
+}
+
+// `total`: instructions of the block that the profile is of.
+void add_functions(Counted& counted, const wire::Message& reply, std::uint64_t total,
+                   const Profile& profile, ProfilePaths paths) {
   const double net = counted.second_block_instructions;
   counted.functions = net_function_costs(profile, counted.iterations, total, net, reply);
   if (paths == ProfilePaths::kSeparate) {
     counted.call_tree =
         std::make_shared<const CallTree>(call_tree(profile, counted.iterations, net));
   }
-  return std::nullopt;
 }
 
 Failure nothing_compiled() {
@@ -395,9 +414,17 @@ Outcome parse_counts(const wire::Message& reply, const Variant& variant, const P
     counted.metrics[kCompileInstructions] = static_cast<double>(compile);
   }
   if (profile == nullptr) return counted;
-  if (auto failure = add_functions(counted, reply, variant, *second, *profile, paths)) {
-    return *std::move(failure);
+  if (variant.threads == 1) {  // several threads run on while the profile is taken
+    if (auto failure = check_profile(*profile, *second, reply)) return *std::move(failure);
   }
+  if (!is_on_cuda(variant)) {
+    add_functions(counted, reply, *second, *profile, paths);
+    return counted;
+  }
+  Profile host = *profile;
+  const std::uint64_t stand_ins = remove_stand_ins(host);
+  subtract_instructions(counted, per_iteration(stand_ins, 0, *iterations));
+  add_functions(counted, reply, *second - stand_ins, host, paths);
   return counted;
 }
 
