@@ -222,6 +222,17 @@ Expected<void> add_cuda_host(const fs::path& worker_folder, const fs::path& libr
   return {};
 }
 
+std::string identify_cuda_host(const fs::path& sources) {
+  std::map<std::string, std::string> hashes;
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator(sources / "worker" / kCudaHostFolder, ignored)) {
+    hashes[entry.path().filename().string()] = file_hash(entry.path()).value_or("?");
+  }
+  std::string text;
+  for (const auto& [name, hash] : hashes) text += name + " " + hash + "\n";
+  return text;
+}
+
 std::vector<std::string> use_cuda_host(const fs::path& worker_folder, const std::string& name,
                                        const std::string& device, const std::string& more) {
   std::set<std::string> libraries;

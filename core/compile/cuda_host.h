@@ -60,6 +60,9 @@ Expected<void> add_cuda_host(const std::filesystem::path& worker_folder,
                              const std::filesystem::path& sources,
                              const std::filesystem::path& compiler, std::stop_token stop);
 
+// Identifies the sources of the stand-ins, for the cache.
+std::string identify_cuda_host(const std::filesystem::path& sources);
+
 // Lists the variables that have a program load the stand-ins in a worker's folder, "NAME=value".
 // `name`: the folder's name for that program. `more`: another library to be preloaded, or empty.
 std::vector<std::string> use_cuda_host(const std::filesystem::path& worker_folder,

@@ -88,6 +88,7 @@ TEST(LeftOut, ALibTorchWithoutCudaIsAnObstacle) {
   write(libraries / "libtorch_cuda.so", "");
   EXPECT_EQ(obstacle(device), "");
   EXPECT_EQ(obstacle({}), "no CUDA device");
+  EXPECT_FALSE(value_of(find_cuda_obstacle({}, {.libtorch = folder.path(), .host_only = true})));
 }
 
 TEST(LeftOut, LibTorchIsNotLookedForWithoutADevice) {
@@ -98,11 +99,20 @@ TEST(LeftOut, LibTorchIsNotLookedForWithoutADevice) {
 TEST(LeftOut, ABackendThatChoosesByTimeIsOnlyTimedAndOnlyWhenNamed) {
   Variant variant;
   variant.backend = Backend::kInductor;
-  EXPECT_TRUE(is_countable(variant));
+  EXPECT_TRUE(is_countable(variant, std::nullopt));
   variant.backend = Backend::kBest;
-  EXPECT_FALSE(is_countable(variant));
+  EXPECT_FALSE(is_countable(variant, std::nullopt));
   EXPECT_EQ(std::ranges::count(kAllBackends, Backend::kBest), 0);
   EXPECT_EQ(kAllBackends.size() + 1, kBackends.size());
+}
+
+TEST(LeftOut, TheHostSideOfCudaIsCountedOnAStandIn) {
+  const Variant eager = parse({kOnCuda[0]}).front();
+  EXPECT_FALSE(is_countable(eager, std::nullopt));
+  EXPECT_TRUE(is_countable(eager, "sm_90"));
+  Variant script = eager;
+  script.backend = Backend::kTorchScript;
+  EXPECT_FALSE(is_countable(script, "sm_90"));
 }
 
 TEST(LeftOut, KeysThatAreLeftOutAreNotSelected) {

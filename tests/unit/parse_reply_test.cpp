@@ -104,6 +104,30 @@ TEST(ParseReply, CountsArePerIterationNetOfTheEmptyLoop) {
   EXPECT_TRUE(made.functions.empty());
 }
 
+TEST(ParseReply, TheHostSideOfCudaIsCountedWithoutItsStandIns) {
+  Variant on_cuda;
+  on_cuda.device = "cuda";
+  auto reply = measured();
+  reply.fields["device_2"] = "100 200 800 100 0 0 0 0 0";
+  Profile given;
+  given.events = {"Ir"};
+  given.functions = {{"at::add", "/lib/libtorch_cuda.so", {600'000}, 100},
+                     {"cudaLaunchKernel", "./cuda_host/libcudart.so.13", {10'000}, 100},
+                     {"instr_snippet_1", "unit.so", {21'229}, 1}};
+  const Counted made = counted(reply, on_cuda, &given);
+  EXPECT_EQ(made.metrics.at("instructions"), 6210);
+  EXPECT_EQ(made.metrics.at("launches"), 1);
+  EXPECT_EQ(made.metrics.at("device_copies"), 2);
+  EXPECT_EQ(made.metrics.at("device_copy_bytes"), 8);
+  EXPECT_EQ(made.metrics.at("syncs"), 1);
+  double sum = 0;
+  for (const FunctionCost& function : made.functions) sum += function.ir;
+  EXPECT_NEAR(sum, 6210, 1e-9);
+  EXPECT_EQ(made.functions.front().object, "libtorch_cuda.so");
+  EXPECT_EQ(made.functions.size(), 2u);
+  EXPECT_FALSE(counted(reply).metrics.contains("launches"));
+}
+
 TEST(ParseReply, AStatementThatCompilesMustHaveCompiled) {
   Variant variant;
   variant.compiles = true;

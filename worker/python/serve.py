@@ -405,7 +405,8 @@ def import_for(kind):
         _native.pin(_PINNED_RANDOM)
     if _is_for_compiler:
         _import_if_possible(_COMPILER)
-    _forget_devices()
+    if kind != "python_cuda":
+        _forget_devices()
     prepare(1)
     _warm_up = _import_own("instr_warm_up")
     if kind == "python_torchscript":
@@ -429,7 +430,7 @@ def warm_up(kind):
     if kind == "python_torchscript":
         _run_if_possible(_warm_up.torchscript)
     if not is_cold:
-        _warm_up.eager()
+        _warm_up.cuda() if kind == "python_cuda" else _warm_up.eager()
     # From here on, modules are imported by snippets (loaded_modules.cpp).
     sys.modules["instr_lookups"] = sys.modules.pop("instr_lookups")
     _settle_heap()

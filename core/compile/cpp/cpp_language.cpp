@@ -324,11 +324,7 @@ Expected<fs::path> build_worker(WorkerKind kind, const fs::path& sources,
   TRY(check_compiler(options.toolchain));
   TRY_ASSIGN(auto files, read_sources(sources / "worker", kind));
   const KindFacts facts = facts_of(kind);
-  if (options.libtorch.stand_in) {
-    for (const fs::path& file : files_in(sources / "worker/cuda_host")) {
-      files.identity += file.filename().string() + " " + file_hash(file).value_or("?") + "\n";
-    }
-  }
+  if (options.libtorch.stand_in) files.identity += identify_cuda_host(sources);
   std::string name = facts.artefact + content_hash(files.identity + identify_toolchain(options));
   return cache.get(name + "/" + facts.program(), [&](const fs::path& to) {
     const Phase phase = begin_phase(

@@ -9,6 +9,7 @@
 #include "core/base/environment.h"
 #include "core/base/process.h"
 #include "core/compile/cache.h"
+#include "core/compile/cuda_host.h"
 #include "core/compile/compiled_variant.h"
 #include "core/compile/cpp/compile_cpp.h"
 #include "core/compile/language_support.h"
@@ -124,13 +125,15 @@ Expected<void> make_links(const Python& python, const fs::path& folder) {
 
 // Imports the modules that a zygote imports, so that `folder` has code of them. The code files
 // beside the modules contain the path of their installation.
-Expected<void> import_once(const fs::path& folder, std::stop_token stop) {
+Expected<void> import_once(const fs::path& folder, const std::vector<std::string>& variables,
+                           std::stop_token stop) {
   Fd descriptor(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!descriptor) return fail("cannot open " + folder.string());
   SpawnOptions spawn;
   spawn.argv = python_command("prime");
   spawn.environment = python_environment();
   spawn.environment->push_back(python_code_cache());
+  spawn.environment->insert(spawn.environment->end(), variables.begin(), variables.end());
   spawn.working_directory = "/";
   spawn.descriptors = {{descriptor.get(), wire::kProgramFolderFd}};
   TRY_ASSIGN(auto result, run_command(spawn, stop));
@@ -157,8 +160,10 @@ Expected<void> write_texts(const std::map<std::string, std::string>& texts,
   return {};
 }
 
+// `stand_in`: the made-up CUDA device whose host side is counted, if it is.
 WorkerProgram program_for(WorkerKind kind, const fs::path& worker,
-                          const std::set<std::string>& imports) {
+                          const std::set<std::string>& imports,
+                          const std::optional<std::string>& stand_in) {
   const bool is_native = kind == WorkerKind::kNativePython;
   WorkerProgram program{worker, python_command("serve"),
                         is_native ? own_environment() : pinned_environment(cpu_class())};
@@ -175,7 +180,15 @@ WorkerProgram program_for(WorkerKind kind, const fs::path& worker,
   }
   set(python_code_cache());
   // The worker's allocator serves the whole process; the interpreter's allocators are off.
-  set("LD_PRELOAD=" + folder_name() + "/" + worker.filename().string());
+  const std::string preloaded = folder_name() + "/" + worker.filename().string();
+  if (stand_in) {
+    for (auto& text :
+         use_cuda_host(worker.parent_path(), folder_name(), *stand_in, preloaded)) {
+      set(std::move(text));
+    }
+  } else {
+    set("LD_PRELOAD=" + preloaded);
+  }
   set("PYTHONMALLOC=malloc");
   set(pinned_march(cpu_class()));
   set("TORCHINDUCTOR_COMPILE_THREADS=1");
@@ -201,6 +214,8 @@ Expected<WorkerProgram> build_python_worker(WorkerKind kind, const Python& pytho
   texts[kServe] = read_text(python_script(options.sources, kServe)).value_or("");
   std::string identity = file_hash(shared).value_or("") + "\n" + identify(python);
   for (const auto& [name, text] : texts) identity += "\n" + text;
+  const auto& stand_in = options.libtorch.stand_in;
+  if (stand_in) identity += "\n" + identify_cuda_host(options.sources);
   const std::string name = "python-" + content_hash(identity);
   const auto make = [&](const fs::path& to) -> Expected<void> {
     const fs::path folder = to.parent_path();
@@ -210,10 +225,14 @@ Expected<WorkerProgram> build_python_worker(WorkerKind kind, const Python& pytho
     TRY(write_texts(texts, folder));
     TRY(make_links(python, folder));
     // Only counts depend on where a module was compiled.
-    return kind == WorkerKind::kPython ? import_once(folder, stop) : Expected<void>();
+    if (kind != WorkerKind::kPython) return {};
+    if (!stand_in) return import_once(folder, {}, stop);
+    TRY(add_cuda_host(folder, options.libtorch.library_dir, options.sources,
+                      options.toolchain.compiler, stop));
+    return import_once(folder, use_cuda_host(folder, folder_name(), *stand_in), stop);
   };
   TRY_ASSIGN(const auto worker, cache.get(name + "/worker.so", make));
-  WorkerProgram program = program_for(kind, worker, imports);
+  WorkerProgram program = program_for(kind, worker, imports, stand_in);
   allow_torchscript(program, python);
   return program;
 }

@@ -112,3 +112,14 @@ def torchscript():
         script = torch.jit.script(module)
         for _ in range(_CALLS):
             script(argument).sum().backward()
+
+
+def cuda():
+    """Initializes CUDA on stand-ins for its libraries. Without gradients, as in worker/torch_side.cpp."""
+    torch.autograd.set_multithreading_enabled(False)
+    torch.cuda.init()
+    torch.cuda._is_in_bad_fork = lambda: False  # the stand-ins work in forked processes
+    for _ in range(3):
+        x = torch.rand(4, 4, device="cuda") + torch.ones(4, 4, device="cuda")
+        y = torch.relu(x.mm(x) + x) * 2
+        y.t().contiguous().view(16).sum().item()
