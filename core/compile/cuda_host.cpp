@@ -94,11 +94,17 @@ bool returns_text(const std::string& function) {
   return std::regex_match(function, form);
 }
 
+// Returns the name of a stand-in's file. If torch's Python package sees a file named libcudart.so
+// among those loaded, it loads NVIDIA's packages as well, if they are installed.
+std::string find_file_name(const std::string& soname) {
+  return soname.starts_with("libcudart") ? soname.substr(std::string_view("lib").size()) : soname;
+}
+
 // Compiles and links a shared object from these sources and arguments.
 Expected<fs::path> link(const CudaHostBuild& build, const CudaVersions& versions,
                         const std::string& soname, const std::vector<std::string>& arguments,
                         std::stop_token stop) {
-  const fs::path library = build.folder / soname;
+  const fs::path library = build.folder / find_file_name(soname);
   SpawnOptions spawn;
   spawn.argv = {
       build.compiler.string(), "-std=c++20", "-O2", "-fPIC", "-fvisibility=hidden",
