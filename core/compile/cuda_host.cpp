@@ -81,7 +81,7 @@ void add_needs(const Imports& imports, LibraryMap& libraries) {
         import.library.empty() ? find_owner(import.name, imports.libraries) : import.library;
     if (find_known(soname) == nullptr) continue;
     auto& [version, functions] = libraries[soname];
-    version = import.version;
+    if (!import.version.empty()) version = import.version;
     functions.insert(import.name);
   }
 }
@@ -146,13 +146,13 @@ CudaVersions read_cuda_versions(const fs::path& library_dir) {
   const fs::path root = library_dir.parent_path();
   const std::string version =
       read_text(root / "version.py").value_or("") + read_text(root / "build-version").value_or("");
-  if (std::regex_search(version, parts, std::regex(R"(\+cu(\d+)(\d))")))
+  if (std::regex_search(version, parts, std::regex(R"(\+cu(\d{2})(\d))")))
     versions.cuda = std::stoi(parts.str(1)) * 1000 + std::stoi(parts.str(2)) * 10;
   std::error_code ignored;
   for (const auto& entry : fs::directory_iterator(root.parent_path(), ignored)) {
     if (!entry.path().filename().string().starts_with("torch-")) continue;
     const std::string metadata = read_text(entry.path() / "METADATA").value_or("");
-    const std::regex form(R"(nvidia-cudnn-cu\d+ ?\(?==(\d+)\.(\d+)\.(\d+))");
+    const std::regex form(R"(nvidia-cudnn-cu\d+ ?\(?==(\d{1,2})\.(\d{1,2})\.(\d{1,2})\.)");
     if (!std::regex_search(metadata, parts, form)) continue;
     versions.cudnn =
         std::stoi(parts.str(1)) * 10000 + std::stoi(parts.str(2)) * 100 + std::stoi(parts.str(3));
@@ -175,6 +175,12 @@ Expected<std::vector<fs::path>> build_cuda_host(const CudaHostBuild& build,
                                                 const std::vector<CudaLibrary>& libraries,
                                                 const CudaVersions& versions,
                                                 std::stop_token stop) {
+  if (versions.cuda == 0) {
+    return fail(
+        "LibTorch does not say for which CUDA it was built: neither its version.py nor its "
+        "build-version ends with a version such as +cu130",
+        "use a LibTorch from PyPI or pytorch.org");
+  }
   const auto source = [&](std::string_view name) { return (build.sources / name).string(); };
   TRY_ASSIGN(const fs::path core,
              link(build, versions, "libinstr_cuda_host.so",

@@ -76,6 +76,14 @@ TEST(CudaHost, StandInsOfCuda12AreComplete) {
   EXPECT_EQ(build("torch-2.8.0", {.cuda = 12080, .cudnn = 91002}, folder.path()).size(), 15u);
 }
 
+TEST(CudaHost, UnknownVersionIsAnError) {
+  const TemporaryFolder folder;
+  EXPECT_EQ(error_text(build_cuda_host({kSources, "g++", folder.path()}, {}, {}, {})),
+            "LibTorch does not say for which CUDA it was built: neither its version.py nor its "
+            "build-version ends with a version such as +cu130: use a LibTorch from PyPI or "
+            "pytorch.org");
+}
+
 TEST(CudaHost, StubsReportTheirName) {
   EXPECT_EQ(generate_cuda_stubs({"libnccl.so.2", "", {"ncclAllReduce", "ncclGetErrorString"}}),
             "#include \"record.h\"\n"
