@@ -81,58 +81,47 @@ void add_needs(const Imports& imports, LibraryMap& libraries) {
         import.library.empty() ? find_owner(import.name, imports.libraries) : import.library;
     if (find_known(soname) == nullptr) continue;
     auto& [version, functions] = libraries[soname];
-    version = import.version;
+    if (!import.version.empty()) version = import.version;
     functions.insert(import.name);
   }
 }
+
+// The version that cuDNN's stand-in has if LibTorch does not say which it was built for.
+constexpr int kUsualCudnn = 92400;
 
 bool returns_text(const std::string& function) {
   static const std::regex form("(cudnn|cusparse|nccl|nvrtc)Get(ErrorString|LastError)");
   return std::regex_match(function, form);
 }
 
-// Compiles and links with one compiler and one set of flags.
-class StandInBuilder {
- public:
-  StandInBuilder(const CudaHostBuild& build, const CudaVersions& versions, std::stop_token stop)
-      : build_(build), stop_(std::move(stop)) {
-    flags_ = {"-std=c++20", "-O2", "-fPIC", "-fvisibility=hidden", "-ftls-model=initial-exec",
-              // A loop that copies stays a loop: a call would count as the caller's C library.
-              "-fno-builtin", "-fno-exceptions", "-fno-rtti", "-I" + build.sources.string(),
-              fmt::format("-DINSTR_CUDA_VERSION={}", versions.cuda),
-              fmt::format("-DINSTR_CUDNN_VERSION={}", versions.cudnn)};
-  }
+// Returns the name of a stand-in's file. If torch's Python package sees a file named libcudart.so
+// among those loaded, it loads NVIDIA's packages as well, if they are installed.
+std::string find_file_name(const std::string& soname) {
+  return soname.starts_with("libcudart") ? soname.substr(std::string_view("lib").size()) : soname;
+}
 
-  // Compiles and links a shared object. `more`: further arguments for the linker.
-  Expected<fs::path> link(const std::string& soname, const std::vector<fs::path>& sources,
-                          const std::vector<std::string>& more) {
-    fs::path library = build_.folder / soname;
-    std::vector<std::string> arguments = flags_;
-    arguments.insert(arguments.end(),
-                     {"-shared", "-Wl,-z,now", "-Wl,-soname," + soname, "-o", library.string()});
-    for (const fs::path& source : sources) arguments.push_back(source.string());
-    arguments.insert(arguments.end(), more.begin(), more.end());
-    arguments.push_back("-ldl");
-    TRY(run(soname, std::move(arguments)));
-    return library;
-  }
-
- private:
-  Expected<void> run(const std::string& soname, std::vector<std::string> arguments) {
-    SpawnOptions spawn;
-    spawn.argv = std::move(arguments);
-    spawn.argv.insert(spawn.argv.begin(), build_.compiler.string());
-    TRY_ASSIGN(const auto result, run_command(spawn, stop_));
-    if (stop_.stop_requested()) return fail("stopped");
-    if (result.exit_code == 0) return {};
-    return fail("cannot build the stand-in for " + soname + ":\n" + result.errors.substr(0, 4000),
-                "report it with this message");
-  }
-
-  CudaHostBuild build_;
-  std::stop_token stop_;
-  std::vector<std::string> flags_;
-};
+// Compiles and links a shared object from these sources and arguments.
+Expected<fs::path> link(const CudaHostBuild& build, const CudaVersions& versions,
+                        const std::string& soname, const std::vector<std::string>& arguments,
+                        std::stop_token stop) {
+  const fs::path library = build.folder / find_file_name(soname);
+  SpawnOptions spawn;
+  spawn.argv = {
+      build.compiler.string(), "-std=c++20", "-O2", "-fPIC", "-fvisibility=hidden",
+      "-ftls-model=initial-exec",
+      // A loop that copies stays a loop: a call would count as the caller's C library.
+      "-fno-builtin", "-fno-exceptions", "-fno-rtti", "-I" + build.sources.string(),
+      fmt::format("-DINSTR_CUDA_VERSION={}", versions.cuda),
+      fmt::format("-DINSTR_CUDNN_VERSION={}", versions.cudnn != 0 ? versions.cudnn : kUsualCudnn),
+      "-shared", "-Wl,-z,now", "-Wl,-soname," + soname, "-o", library.string()};
+  spawn.argv.insert(spawn.argv.end(), arguments.begin(), arguments.end());
+  spawn.argv.push_back("-ldl");
+  TRY_ASSIGN(const auto result, run_command(spawn, stop));
+  if (stop.stop_requested()) return fail("stopped");
+  if (result.exit_code == 0) return library;
+  return fail("cannot build the stand-in for " + soname + ":\n" + result.errors.substr(0, 4000),
+              "report it with this message");
+}
 
 }  // namespace
 
@@ -157,13 +146,13 @@ CudaVersions read_cuda_versions(const fs::path& library_dir) {
   const fs::path root = library_dir.parent_path();
   const std::string version =
       read_text(root / "version.py").value_or("") + read_text(root / "build-version").value_or("");
-  if (std::regex_search(version, parts, std::regex(R"(\+cu(\d+)(\d))")))
+  if (std::regex_search(version, parts, std::regex(R"(\+cu(\d{2})(\d))")))
     versions.cuda = std::stoi(parts.str(1)) * 1000 + std::stoi(parts.str(2)) * 10;
   std::error_code ignored;
   for (const auto& entry : fs::directory_iterator(root.parent_path(), ignored)) {
     if (!entry.path().filename().string().starts_with("torch-")) continue;
     const std::string metadata = read_text(entry.path() / "METADATA").value_or("");
-    const std::regex form(R"(nvidia-cudnn-cu\d+ ?\(?==(\d+)\.(\d+)\.(\d+))");
+    const std::regex form(R"(nvidia-cudnn-cu\d+ ?\(?==(\d{1,2})\.(\d{1,2})\.(\d{1,2})\.)");
     if (!std::regex_search(metadata, parts, form)) continue;
     versions.cudnn =
         std::stoi(parts.str(1)) * 10000 + std::stoi(parts.str(2)) * 100 + std::stoi(parts.str(3));
@@ -186,26 +175,28 @@ Expected<std::vector<fs::path>> build_cuda_host(const CudaHostBuild& build,
                                                 const std::vector<CudaLibrary>& libraries,
                                                 const CudaVersions& versions,
                                                 std::stop_token stop) {
-  StandInBuilder builder(build, versions, stop);
+  if (versions.cuda == 0) {
+    return fail(
+        "LibTorch does not say for which CUDA it was built: neither its version.py nor its "
+        "build-version ends with a version such as +cu130",
+        "use a LibTorch from PyPI or pytorch.org");
+  }
+  const auto source = [&](std::string_view name) { return (build.sources / name).string(); };
   TRY_ASSIGN(const fs::path core,
-             builder.link("libinstr_cuda_host.so",
-                          {build.sources / "record.cpp", build.sources / "memory.cpp",
-                           build.sources / "device.cpp"},
-                          {}));
+             link(build, versions, "libinstr_cuda_host.so",
+                  {source("record.cpp"), source("memory.cpp"), source("device.cpp")}, stop));
   std::vector<fs::path> built{core};
   for (const CudaLibrary& library : libraries) {
     const fs::path stubs = build.folder / (library.soname + ".stubs.cpp");
     const fs::path script = build.folder / (library.soname + ".version");
     TRY(write_text(stubs, generate_cuda_stubs(library)));
     TRY(write_text(script, library.version + " { global: *; };\n"));
-    std::vector<fs::path> sources{stubs};
+    std::vector<std::string> arguments{stubs.string(), core.string(), "-Wl,-rpath,$ORIGIN"};
     const KnownLibrary* const known = find_known(library.soname);
-    if (known != nullptr && !known->source.empty())
-      sources.push_back(build.sources / known->source);
-    std::vector<std::string> more{core.string(), "-Wl,-rpath,$ORIGIN"};
-    if (!library.version.empty()) more.push_back("-Wl,--version-script=" + script.string());
-    TRY_ASSIGN(const fs::path linked, builder.link(library.soname, sources, more));
-    built.push_back(linked);
+    if (known != nullptr && !known->source.empty()) arguments.push_back(source(known->source));
+    if (!library.version.empty()) arguments.push_back("-Wl,--version-script=" + script.string());
+    TRY_ASSIGN(fs::path linked, link(build, versions, library.soname, arguments, stop));
+    built.push_back(std::move(linked));
   }
   return built;
 }

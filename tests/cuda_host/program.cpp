@@ -47,6 +47,8 @@ void run_eager(void* stream) {
   cudaMemcpyAsync(&back, memory, sizeof back, 2, stream);
   cudaStreamSynchronize(stream);
   printf("copied back: %d\n", back);
+  cudaMemcpyAsync(&back, memory, sizeof back / 2, 2, stream);
+  printf("copied back with another size: %d\n", back);
   cudaFree(memory);
 }
 

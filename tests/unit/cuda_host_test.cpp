@@ -32,8 +32,10 @@ std::vector<fs::path> build(const std::string& torch, const CudaVersions& versio
                             const fs::path& folder) {
   const auto libraries = recorded_libraries(torch);
   const auto built = value_of(build_cuda_host({kSources, "g++", folder}, libraries, versions, {}));
-  for (const CudaLibrary& library : libraries) {
-    const auto exports = read_exports(folder / library.soname).value_or(std::vector<std::string>{});
+  EXPECT_EQ(built.size(), 1 + libraries.size());
+  for (std::size_t i = 0; i < libraries.size(); ++i) {
+    const CudaLibrary& library = libraries[i];
+    const auto exports = read_exports(built.at(1 + i)).value_or(std::vector<std::string>{});
     for (const std::string& function : library.functions) {
       EXPECT_TRUE(std::binary_search(exports.begin(), exports.end(), function))
           << library.soname << " lacks " << function;
@@ -45,20 +47,21 @@ std::vector<fs::path> build(const std::string& torch, const CudaVersions& versio
 TEST(CudaHost, SmallProgramRunsOnTheStandIns) {
   const TemporaryFolder folder;
   const auto built = build("torch-2.14.1", {.cuda = 13000, .cudnn = 92400}, folder.path());
-  std::vector<std::string> compile{"g++",
-                                   "-std=c++20",
-                                   "-I" INSTR_SOURCE_DIR,
-                                   INSTR_SOURCE_DIR "/tests/cuda_host/program.cpp",
-                                   "-o",
-                                   folder.path() / "program",
-                                   "-Wl,-rpath," + folder.path().string()};
-  for (const fs::path& library : built) compile.push_back(library);
+  const std::string program = folder.path() / "program";
+  std::vector<std::string> compile{
+      "g++", "-std=c++20", "-I" INSTR_SOURCE_DIR, INSTR_SOURCE_DIR "/tests/cuda_host/program.cpp",
+      "-o",  program};
+  std::string preload = "LD_PRELOAD=";
+  for (const fs::path& library : built) {
+    compile.push_back(library);
+    preload += library.string() + ":";
+  }
   run(compile);
-  EXPECT_GOLDEN("cuda_host/program.txt", run({folder.path() / "program"}));
+  EXPECT_GOLDEN("cuda_host/program.txt", run({"env", preload, program}));
 
   // The program's needs are read from its ELF file.
   fs::create_directory(folder.path() / "lib");
-  fs::rename(folder.path() / "program", folder.path() / "lib/libprogram.so");
+  fs::rename(program, folder.path() / "lib/libprogram.so");
   const auto needed = find_cuda_libraries(folder.path() / "lib");
   const auto runtime = std::find_if(needed.begin(), needed.end(), [](const CudaLibrary& library) {
     return library.soname == "libcudart.so.13";
@@ -71,6 +74,14 @@ TEST(CudaHost, SmallProgramRunsOnTheStandIns) {
 TEST(CudaHost, StandInsOfCuda12AreComplete) {
   const TemporaryFolder folder;
   EXPECT_EQ(build("torch-2.8.0", {.cuda = 12080, .cudnn = 91002}, folder.path()).size(), 15u);
+}
+
+TEST(CudaHost, UnknownVersionIsAnError) {
+  const TemporaryFolder folder;
+  EXPECT_EQ(error_text(build_cuda_host({kSources, "g++", folder.path()}, {}, {}, {})),
+            "LibTorch does not say for which CUDA it was built: neither its version.py nor its "
+            "build-version ends with a version such as +cu130: use a LibTorch from PyPI or "
+            "pytorch.org");
 }
 
 TEST(CudaHost, StubsReportTheirName) {

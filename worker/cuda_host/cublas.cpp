@@ -26,7 +26,6 @@ CUDA_TYPES(CUDA_COMPUTES, cublas, gemm_v2)
 CUDA_TYPES(CUDA_COMPUTES, cublas, gemmBatched)
 CUDA_TYPES(CUDA_COMPUTES, cublas, gemmStridedBatched)
 CUDA_TYPES(CUDA_COMPUTES, cublas, gemv_v2)
-CUDA_TYPES(CUDA_COMPUTES, cublas, geqrfBatched)
 CUDA_TYPES(CUDA_COMPUTES, cublas, getrfBatched)
 CUDA_TYPES(CUDA_COMPUTES, cublas, trmm_v2)
 CUDA_TYPES(CUDA_COMPUTES, cublas, trsm_v2)
@@ -42,11 +41,16 @@ CUDA_COMPLEX(REDUCES, cublas, dotc_v2)
 CUDA_COMPLEX(REDUCES, cublas, dotu_v2)
 REDUCES(cublasDotEx)
 
-// These set an int in the host's memory to the number of the first wrong argument, or 0.
-#define SOLVES(name)                                                  \
-  CUDA_API int name(CUDA_ARGUMENTS) {                                 \
-    const Argument arguments[] = CUDA_ARGUMENT_LIST;                  \
-    *reinterpret_cast<int*>(arguments[9]) = 0;                        \
-    return record_call(#name, reinterpret_cast<Handle*>(a0)->stream); \
-  }
-CUDA_TYPES(SOLVES, cublas, getrsBatched)
+// These set an int in the host's memory to the number of the first wrong argument, or to 0.
+template <size_t index>
+int record_solution(const char* name, const Argument (&arguments)[19]) {
+  answer_zero<int, index>(arguments);
+  return record_call(name, reinterpret_cast<Handle*>(arguments[0])->stream);
+}
+#define SOLVES_AT_6(name) \
+  CUDA_API int name(CUDA_ARGUMENTS) { return record_solution<6>(#name, CUDA_ARGUMENT_LIST); }
+#define SOLVES_AT_9(name) \
+  CUDA_API int name(CUDA_ARGUMENTS) { return record_solution<9>(#name, CUDA_ARGUMENT_LIST); }
+CUDA_TYPES(SOLVES_AT_6, cublas, geqrfBatched)
+CUDA_TYPES(SOLVES_AT_9, cublas, gelsBatched)
+CUDA_TYPES(SOLVES_AT_9, cublas, getrsBatched)

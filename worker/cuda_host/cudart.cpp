@@ -15,36 +15,34 @@ using namespace instr::cuda_host;
 
 namespace {
 
-#define ERRORS(row)                                                                               \
-  row(kSuccess, 0, "cudaSuccess", "no error") row(                                                \
-      kInvalidValue, 1, "cudaErrorInvalidValue",                                                  \
-      "invalid argument") row(kMemoryAllocation, 2, "cudaErrorMemoryAllocation", "out of memory") \
-      row(kInvalidConfiguration, 9, "cudaErrorInvalidConfiguration", "invalid launch") row(       \
-          kInvalidFunction, 98, "cudaErrorInvalidDeviceFunction", "invalid device function")      \
-          row(kInvalidDevice, 101, "cudaErrorInvalidDevice", "invalid device ordinal") row(       \
-              kNoPeerAccess, 217, "cudaErrorPeerAccessUnsupported", "peer access unsupported")    \
-              row(kInvalidHandle, 400, "cudaErrorInvalidResourceHandle",                          \
-                  "invalid resource handle")                                                      \
-                  row(kSymbolNotFound, 500, "cudaErrorSymbolNotFound", "named symbol not found")  \
-                      row(kNotRegistered, 713, "cudaErrorHostMemoryNotRegistered",                \
-                          "memory not registered")                                                \
-                          row(kNotCapturable, 900, "cudaErrorStreamCaptureUnsupported",           \
-                              "operation not permitted when stream is capturing")                 \
-                              row(kCaptureInvalid, 901, "cudaErrorStreamCaptureInvalidated",      \
-                                  "operation failed due to a previous error during capture")      \
-                                  row(kCaptureUnmatched, 903, "cudaErrorStreamCaptureUnmatched",  \
-                                      "no capture began here")
+constexpr int kSuccess = 0, kInvalidValue = 1, kMemoryAllocation = 2, kInvalidConfiguration = 9,
+              kInvalidFunction = 98, kInvalidDevice = 101, kNoPeerAccess = 217,
+              kInvalidHandle = 400, kSymbolNotFound = 500, kNotRegistered = 713,
+              kNotSupported = 801, kNotCapturable = 900, kCaptureInvalid = 901,
+              kCaptureUnmatched = 903;
 
-#define ENUMERATOR(name, number, ...) name = number,
-enum Error { ERRORS(ENUMERATOR) kNotSupported = 801 };
-
-struct NamedError {
+// The names and texts of errors are those that callers search for.
+constexpr struct NamedError {
   int number;
   const char* name;
   const char* text;
+} kErrors[] = {
+    {kSuccess, "cudaSuccess", "no error"},
+    {kInvalidValue, "cudaErrorInvalidValue", "invalid argument"},
+    {kMemoryAllocation, "cudaErrorMemoryAllocation", "out of memory"},
+    {kInvalidConfiguration, "cudaErrorInvalidConfiguration", "invalid configuration argument"},
+    {kInvalidFunction, "cudaErrorInvalidDeviceFunction", "invalid device function"},
+    {kInvalidDevice, "cudaErrorInvalidDevice", "invalid device ordinal"},
+    {kNoPeerAccess, "cudaErrorPeerAccessUnsupported", "peer access is not supported"},
+    {kInvalidHandle, "cudaErrorInvalidResourceHandle", "invalid resource handle"},
+    {kSymbolNotFound, "cudaErrorSymbolNotFound", "named symbol not found"},
+    {kNotRegistered, "cudaErrorHostMemoryNotRegistered", "memory is not registered"},
+    {kNotCapturable, "cudaErrorStreamCaptureUnsupported",
+     "operation not permitted when stream is capturing"},
+    {kCaptureInvalid, "cudaErrorStreamCaptureInvalidated",
+     "operation failed due to a previous error during capture"},
+    {kCaptureUnmatched, "cudaErrorStreamCaptureUnmatched", "the capture did not begin here"},
 };
-#define NAMED_ERROR(name, ...) {__VA_ARGS__},
-constexpr NamedError kErrors[] = {ERRORS(NAMED_ERROR)};
 
 const NamedError* find_error(int number) {
   for (const NamedError& error : kErrors)
@@ -106,7 +104,7 @@ struct LaunchConfig {
   size_t shared_bytes;
   void* stream;
 };
-thread_local LaunchConfig pushed;  // by the code around a kernel<<<...>>>() of CUDA 12
+thread_local LaunchConfig pushed;  // by the code that nvcc generates for kernel<<<...>>>()
 
 int launch(const void* function, const LaunchConfig& config) {
   const Symbol* const kernel = find_kernel(function);
@@ -134,37 +132,6 @@ Capture* captures = nullptr;
 uint64_t capture_count = 0;
 bool streams_locked = false;
 thread_local int capture_mode = 0;
-
-Capture* find_capture(uint64_t id) {
-  Capture* capture = captures;
-  while (capture != nullptr && capture->id != id) capture = capture->next;
-  return capture;
-}
-
-int begin_capture(Stream* stream, Graph* graph) {
-  if (stream->number == 0) return fail(kNotCapturable);
-  const SpinLock lock(streams_locked);
-  auto* const capture = create<Capture>();
-  *capture = {++capture_count, graph, stream, false, captures};
-  stream->last = nullptr;
-  stream->capture = captures = capture;
-  return kSuccess;
-}
-
-int end_capture(Stream* stream, Graph** graph) {
-  Capture* const capture = stream->capture;
-  if (capture == nullptr || capture->origin != stream) return fail(kCaptureUnmatched);
-  const SpinLock lock(streams_locked);
-  for (Stream* other = streams; other != nullptr; other = other->next)
-    if (other->capture == capture) other->capture = nullptr;
-  Capture** at = &captures;
-  while (*at != capture) at = &(*at)->next;
-  *at = capture->next;
-  const bool invalid = capture->invalid;
-  *graph = invalid ? nullptr : capture->graph;
-  destroy(capture);
-  return invalid ? fail(kCaptureInvalid) : kSuccess;
-}
 
 // Waits for a stream, or for the whole device, which has always finished its work.
 int synchronize(Stream* stream, const char* function) {
@@ -265,6 +232,7 @@ struct FunctionAttributes {
   int max_threads_per_block = kMaxThreadsPerBlock, registers = kRegistersPerThread;
   int ptx_version = 10 * device().major + device().minor, binary_version = ptx_version;
   int cache_mode = 0, max_dynamic_shared_bytes = kSharedBytesPerBlock, shared_carveout = 0;
+  int needs_cluster = 0;
 };
 
 // Functions of the driver that have no stand-in: their names are known when they are looked up.
@@ -408,7 +376,8 @@ CUDA_API int cudaStreamQuery(void* stream) {
 }
 CUDA_API int cudaStreamWaitEvent(void* handle, const CudaEvent* event, unsigned) {
   Stream* const stream = find_stream(handle);
-  Capture* const capture = event->capture != 0 ? find_capture(event->capture) : nullptr;
+  Capture* capture = captures;
+  while (capture != nullptr && capture->id != event->capture) capture = capture->next;
   if (capture != nullptr && stream->capture == nullptr) {
     stream->capture = capture;
     stream->last = event->node;
@@ -448,11 +417,30 @@ CUDA_API int cudaThreadExchangeStreamCaptureMode(int* mode) {
   std::swap(capture_mode, *mode);
   return kSuccess;
 }
-CUDA_API int cudaStreamBeginCapture(void* stream, int) {
-  return begin_capture(find_stream(stream), create<Graph>());
+CUDA_API int cudaStreamBeginCapture(void* handle, int) {
+  Stream* const stream = find_stream(handle);
+  if (stream->number == 0) return fail(kNotCapturable);
+  const SpinLock lock(streams_locked);
+  auto* const capture = create<Capture>();
+  *capture = {++capture_count, create<Graph>(), stream, false, captures};
+  stream->last = nullptr;
+  stream->capture = captures = capture;
+  return kSuccess;
 }
-CUDA_API int cudaStreamEndCapture(void* stream, Graph** graph) {
-  return end_capture(find_stream(stream), graph);
+CUDA_API int cudaStreamEndCapture(void* handle, Graph** graph) {
+  Stream* const stream = find_stream(handle);
+  Capture* const capture = stream->capture;
+  if (capture == nullptr || capture->origin != stream) return fail(kCaptureUnmatched);
+  const SpinLock lock(streams_locked);
+  for (Stream* other = streams; other != nullptr; other = other->next)
+    if (other->capture == capture) other->capture = nullptr;
+  Capture** at = &captures;
+  while (*at != capture) at = &(*at)->next;
+  *at = capture->next;
+  const bool invalid = capture->invalid;
+  *graph = invalid ? nullptr : capture->graph;
+  destroy(capture);
+  return invalid ? fail(kCaptureInvalid) : kSuccess;
 }
 CUDA_API int cudaStreamIsCapturing(void* stream, int* status) {
   return get_capture_info(stream, status);

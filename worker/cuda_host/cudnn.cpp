@@ -42,11 +42,7 @@ struct Network {
     return count;
   }
   size_t count_biases() const {
-    return size_t(layers * directions * gates() *
-                  (bias == 2   ? 2
-                   : bias == 0 ? 0
-                               : 1)) *
-           size_t(hidden);
+    return size_t(layers * directions * gates() * biases()) * size_t(hidden);
   }
 };
 

@@ -21,16 +21,10 @@ constexpr Device kDevices[] = {
      1'965'000, 3'996'000},
 };
 
-const Device* chosen = &kDevices[1];
-
-__attribute__((constructor)) void choose_device() {
+const Device& choose_device() {
   const char* const name = getenv("INSTR_CUDA_STAND_IN");
-  if (name == nullptr || *name == '\0') return;
-  for (const Device& device : kDevices) {
-    if (strcmp(device.name, name) != 0) continue;
-    chosen = &device;
-    return;
-  }
+  for (const Device& device : kDevices)
+    if (strcmp(device.name, name != nullptr && *name != '\0' ? name : "sm_90") == 0) return device;
   fprintf(stderr, "CUDA stand-in: INSTR_CUDA_STAND_IN is '%s'; choose sm_80, sm_90 or sm_100\n",
           name);
   _exit(1);
@@ -38,10 +32,14 @@ __attribute__((constructor)) void choose_device() {
 
 }  // namespace
 
-const Device& device() { return *chosen; }
+const Device& device() {
+  static const Device* chosen = nullptr;
+  if (chosen == nullptr) chosen = &choose_device();
+  return *chosen;
+}
 
 bool get_device_attribute(int attribute, int* value) {
-  const Device& own = *chosen;
+  const Device& own = device();
   // Numbers of attributes, each followed by its value. The last three are about memory that the
   // driver's functions map, memory pools and multicast.
   const int known[] = {1,   kMaxThreadsPerBlock,

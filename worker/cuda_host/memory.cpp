@@ -66,7 +66,11 @@ void map(uintptr_t base, size_t size, int protection) {
   _exit(1);
 }
 
-__attribute__((constructor)) void reserve_addresses() {
+// Reserves all addresses at the first allocation: programs that do not use CUDA are not affected.
+void reserve_addresses() {
+  static bool is_reserved = false;
+  if (is_reserved) return;
+  is_reserved = true;
   map(kDeviceBase, kDeviceRange, PROT_NONE);
   map(kShadowBase, kDeviceRange, PROT_READ | PROT_WRITE);
   map(kPinnedBase, kPinnedRange, PROT_READ | PROT_WRITE);
@@ -139,6 +143,7 @@ void* allocate_memory(MemoryKind kind, size_t size) {
   if (size > kDeviceRange) return nullptr;
   const size_t rounded = (size + kGranularity - 1) / kGranularity * kGranularity;
   const SpinLock lock(blocks_locked);
+  reserve_addresses();
   if (on_device && device_used + rounded > device().memory_bytes) return nullptr;
   uintptr_t begin = on_device ? kDeviceBase : kPinnedBase;
   Block** at = &allocations[static_cast<size_t>(kind)];

@@ -126,10 +126,10 @@ void instr_cuda_host_log(int on) {
   log_on = on != 0;
 }
 
-size_t instr_cuda_host_event_count() { return event_count < kMaxEvents ? event_count : kMaxEvents; }
+size_t instr_cuda_host_event_count() { return event_count; }
 
 size_t instr_cuda_host_event(size_t index, char* text, size_t size) {
-  if (index >= instr_cuda_host_event_count()) return 0;
+  if (index >= event_count || index >= kMaxEvents) return 0;
   const auto& [event, stream, captured] = events[index];
   char details[128] = "";
   if (event.kind == EventKind::kLaunch) {

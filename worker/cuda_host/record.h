@@ -32,7 +32,7 @@ CUDA_API const instr_cuda_counters* instr_cuda_host_counters();
 CUDA_API void instr_cuda_host_log(int on);
 CUDA_API size_t instr_cuda_host_event_count();
 // Writes an event as a line of text, "KIND KEY=VALUE... NAME", and returns its length as snprintf
-// does. Names of kernels are mangled.
+// does; 0 if there is no such event or the log was full. Names of kernels are mangled.
 CUDA_API size_t instr_cuda_host_event(size_t index, char* text, size_t size);
 // Returns the name of the n-th unsupported function that was called, or null.
 CUDA_API const char* instr_cuda_host_unsupported(size_t index);
