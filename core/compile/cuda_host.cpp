@@ -1,6 +1,7 @@
 #include "core/compile/cuda_host.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>
@@ -224,19 +225,27 @@ std::string identify_cuda_host(const fs::path& sources) {
   return text;
 }
 
-std::vector<std::string> use_cuda_host(const fs::path& worker_folder, const std::string& name,
-                                       const std::string& device, const std::string& more) {
+void use_cuda_host(std::vector<std::string>& environment, const fs::path& worker_folder,
+                   const std::string& name, const std::string& device) {
   std::set<std::string> libraries;
   std::error_code ignored;
   for (const auto& entry : fs::directory_iterator(worker_folder / kCudaHostFolder, ignored)) {
     const std::string file = entry.path().filename().string();
-    const bool is_library = file.find(".so") != std::string::npos &&
-                            !file.ends_with(".cpp") && !file.ends_with(".version");
+    const bool is_library = file.find(".so") != std::string::npos && !file.ends_with(".cpp") &&
+                            !file.ends_with(".version");
     if (is_library) libraries.insert(fmt::format("{}/{}/{}", name, kCudaHostFolder, file));
   }
-  std::string preloaded = more;
-  for (const std::string& library : libraries) preloaded += (preloaded.empty() ? "" : ":") + library;
-  return {"LD_PRELOAD=" + preloaded, "INSTR_CUDA_STAND_IN=" + device};
+  std::string preloaded = fmt::format("{}", fmt::join(libraries, ":"));
+  constexpr std::string_view kPreload = "LD_PRELOAD=";
+  std::erase_if(environment, [&](const std::string& variable) {
+    const bool is_preload = variable.starts_with(kPreload);
+    if (is_preload) preloaded = variable.substr(kPreload.size()) + ":" + preloaded;
+    return is_preload || variable.starts_with("CUDA_VISIBLE_DEVICES=");
+  });
+  environment.push_back(std::string(kPreload) + preloaded);
+  environment.push_back("INSTR_CUDA_STAND_IN=" + device);
+  // Otherwise torch would keep kernels that nothing has compiled for programs on a real device.
+  environment.push_back("USE_PYTORCH_KERNEL_CACHE=0");
 }
 
 }  // namespace instr

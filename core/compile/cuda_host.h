@@ -63,10 +63,10 @@ Expected<void> add_cuda_host(const std::filesystem::path& worker_folder,
 // Identifies the sources of the stand-ins, for the cache.
 std::string identify_cuda_host(const std::filesystem::path& sources);
 
-// Lists the variables that have a program load the stand-ins in a worker's folder, "NAME=value".
-// `name`: the folder's name for that program. `more`: another library to be preloaded, or empty.
-std::vector<std::string> use_cuda_host(const std::filesystem::path& worker_folder,
-                                       const std::string& name, const std::string& device,
-                                       const std::string& more = "");
+// Sets the variables that have a program load the stand-ins in a worker's folder, besides what it
+// preloads anyway. `environment`: "NAME=value". `name`: the folder's name for that program.
+void use_cuda_host(std::vector<std::string>& environment,
+                   const std::filesystem::path& worker_folder, const std::string& name,
+                   const std::string& device);
 
 }  // namespace instr

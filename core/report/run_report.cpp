@@ -160,7 +160,8 @@ std::string summary_line(const Summary& summary, const ReportOptions& options) {
 
 // The usual metrics first, then any others.
 std::vector<std::string> metric_names(const std::vector<Measurement>& measurements) {
-  std::vector<std::string> names = names_of(kUsualMetrics);
+  std::vector<std::string> names =
+      names_of(metrics_of(MetricGroup::kCounted, MetricGroup::kCompile));
   std::set<std::string> others;
   for (const Measurement& measurement : measurements) {
     const auto* counted = std::get_if<Counted>(&measurement.outcome);

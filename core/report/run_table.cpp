@@ -186,7 +186,8 @@ class ColumnMaker {
       : is_tall_(is_tall), slots_(slots) {
     for (const std::string& metric : options.metrics) {
       const Metric* known = find_metric(metric);
-      const bool is_rare = known != nullptr && known->group == MetricGroup::kCompile;
+      const bool is_rare = known != nullptr && (known->group == MetricGroup::kCompile ||
+                                                known->group == MetricGroup::kHost);
       if (is_rare && !has_metric(benches, metric)) continue;
       if (known != nullptr && known->is_side_by_side) {
         panels_.push_back(known);
@@ -287,6 +288,7 @@ Counted large_counts(const Variant& variant, double instructions) {
   const double digits = is_counted_once(variant) ? 100 : 1;
   for (const Metric& metric : kMetrics) {
     if (metric.group == MetricGroup::kCompile && !variant.compiles) continue;
+    if (metric.group == MetricGroup::kHost && !is_on_cuda(variant)) continue;
     counted.metrics[metric.name] = 1'234'567;
     if (metric.unit == Unit::kInstructions) counted.metrics[metric.name] = instructions * digits;
     if (metric.unit == Unit::kAllocations) counted.metrics[metric.name] = 12'345;

@@ -69,9 +69,7 @@ class CppLanguage : public LanguageSupport {
     TRY_ASSIGN(auto worker,
                build(WorkerKind::kCounting, options, pinned_environment(cpu_class()), stop));
     if (const auto& device = options_.libtorch.stand_in) {
-      for (auto& text : use_cuda_host(worker.working_directory, ".", *device)) {
-        worker.environment.push_back(std::move(text));
-      }
+      use_cuda_host(worker.environment, worker.working_directory, ".", *device);
     }
     return worker;
   }

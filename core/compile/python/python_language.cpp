@@ -125,7 +125,7 @@ Expected<void> make_links(const Python& python, const fs::path& folder) {
 
 // Imports the modules that a zygote imports, so that `folder` has code of them. The code files
 // beside the modules contain the path of their installation.
-Expected<void> import_once(const fs::path& folder, const std::vector<std::string>& variables,
+Expected<void> import_once(const fs::path& folder, const std::optional<std::string>& stand_in,
                            std::stop_token stop) {
   Fd descriptor(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!descriptor) return fail("cannot open " + folder.string());
@@ -133,7 +133,7 @@ Expected<void> import_once(const fs::path& folder, const std::vector<std::string
   spawn.argv = python_command("prime");
   spawn.environment = python_environment();
   spawn.environment->push_back(python_code_cache());
-  spawn.environment->insert(spawn.environment->end(), variables.begin(), variables.end());
+  if (stand_in) use_cuda_host(*spawn.environment, folder, folder_name(), *stand_in);
   spawn.working_directory = "/";
   spawn.descriptors = {{descriptor.get(), wire::kProgramFolderFd}};
   TRY_ASSIGN(auto result, run_command(spawn, stop));
@@ -180,14 +180,9 @@ WorkerProgram program_for(WorkerKind kind, const fs::path& worker,
   }
   set(python_code_cache());
   // The worker's allocator serves the whole process; the interpreter's allocators are off.
-  const std::string preloaded = folder_name() + "/" + worker.filename().string();
+  set("LD_PRELOAD=" + folder_name() + "/" + worker.filename().string());
   if (stand_in) {
-    for (auto& text :
-         use_cuda_host(worker.parent_path(), folder_name(), *stand_in, preloaded)) {
-      set(std::move(text));
-    }
-  } else {
-    set("LD_PRELOAD=" + preloaded);
+    use_cuda_host(program.environment, worker.parent_path(), folder_name(), *stand_in);
   }
   set("PYTHONMALLOC=malloc");
   set(pinned_march(cpu_class()));
@@ -226,10 +221,11 @@ Expected<WorkerProgram> build_python_worker(WorkerKind kind, const Python& pytho
     TRY(make_links(python, folder));
     // Only counts depend on where a module was compiled.
     if (kind != WorkerKind::kPython) return {};
-    if (!stand_in) return import_once(folder, {}, stop);
-    TRY(add_cuda_host(folder, options.libtorch.library_dir, options.sources,
-                      options.toolchain.compiler, stop));
-    return import_once(folder, use_cuda_host(folder, folder_name(), *stand_in), stop);
+    if (stand_in) {
+      TRY(add_cuda_host(folder, options.libtorch.library_dir, options.sources,
+                        options.toolchain.compiler, stop));
+    }
+    return import_once(folder, stand_in, stop);
   };
   TRY_ASSIGN(const auto worker, cache.get(name + "/worker.so", make));
   WorkerProgram program = program_for(kind, worker, imports, stand_in);
