@@ -18,7 +18,7 @@ namespace {
 
 // A library whose functions are known by a prefix, with its code for "not supported".
 struct KnownLibrary {
-  std::string_view name;    // without "lib"
+  std::string_view name;    // the part of the soname between "lib" and ".so"
   std::string_view prefix;  // the prefix of functions that have no version
   int error;
   std::string_view source;  // a file of worker/cuda_host; empty: all functions are stubs
@@ -205,7 +205,8 @@ Expected<std::vector<fs::path>> build_cuda_host(const CudaHostBuild& build,
 Expected<void> add_cuda_host(const fs::path& worker_folder, const fs::path& library_dir,
                              const fs::path& sources, const fs::path& compiler,
                              std::stop_token stop) {
-  const CudaHostBuild build{sources / "worker" / kCudaHostFolder, compiler, worker_folder / kCudaHostFolder};
+  const CudaHostBuild build{sources / "worker" / kCudaHostFolder, compiler,
+                            worker_folder / kCudaHostFolder};
   std::error_code problem;
   fs::create_directories(build.folder, problem);
   if (problem) return fail("cannot make " + build.folder.string() + ": " + problem.message());

@@ -22,10 +22,10 @@ struct ToolConfig {
   std::optional<std::string> compiler = {};
   std::optional<std::string> python = {};
   std::optional<std::string> valgrind = {};
-  bool host_only = false;         // counts the host side of CUDA, on stand-ins for its libraries
+  bool host_only = false;          // counts the host side of CUDA, on stand-ins for its libraries
   std::string stand_in = "sm_90";  // their made-up device
-  bool no_cache = false;  // recompile everything, keep nothing
-  int jobs = 0;           // 0: one for each core
+  bool no_cache = false;           // recompile everything, keep nothing
+  int jobs = 0;                    // 0: one for each core
 };
 
 // Returns the made-up CUDA device whose host side is counted, if it is.

@@ -1,5 +1,6 @@
 #include "core/measure/measurer.h"
 
+#include <cxxabi.h>
 #include <fmt/format.h>
 #include <re2/re2.h>
 
@@ -7,6 +8,7 @@
 #include <cstdlib>
 #include <map>
 #include <memory>
+#include <sstream>
 #include <tuple>
 #include <utility>
 
@@ -130,6 +132,27 @@ std::optional<std::vector<FollowedFunction>> read_followed(const wire::Message& 
   };
   return followed_calls(text, std::strtoull(reply.get("followed_iterations").c_str(), nullptr, 10),
                         std::strtod(reply.get("loop_ir").c_str(), nullptr), place);
+}
+
+// Replaces the last word of an event, the function's name.
+std::string demangle_name(std::string event) {
+  const std::size_t name = event.rfind(' ') + 1;
+  const std::unique_ptr<char, decltype(&std::free)> readable(
+      abi::__cxa_demangle(event.c_str() + name, nullptr, nullptr, nullptr), &std::free);
+  return readable ? event.replace(name, std::string::npos, readable.get()) : event;
+}
+
+std::vector<std::string> read_device_events(const wire::Message& reply, const fs::path& work_dir) {
+  const std::string name = reply.get("device_events");
+  if (name.empty()) return {};
+  std::vector<std::string> events;
+  std::istringstream lines(read_text(work_dir / name).value_or(""));
+  for (std::string line; std::getline(lines, line);) {
+    events.push_back(printable(demangle_name(std::move(line))));
+  }
+  std::error_code ignored;
+  fs::remove(work_dir / name, ignored);
+  return events;
 }
 
 // Returns "torch/fx/graph.py" for "torch/fx/graph.py:130", and "d.toml" for "d.toml:6:1": lines
@@ -283,6 +306,7 @@ Outcome Measurer::settle(const wire::Message& reply, const Variant& variant,
   outcome = with_loaded(with_cause(std::move(outcome), work_dir), reply, work_dir);
   if (auto* counted = std::get_if<Counted>(&outcome)) {
     counted->followed = read_followed(reply, variant, work_dir);
+    counted->device_events = read_device_events(reply, work_dir);
     if (config_.wants_functions && counted->followed) {
       counted->functions = function_costs(*counted->followed, counted->second_block_instructions);
     }
@@ -294,7 +318,7 @@ Outcome Measurer::read_measured(const wire::Message& reply, const Variant& varia
                                 const fs::path& profile) const {
   std::optional<Profile> read;
   const auto paths = config_.call_paths ? ProfilePaths::kSeparate : ProfilePaths::kMerged;
-  if (config_.wants_functions && !follows_calls(variant)) {
+  if ((config_.wants_functions && !follows_calls(variant)) || is_on_cuda(variant)) {
     const bool has_places = config_.wants_lines || config_.call_paths;
     const auto lines = has_places ? ProfileLines::kRead : ProfileLines::kIgnored;
     auto parsed = read_profile(profile, paths, lines);

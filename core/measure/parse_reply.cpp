@@ -329,7 +329,7 @@ void add_allocations(Counted& counted, const wire::Message& reply) {
   }
 }
 
-// What the statement asked of the device, per iteration.
+// Adds what the statement asked of the device, per iteration.
 void add_device_events(Counted& counted, const wire::Message& reply) {
   const std::vector<double> totals = parse_numbers(reply.get("device_2"));
   const auto metrics = metrics_of(MetricGroup::kHost);

@@ -1,6 +1,7 @@
 #include "core/report/explain.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -37,6 +38,7 @@ Explanation without_functions(const std::string& key, const Counted& counted) {
   Explanation explanation;
   explanation.key = key;
   explanation.iterations = counted.iterations;
+  explanation.device_events = counted.device_events;
   if (auto it = counted.metrics.find(kInstructions); it != counted.metrics.end()) {
     explanation.total = it->second;
   }
@@ -534,14 +536,21 @@ Document explain_document(const Explanation& explanation, const ExplainOptions& 
   Document document{.title = explanation_title(explanation.key, explanation.total),
                     .tables = explain_tables(explanation, options)};
   if (!explanation.has_calls) document.notes.push_back({.text = kNoCalls});
-  document.head = to_line({{"schema", kExplanationSchema},
-                           {"program", "instr_bench"},
-                           {"version", kProgramVersion},
-                           {"kind", "explanation"},
-                           {"key", explanation.key},
-                           {kInstructions, json_number(explanation.total)},
-                           {"iterations", explanation.iterations},
-                           {"has_calls", explanation.has_calls}});
+  if (!explanation.device_events.empty()) {
+    document.notes.push_back({.kind = DocumentNote::Kind::kText,
+                              .text = fmt::format("on the device, in order:\n  {}",
+                                                  fmt::join(explanation.device_events, "\n  "))});
+  }
+  Json head{{"schema", kExplanationSchema},
+            {"program", "instr_bench"},
+            {"version", kProgramVersion},
+            {"kind", "explanation"},
+            {"key", explanation.key},
+            {kInstructions, json_number(explanation.total)},
+            {"iterations", explanation.iterations},
+            {"has_calls", explanation.has_calls}};
+  if (!explanation.device_events.empty()) head["device_events"] = explanation.device_events;
+  document.head = to_line(head);
   document.list_name = "functions";
   document.fields = {"function", "object", "caller", "caller_object", "self", "inclusive", "calls"};
   for (const ExplainedFunction& function : explanation.functions) {

@@ -77,8 +77,7 @@ bool is_skipped(const Variant& variant, const SkippedTest& skipped) {
 bool is_countable(const Variant& variant, const std::optional<std::string>& stand_in) {
   const BackendFacts& backend = facts_of(variant.backend);
   const bool has_device = !is_on_cuda(variant) || (stand_in && is_counted_on_cuda(backend));
-  return has_device && !variant.is_only_timed && backend.packages == nullptr &&
-         !backend.is_chooser;
+  return has_device && !variant.is_only_timed && backend.packages == nullptr && !backend.is_chooser;
 }
 
 std::optional<std::string> find_obstacle(const Variant& variant, const Capabilities& capabilities,

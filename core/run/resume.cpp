@@ -229,8 +229,9 @@ std::vector<fs::path> list_files(const Fingerprint& dependencies) {
 bool is_whole(const Measurement& measurement, const MeasureConfig& config) {
   const auto* counted = std::get_if<Counted>(&measurement.outcome);
   if (counted == nullptr) return true;
-  const bool is_counted =
-      !config.wants_counts || !is_countable(measurement.variant, find_stand_in(config.tools)) || counted->has_count();
+  const bool is_counted = !config.wants_counts ||
+                          !is_countable(measurement.variant, find_stand_in(config.tools)) ||
+                          counted->has_count();
   const bool is_verified =
       !config.verify || !is_candidate(measurement.variant) || measurement.verification;
   const bool is_profiled =

@@ -195,8 +195,7 @@ TEST(BlockPlan, BlocksHoldAPeriodThatSingleIterationsShow) {
 
 // Half an instruction is no rare cost: blocks of 24 hold whole periods.
 TEST(BlockPlan, AlternatingCostsAreSteady) {
-  const Result alternates =
-      run(options(), {[](std::uint64_t i) { return 10'450 + 25 * (i % 2); }});
+  const Result alternates = run(options(), {[](std::uint64_t i) { return 10'450 + 25 * (i % 2); }});
   EXPECT_TRUE(alternates.plan.judge().is_steady);
   EXPECT_EQ(alternates.plan.judge().repeats, 1u);
   EXPECT_EQ(alternates.last_length(BlockKind::kCounted), 24u);

@@ -36,7 +36,7 @@ struct Block {
   int64_t growth = 0;         // bytes by which the live memory grew
   uint64_t system_calls = 0;  // system calls by the statement that do not read a clock
   uint64_t clock_readings = 0;
-  uint64_t cpu_us = 0;        // CPU time, also of processes that it waited for
+  uint64_t cpu_us = 0;  // CPU time, also of processes that it waited for
 
   Cost cost() const { return {totals.events.ir(), totals.allocs, totals.alloc_bytes}; }
 };

@@ -1,6 +1,10 @@
 #include "worker/counted/device_counters.h"
 
 #include <dlfcn.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
 
 #include "worker/cuda_host/record.h"
 
@@ -17,7 +21,39 @@ const instr_cuda_counters* counters() {
   return ask == nullptr ? nullptr : ask();
 }
 
+bool write_events(int file, size_t first, size_t end) {
+  static const auto describe = find<size_t(size_t, char*, size_t)>("instr_cuda_host_event");
+  char line[4096];
+  for (size_t i = first; i < end; ++i) {
+    const size_t size = std::min(describe(i, line, sizeof line - 1), sizeof line - 2);
+    line[size] = '\n';
+    if (write(file, line, size + 1) != static_cast<ssize_t>(size + 1)) return false;
+  }
+  return true;
+}
+
 }  // namespace
+
+void show_device(bool is_shown) {
+  const auto hide = find<void(int)>("instr_cuda_host_hide");
+  if (hide != nullptr) hide(is_shown ? 0 : 1);
+}
+
+void note_device_events() {
+  static const auto log = find<void(int)>("instr_cuda_host_log");
+  if (log != nullptr) log(1);
+}
+
+bool write_device_events(const char* path, uint64_t iterations) {
+  static const auto count_events = find<size_t()>("instr_cuda_host_event_count");
+  if (count_events == nullptr || iterations == 0) return false;
+  const size_t count = count_events();
+  if (count % iterations != 0) return false;
+  const int file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+  if (file < 0) return false;
+  const bool is_written = write_events(file, count - count / iterations, count);
+  return close(file) == 0 && is_written;
+}
 
 DeviceCounters device_counters() {
   const instr_cuda_counters* now = counters();

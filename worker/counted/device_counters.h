@@ -1,5 +1,4 @@
-// What a process has asked of the stand-ins for CUDA's libraries (worker/cuda_host), if they are
-// loaded.
+// Reads the counters of the stand-ins for CUDA's libraries (worker/cuda_host), if they are loaded.
 #pragma once
 
 #include <stddef.h>
@@ -20,6 +19,17 @@ struct DeviceCounters {
 DeviceCounters device_counters();
 
 DeviceCounters operator-(const DeviceCounters& left, const DeviceCounters& right);
+
+// Has LibTorch find a device, or none. To be called before LibTorch asks.
+void show_device(bool is_shown);
+
+// Has the stand-ins note what they are asked for, from here on.
+void note_device_events();
+
+// Writes what was noted in the last of `iterations` iterations to a file, a line for each event.
+// Does not use the heap, whose state affects the snippet. Returns false if it could not be written,
+// or if the iterations did not ask for as many things each.
+bool write_device_events(const char* path, uint64_t iterations);
 
 // Returns the name of the last function that this process called and the stand-ins lack; null if
 // there is none.

@@ -222,6 +222,7 @@ wire::Message Host::load(const std::string& path) {
 // it themselves.
 wire::Message Host::warm_up(const wire::Message& request) {
   const std::string kind = request.get("kind");
+  show_device(kind.ends_with("cuda"));
   torch_side::import_for(kind.c_str());
   if (request.get("instrument_late", "0") == "0") start_instrumentation();
   torch_side::warm_up(kind.c_str());
@@ -303,6 +304,9 @@ wire::Message Host::measure(const wire::Message& request) {
   wire::Message reply = make_reply(run, got, ended, output.text(), kept_profile(ended.pid, got));
   if (ended.pid < 0) return failed("worker_lost", std::string("fork: ") + strerror(errno));
   add_followed(reply, got, ended);
+  if (got.has_device_events != 0) {
+    reply.fields["device_events"] = profile_name(ended.pid) + wire::kDeviceSuffix;
+  }
   add_loaded(reply, got, ended.pid);
   if (reply.verb != "measured") {
     drop_files(run, ended.pid, kMaxParts);

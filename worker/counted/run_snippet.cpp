@@ -97,6 +97,7 @@ void begin_block() {
   // Other threads are always collected: their events since the last block are not this block's.
   run->at_begin = read_counts();
   run->clock_readings_at_begin = clock_readings();
+  if (run->request.has_device && run->block.is_collected) note_device_events();
   run->device_at_begin = device_counters();
   reset_arena_peak();
   run->at_start = arena_counters();
@@ -185,10 +186,10 @@ RunState explain(RunState state, const char* reason) {
   const uint64_t calls = now.system_calls - run->at_begin.system_calls;
   block = {block.iterations,
            {now.events - run->at_begin.events, end.allocs - run->at_start.allocs,
-            end.alloc_bytes - run->at_start.alloc_bytes,
-            device_counters() - run->device_at_begin},
+            end.alloc_bytes - run->at_start.alloc_bytes, device_counters() - run->device_at_begin},
            run->request.plan.resets ? run->growth : end.live_bytes - run->at_start.live_bytes,
-           calls - std::min(readings + kOwnSystemCalls, calls), readings,
+           calls - std::min(readings + kOwnSystemCalls, calls),
+           readings,
            used_cpu_us() - run->cpu_us_at_begin};
   if (wrong != nullptr) return explain(RunState::kDisturbed, wrong);
   const char* const missing = unsupported_function();
@@ -212,6 +213,11 @@ bool is_reset_before(BlockKind kind) {
 bool prepare(const PlannedBlock& next, const Block& ended, const ArenaCounters& end) {
   const BlockKind ended_kind = run->block.kind;
   if (next.ended_is_result) keep_result(ended, end);
+  if (next.ended_is_result && run->request.has_device && !run->request.is_repeat) {
+    char path[PATH_MAX + 48];
+    snprintf(path, sizeof path, "%s%s", run->profile, wire::kDeviceSuffix);
+    run->request.result->has_device_events = write_device_events(path, ended.iterations);
+  }
   if (ended_kind == BlockKind::kDoubled) run->request.result->doubled = ended.totals.events;
   if (ended_kind == BlockKind::kFollowed) write_followed();
   dump_or_drop(ended_kind, next.kind);

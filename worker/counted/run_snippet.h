@@ -32,12 +32,12 @@ enum class RunState : uint32_t {
   kFinished,
   kException,
   kDefinitionError,
-  kExited,     // the snippet called exit()
-  kNoBlocks,   // the snippet returned without requesting a second block
-  kDisturbed,  // more than the statement was counted; `text` describes why
-  kNoProfile,  // Callgrind's counts could not be read
+  kExited,       // the snippet called exit()
+  kNoBlocks,     // the snippet returned without requesting a second block
+  kDisturbed,    // more than the statement was counted; `text` describes why
+  kNoProfile,    // Callgrind's counts could not be read
   kUnsupported,  // a function of CUDA was called that its stand-in lacks; `text` names it
-  kNoMemory,   // the arena or the stack could not be mapped
+  kNoMemory,     // the arena or the stack could not be mapped
 };
 
 struct RunResult {
@@ -66,8 +66,9 @@ struct RunResult {
   uint32_t followed;      // iterations of the block whose calls were noted; 0: not noted
   uint32_t profile_part;  // the profile's number; 0: not written
   uint32_t has_loaded;    // write_loaded_files() has written them
-  uint64_t memory_at_start;  // memory_taken_by() when the snippet began
-  char text[16 * 1024];      // the text of an exception
+  uint32_t has_device_events;  // write_device_events() has written them
+  uint64_t memory_at_start;    // memory_taken_by() when the snippet began
+  char text[16 * 1024];        // the text of an exception
 };
 
 struct RunRequest {

@@ -16,7 +16,7 @@ using namespace instr::cuda_host;
 namespace {
 
 constexpr int kSuccess = 0, kInvalidValue = 1, kMemoryAllocation = 2, kInvalidConfiguration = 9,
-              kInvalidFunction = 98, kInvalidDevice = 101, kNoPeerAccess = 217,
+              kInvalidFunction = 98, kNoDevice = 100, kInvalidDevice = 101, kNoPeerAccess = 217,
               kInvalidHandle = 400, kSymbolNotFound = 500, kNotRegistered = 713,
               kNotSupported = 801, kNotCapturable = 900, kCaptureInvalid = 901,
               kCaptureUnmatched = 903;
@@ -32,6 +32,7 @@ constexpr struct NamedError {
     {kMemoryAllocation, "cudaErrorMemoryAllocation", "out of memory"},
     {kInvalidConfiguration, "cudaErrorInvalidConfiguration", "invalid configuration argument"},
     {kInvalidFunction, "cudaErrorInvalidDeviceFunction", "invalid device function"},
+    {kNoDevice, "cudaErrorNoDevice", "no CUDA-capable device is detected"},
     {kInvalidDevice, "cudaErrorInvalidDevice", "invalid device ordinal"},
     {kNoPeerAccess, "cudaErrorPeerAccessUnsupported", "peer access is not supported"},
     {kInvalidHandle, "cudaErrorInvalidResourceHandle", "invalid resource handle"},
@@ -104,7 +105,8 @@ struct LaunchConfig {
   size_t shared_bytes;
   void* stream;
 };
-thread_local LaunchConfig pushed;  // by the code that nvcc generates for kernel<<<...>>>()
+// Pushed by the code that nvcc generates for kernel<<<...>>>().
+thread_local LaunchConfig pushed;
 
 int launch(const void* function, const LaunchConfig& config) {
   const Symbol* const kernel = find_kernel(function);
@@ -566,7 +568,10 @@ CUDA_API int cudaMemset(void* to, int value, size_t size) {
   return cudaMemsetAsync(to, value, size, nullptr);
 }
 
-CUDA_API int cudaGetDeviceCount(int* count) { return answer(count, 1); }
+CUDA_API int cudaGetDeviceCount(int* count) {
+  *count = is_device_hidden() ? 0 : 1;
+  return is_device_hidden() ? fail(kNoDevice) : kSuccess;
+}
 CUDA_API int cudaGetDevice(int* index) { return answer(index, 0); }
 CUDA_API int cudaSetDevice(int index) { return index == 0 ? kSuccess : fail(kInvalidDevice); }
 CUDA_API int cudaGetDeviceProperties(DeviceProperties* properties, int index) {

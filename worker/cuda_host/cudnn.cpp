@@ -17,8 +17,9 @@ struct Tensor {
 struct Network {
   int cell, bias, directions, type, inputs, hidden, projection, layers;
 
-  int gates() const { return cell == 2 ? 4 : cell == 3 ? 3 : 1; }   // LSTM, GRU, others
-  int biases() const { return bias == 2 ? 2 : bias == 0 ? 0 : 1; }  // of each gate
+  int gates() const { return cell == 2 ? 4 : cell == 3 ? 3 : 1; }  // LSTM, GRU, others
+  // The number of biases of each gate.
+  int biases() const { return bias == 2 ? 2 : bias == 0 ? 0 : 1; }
   int outputs() const { return projection != 0 ? projection : hidden; }
   size_t element_bytes() const { return type == 0 ? 4 : type == 1 ? 8 : 2; }
   bool has_projection() const { return cell == 2 && projection != hidden && projection != 0; }

@@ -21,6 +21,8 @@ constexpr Device kDevices[] = {
      1'965'000, 3'996'000},
 };
 
+bool hidden = false;
+
 const Device& choose_device() {
   const char* const name = getenv("INSTR_CUDA_STAND_IN");
   for (const Device& device : kDevices)
@@ -37,6 +39,10 @@ const Device& device() {
   if (chosen == nullptr) chosen = &choose_device();
   return *chosen;
 }
+
+void instr_cuda_host_hide(int hide) { hidden = hide != 0; }
+
+bool is_device_hidden() { return hidden; }
 
 bool get_device_attribute(int attribute, int* value) {
   const Device& own = device();

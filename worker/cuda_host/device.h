@@ -38,6 +38,10 @@ inline constexpr int kTextureAlignment = 512;
 // Returns the device that INSTR_CUDA_STAND_IN names; sm_90 if it is not set.
 INSTR_EXPORT const Device& device();
 
+// Has the runtime find no device, or the made-up one again. LibTorch asks once.
+CUDA_API void instr_cuda_host_hide(int hidden);
+INSTR_EXPORT bool is_device_hidden();
+
 // Sets `value` to a property by its number in CUDA's API; false if the table lacks it.
 INSTR_EXPORT bool get_device_attribute(int attribute, int* value);
 

@@ -16,7 +16,7 @@ namespace {
 constexpr size_t kArenaBytes = size_t{64} << 20;
 constexpr size_t kMinObject = 32;
 constexpr size_t kObjectClasses = 24;
-constexpr size_t kGranularity = size_t{2} << 20;  // that of allocations on the device
+constexpr size_t kGranularity = size_t{2} << 20;  // the unit of allocations on the device
 
 // Far from the addresses of ordinary mappings, and below 8 TiB, where Valgrind has its own memory.
 constexpr uintptr_t kDeviceBase = 0x200'0000'0000;

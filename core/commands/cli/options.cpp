@@ -259,8 +259,11 @@ void declare_tools(CommandLine& line, ToolConfig& tools) {
             "the instructions of the way to them",
             tools.host_only);
   line.option("--stand-in", "NAME", "with --host-only: the made-up device (sm_90)",
-              take_choice(tools.stand_in, Choices<std::string>{{"sm_80", "sm_80"}, {"sm_90", "sm_90"}, {"sm_100", "sm_100"}}));
-  line.needs({"stand-in"}, [&tools] { return tools.host_only; }, "--host-only");
+              take_choice(tools.stand_in,
+                          Choices<std::string>{
+                              {"sm_80", "sm_80"}, {"sm_90", "sm_90"}, {"sm_100", "sm_100"}}));
+  line.needs(
+      {"stand-in"}, [&tools] { return tools.host_only; }, "--host-only");
   declare_jobs(line, tools);
 }
 

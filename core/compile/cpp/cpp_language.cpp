@@ -7,8 +7,8 @@
 #include "core/compile/cache.h"
 #include "core/compile/compiled_variant.h"
 #include "core/compile/cpp/compile_cpp.h"
-#include "core/compile/cuda_host.h"
 #include "core/compile/cpp/tracked_artefacts.h"
+#include "core/compile/cuda_host.h"
 #include "core/compile/language_support.h"
 #include "core/compile/python/packages.h"
 
