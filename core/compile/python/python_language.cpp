@@ -222,6 +222,7 @@ Expected<WorkerProgram> build_python_worker(WorkerKind kind, const Python& pytho
     // Only counts depend on where a module was compiled.
     if (kind != WorkerKind::kPython) return {};
     if (stand_in) {
+      TRY(check_compiler(options.toolchain));
       TRY(add_cuda_host(folder, options.libtorch.library_dir, options.sources,
                         options.toolchain.compiler, stop));
     }
