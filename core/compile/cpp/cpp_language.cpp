@@ -202,6 +202,10 @@ const char* advise_on(const std::string& errors) {
   bool lacks_benchmark = errors.find("benchmark/benchmark.h") != std::string::npos ||
                          errors.find("lbenchmark") != std::string::npos;
   if (lacks_benchmark) return "install Google Benchmark: apt-get install libbenchmark-dev";
+  if (errors.find("libtorch_cuda.so: undefined reference") != std::string::npos) {
+    return "this LibTorch needs CUDA's libraries: count with stand-ins for them by --host-only, or "
+           "install it with its dependencies";
+  }
   return "try another compiler with --compiler, or another LibTorch with --libtorch";
 }
 
