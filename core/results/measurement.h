@@ -162,7 +162,8 @@ struct Counted {
   std::vector<FunctionCost> functions;             // sorted by cost, highest first
   std::shared_ptr<const CallTree> call_tree = {};  // set if call paths were counted separately
   std::shared_ptr<const LineCosts> lines = {};     // set if requested
-  // The requests of an iteration to CUDA's stand-ins, in order: "launch stream=0 grid=1,1,1 ... NAME".
+  // The requests of an iteration to CUDA's stand-ins, in order: "launch stream=0 grid=1,1,1 ...
+  // NAME".
   std::vector<std::string> device_events = {};
   // If the calls of an interpreter were followed: its functions, the statement first.
   std::optional<std::vector<FollowedFunction>> followed = {};

@@ -69,12 +69,9 @@ inline Result run(const PlanOptions& plan_options, const CostlyStatement& statem
     if (next.kind == BlockKind::kDone) return result;
     result.blocks.push_back(next);
     if (statement.fills_a_cache && next.kind == BlockKind::kReset) iteration = 0;
-    ended = {next.iterations,
-             {},
-             statement.growth,
-             statement.system_calls,
-             statement.clock_readings,
-             next.iterations * statement.cpu_us};
+    ended = {next.iterations,          {},
+             statement.growth,         statement.system_calls,
+             statement.clock_readings, next.iterations * statement.cpu_us};
     if (next.is_collected) ended.totals.events.of[0] = kEntry;
     for (std::uint64_t i = 0; i < next.iterations; ++i, ++iteration) {
       if (next.is_collected) ended.totals.events.of[0] += statement.cost(iteration);
