@@ -170,8 +170,8 @@ Expected<std::optional<Error>> find_cuda_obstacle(const CudaTraces& traces,
   if (!tools.host_only && has_no_cuda_device(traces)) {
     return Error{{},
                  "no CUDA device",
-                 fmt::format("count its host side by --host-only, use a machine with one, which {} "
-                             "does not hide, {}",
+                 fmt::format("use a machine with one, which {} does not hide, count its host "
+                             "side by --host-only, {}",
                              kVisibleDevices, kElse)};
   }
   TRY_ASSIGN(const auto libtorch, find_libtorch(tools.libtorch));
