@@ -1,6 +1,5 @@
 #include "core/measure/measurer.h"
 
-#include <cxxabi.h>
 #include <fmt/format.h>
 #include <re2/re2.h>
 
@@ -26,6 +25,7 @@
 #include "core/measure/failure_text.h"
 #include "core/measure/loaded_files.h"
 #include "core/measure/zygote_pool.h"
+#include "core/profile/function_names.h"
 #include "core/profile/profile.h"
 
 namespace instr {
@@ -116,15 +116,20 @@ std::string count_open_calls(std::string profile) {
   return profile;
 }
 
+// Returns the text of a file that the worker wrote, and removes the file.
+std::string take_text(const fs::path& file) {
+  std::string text = read_text(file).value_or("");
+  std::error_code ignored;
+  fs::remove(file, ignored);
+  return text;
+}
+
 std::optional<std::vector<FollowedFunction>> read_followed(const wire::Message& reply,
                                                            const Variant& variant,
                                                            const fs::path& work_dir) {
   const std::string name = reply.get("followed");
   if (name.empty()) return std::nullopt;
-  const fs::path file = work_dir / name;
-  const std::string text = read_text(file).value_or("");
-  std::error_code ignored;
-  fs::remove(file, ignored);
+  const std::string text = take_text(work_dir / name);
   const PythonSnippet snippet = make_python_snippet(variant);
   const auto place = [&snippet](const std::string& in, int line) {
     const auto own = in == kPythonFile ? find_place_in_python(snippet, line) : std::nullopt;
@@ -134,24 +139,15 @@ std::optional<std::vector<FollowedFunction>> read_followed(const wire::Message& 
                         std::strtod(reply.get("loop_ir").c_str(), nullptr), place);
 }
 
-// Replaces the last word of an event, the function's name.
-std::string demangle_name(std::string event) {
-  const std::size_t name = event.rfind(' ') + 1;
-  const std::unique_ptr<char, decltype(&std::free)> readable(
-      abi::__cxa_demangle(event.c_str() + name, nullptr, nullptr, nullptr), &std::free);
-  return readable ? event.replace(name, std::string::npos, readable.get()) : event;
-}
-
 std::vector<std::string> read_device_events(const wire::Message& reply, const fs::path& work_dir) {
   const std::string name = reply.get("device_events");
   if (name.empty()) return {};
   std::vector<std::string> events;
-  std::istringstream lines(read_text(work_dir / name).value_or(""));
+  std::istringstream lines(take_text(work_dir / name));
   for (std::string line; std::getline(lines, line);) {
-    events.push_back(printable(demangle_name(std::move(line))));
+    const std::size_t function = line.rfind(' ') + 1;  // the last word is its name
+    events.push_back(printable(line.substr(0, function) + demangle(line.substr(function))));
   }
-  std::error_code ignored;
-  fs::remove(work_dir / name, ignored);
   return events;
 }
 

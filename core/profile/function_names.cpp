@@ -156,15 +156,6 @@ std::string plain_name(std::string_view name, std::size_t depth) {
   return without.empty() ? std::string(name) : std::string(without);
 }
 
-// Demangles names that Callgrind could not demangle.
-std::string demangled(const std::string& name) {
-  if (!name.starts_with("_Z") || name.size() > kMaxNameLength) return name;
-  int status = 0;
-  std::unique_ptr<char, void (*)(void*)> text(
-      abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status), std::free);
-  return status == 0 && text ? text.get() : name;
-}
-
 // Removes marks that differ between builds: recursion depth, clones, symbol versions.
 std::string_view canonical_function(std::string_view name) {
   name = call_level(name).function;
@@ -262,6 +253,14 @@ std::string at_level(const CallLevel& call) {
   return call.level > 1 ? name + "'" + std::to_string(call.level) : name;
 }
 
+std::string demangle(const std::string& name) {
+  if (!name.starts_with("_Z") || name.size() > kMaxNameLength) return name;
+  int status = 0;
+  std::unique_ptr<char, void (*)(void*)> text(
+      abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status), std::free);
+  return status == 0 && text ? text.get() : name;
+}
+
 bool is_snippet_symbol(std::string_view function) {
   const std::string_view bare = kSnippet.substr(0, kSnippet.size() - 1);
   return (function == bare || function.starts_with(kSnippet)) && !is_cpp(function);
@@ -335,7 +334,7 @@ std::string without_parameters(std::string_view name) { return plain_name(name, 
 std::vector<std::string> short_function_names(const std::vector<std::string>& names,
                                               std::size_t width) {
   std::vector<std::string> safe;
-  for (const std::string& name : names) safe.push_back(printable(demangled(name)));
+  for (const std::string& name : names) safe.push_back(printable(demangle(name)));
   if (width == 0) return safe;
   width = std::max(width, kMinWidth);
   std::vector<std::string> out;

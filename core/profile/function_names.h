@@ -38,6 +38,9 @@ struct CallLevel {
 CallLevel call_level(std::string_view function);
 std::string at_level(const CallLevel& call);
 
+// Returns the readable form of a mangled C++ name that is not too long, and other names unchanged.
+std::string demangle(const std::string& name);
+
 // Recognizes the snippet's function, not a lambda in it.
 bool is_snippet_symbol(std::string_view function);
 

@@ -35,7 +35,8 @@ int cublasSgemm_v2(void*);
 
 namespace {
 
-const char kernel = 0;  // its address is the kernel's handle
+// The address of this variable is the kernel's handle.
+const char kernel = 0;
 
 void run_eager(void* stream) {
   void* memory = nullptr;

@@ -117,6 +117,7 @@ struct KindFacts {
 
 KindFacts facts_of(WorkerKind kind) {
   const Part shared{"", Part::kAllBut, {}};
+  const Part headers_of_stand_ins{kCudaHostFolder, Part::kOnly, {}};
   const Part shared_with_python{"", Part::kAllBut, {"torch_side.cpp", "unit.cpp"}};
   switch (kind) {
     case WorkerKind::kCounting: break;
@@ -130,6 +131,7 @@ KindFacts facts_of(WorkerKind kind) {
               .includes_libtorch = false,
               .parts = {shared_with_python,
                         {"counted", Part::kAllBut, {"main.cpp"}},
+                        headers_of_stand_ins,
                         {"python", Part::kAllBut, {}},
                         {"python/counted", Part::kAllBut, {}}}};
     case WorkerKind::kNativePython:
@@ -141,7 +143,14 @@ KindFacts facts_of(WorkerKind kind) {
                         {"python", Part::kAllBut, {}},
                         {"python/native", Part::kAllBut, {}}}};
   }
-  return {.artefact = "worker-", .parts = {shared, {"counted", Part::kAllBut, {}}}};
+  return {.artefact = "worker-",
+          .parts = {shared, {"counted", Part::kAllBut, {}}, headers_of_stand_ins}};
+}
+
+// Returns whether CUDA's stand-ins are built with this worker: not with one in an interpreter,
+// whose folder is another.
+bool has_stand_ins(const KindFacts& facts, const CompileOptions& options) {
+  return options.libtorch.stand_in && facts.includes_libtorch && !facts.is_native;
 }
 
 struct WorkerSources {
@@ -232,7 +241,7 @@ class WorkerBuild {
     std::error_code ignored;
     fs::create_directory_symlink(options_.libtorch.library_dir,
                                  program.parent_path() / kLibraryLink, ignored);
-    if (linked && needs_stand_ins()) {
+    if (linked && has_stand_ins(facts_, options_)) {
       TRY(add_cuda_host(program.parent_path(), options_.libtorch.library_dir, root_,
                         options_.toolchain.compiler, stop_));
     }
@@ -242,10 +251,6 @@ class WorkerBuild {
   }
 
  private:
-  bool needs_stand_ins() const {
-    return options_.libtorch.stand_in && facts_.includes_libtorch && !facts_.is_native;
-  }
-
   // Replaces sources that may be compiled together by a file that includes them, as most of the
   // time is spent on the same standard headers. Sources that take longest come first.
   Expected<void> join(std::vector<fs::path>& sources, const fs::path& joined) const {
@@ -289,7 +294,7 @@ class WorkerBuild {
       for (const auto& flag : options_.toolchain.link_flags) arguments.push_back(flag);
     }
     // Libraries that LibTorch needs may be found only when it is started.
-    if (needs_stand_ins()) arguments.push_back("-Wl,--allow-shlib-undefined");
+    if (has_stand_ins(facts_, options_)) arguments.push_back("-Wl,--allow-shlib-undefined");
     if (facts_.is_native) arguments.push_back("-lbenchmark");
     arguments.push_back("-ldl");
     return run(std::move(arguments), "the worker");
@@ -326,7 +331,7 @@ Expected<fs::path> build_worker(WorkerKind kind, const fs::path& sources,
   TRY(check_compiler(options.toolchain));
   TRY_ASSIGN(auto files, read_sources(sources / "worker", kind));
   const KindFacts facts = facts_of(kind);
-  if (options.libtorch.stand_in) files.identity += identify_cuda_host(sources);
+  if (has_stand_ins(facts, options)) files.identity += identify_cuda_host(sources);
   std::string name = facts.artefact + content_hash(files.identity + identify_toolchain(options));
   return cache.get(name + "/" + facts.program(), [&](const fs::path& to) {
     const Phase phase = begin_phase(

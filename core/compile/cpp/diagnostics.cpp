@@ -1,19 +1,17 @@
 #include "core/compile/cpp/diagnostics.h"
 
-#include <cxxabi.h>
 #include <fmt/core.h>
 #include <fmt/format.h>
 #include <re2/re2.h>
 
 #include <algorithm>
-#include <cstdlib>
-#include <memory>
 #include <set>
 
 #include "core/compile/cpp/generate_cpp.h"
 #include "core/compile/cpp/self_contained.h"
 #include "core/compile/elf.h"
 #include "core/compile/source_writer.h"
+#include "core/profile/function_names.h"
 
 namespace instr {
 
@@ -43,12 +41,6 @@ std::string mangle_name(std::string_view function) {
     at = end + 2;
   }
   return count > 1 ? "N" + parts + "E" : parts;
-}
-
-std::string demangle(const std::string& symbol) {
-  const std::unique_ptr<char, decltype(&std::free)> name(
-      abi::__cxa_demangle(symbol.c_str(), nullptr, nullptr, nullptr), &std::free);
-  return name ? name.get() : symbol;
 }
 
 bool is_of_libtorch(std::string_view function) {
