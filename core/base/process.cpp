@@ -392,7 +392,11 @@ void reset_signals(bool keeps_nohup) {
 
 [[noreturn]] void become_program(ChildPlan& plan, int channel) {
   const SpawnOptions& options = plan.options;
-  if (options.own_group) ::setpgid(0, 0);
+  if (options.own_session) {
+    ::setsid();
+  } else if (options.own_group) {
+    ::setpgid(0, 0);
+  }
   reset_signals(/*keeps_nohup=*/!options.own_group);
   if (!place_descriptors(plan, channel)) report_fault(channel, kDescriptors);
   if (options.working_directory && ::chdir(options.working_directory->c_str()) != 0) {
@@ -480,7 +484,8 @@ Expected<Process> Process::spawn(const SpawnOptions& options) {
   }
   if (pid < 0) return fail("cannot start '" + plan.program + "': " + std::strerror(errno));
   Process process(pid, options.own_group);
-  if (options.own_group) ::setpgid(pid, pid);  // both sides do this, since either may run first
+  if (options.own_group && !options.own_session)
+    ::setpgid(pid, pid);  // both sides do this, since either may run first
   channel[1].reset();
   ChildFault fault;
   ssize_t count = 0;

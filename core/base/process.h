@@ -58,6 +58,8 @@ struct SpawnOptions {
   // False: it stays in the caller's process group, so that it may read the terminal and gets Ctrl-C
   // and Ctrl-Z from it, as a command in a script does. Its surviving children are then not killed.
   bool own_group = true;
+  // It leads a session, too, and so has no terminal.
+  bool own_session = false;
 };
 
 // A command whose standard output goes to `output` and whose errors go to standard error.

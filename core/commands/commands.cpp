@@ -11,6 +11,10 @@ using enum OnInterrupt;
 
 constexpr auto kCommands = std::to_array<Command>(
     {{"run", "", "measure and report (the default command)", kFinish, kBadSetup, run_command},
+     {"exec", "-- PROGRAM...", "count a whole program, or its Google Benchmark benchmarks", kFinish,
+      kBadSetup, exec_command},
+     {"import", "MODULE", "count an import of Python, by module", kFinish, kBadSetup,
+      import_command},
      {"list", "", "print the keys of the benchmarks, one per line", kEnd, kBadSetup, list_command},
      {"watch", "", "stay ready; measure again whatever a saved file changes", kFinish, kBadSetup,
       watch_command},

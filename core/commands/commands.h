@@ -16,6 +16,8 @@
 namespace instr {
 
 Action run_command(CommandLine& line);
+Action exec_command(CommandLine& line);
+Action import_command(CommandLine& line);
 Action list_command(CommandLine& line);
 Action watch_command(CommandLine& line);
 Action explain_command(CommandLine& line);

@@ -116,9 +116,13 @@ void declare_output(CommandLine& line, RunOptions& options) {
   line.needs(
       {"keep-profiles", "call-paths", "lines", "functions"},
       [&measure] { return measure.wants_counts; }, "a metric that is counted");
+  declare_showing(line, options.showing);
+}
+
+void declare_other_output(CommandLine& line, RunOptions& options) {
+  MeasureConfig& measure = options.measure;
   declare_dump(line, measure, "instr_bench_dump");
   line.flag("--dry-run", "list what would be measured without measuring", options.is_dry_run);
-  declare_showing(line, options.showing);
   line.flag("--version", "print the version", [](bool) {});
 }
 
@@ -363,9 +367,9 @@ ExpectedStatus show_changes(const RunOptions& options, const Run& run, const Gat
   return status;
 }
 
-// Plans, measures, keeps, compares and shows. Everything that can be refused is, before anything is
-// measured.
-ExpectedStatus run(const RunOptions& options, const Invocation& invocation) {
+}  // namespace
+
+ExpectedStatus measure_and_report(const RunOptions& options, const Invocation& invocation) {
   const Selection& selection = options.plan.selection;
   TRY_ASSIGN(auto selected, plan(options.plan));
   TRY_ASSIGN(auto gate, open_gate(options.gate));
@@ -396,8 +400,6 @@ ExpectedStatus run(const RunOptions& options, const Invocation& invocation) {
   return status == kGood && is_bad ? kNotMeasured : status;
 }
 
-}  // namespace
-
 void declare_run(CommandLine& line, RunOptions& options) {
   line.usage("instr_bench [COMMAND] [options]");
   line.describe(
@@ -414,9 +416,26 @@ void declare_run(CommandLine& line, RunOptions& options) {
   });
   declare_how(line, options);
   declare_output(line, options);
+  declare_other_output(line, options);
   declare_reference(line, options);
   line.check([&options] { return finish(options); });
   line.section("Examples", kExamples);
+  line.section("Exit status", kStatuses);
+}
+
+void declare_run_of_programs(CommandLine& line, RunOptions& options) {
+  declare_filters(line, options.plan.selection);
+  line.check([&options]() -> Expected<void> {
+    set_needs(options.plan, options.measure, options.metrics, limited_metrics(options.gate));
+    if (!options.measure.wants_times) return {};
+    return fail("--metrics: programs are counted, not timed", "name metrics that are counted");
+  });
+  line.group("How to measure");
+  declare_jobs(line, options.measure.tools);
+  declare_timeout(line, options.measure);
+  declare_output(line, options);
+  declare_reference(line, options);
+  line.check([&options] { return finish(options); });
   line.section("Exit status", kStatuses);
 }
 
@@ -425,7 +444,7 @@ Action run_command(CommandLine& line) {
   declare_run(line, *options);
   return [options](const Invocation& invocation) {
     return options->is_dry_run ? show_dry_run(options->plan, options->measure, options->showing)
-                               : run(*options, invocation);
+                               : measure_and_report(*options, invocation);
   };
 }
 

@@ -31,4 +31,11 @@ struct RunOptions {
 
 void declare_run(CommandLine& line, RunOptions& options);
 
+// Declares those of the options that programs have: how to count, what to keep, show and compare.
+void declare_run_of_programs(CommandLine& line, RunOptions& options);
+
+// Plans, measures, keeps, compares and shows. Everything that can be refused is, before anything is
+// measured.
+ExpectedStatus measure_and_report(const RunOptions& options, const Invocation& invocation);
+
 }  // namespace instr

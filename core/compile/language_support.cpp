@@ -35,6 +35,7 @@ Languages make_languages(const std::optional<std::string>& python, const Compile
     switch (known.language) {
       case Language::kCpp: language = make_cpp_language(options, cache); break;
       case Language::kPython: language = make_python_language(python, options, cache); break;
+      case Language::kProgram: language = make_program_language(); break;
     }
   }
   return languages;

@@ -83,6 +83,8 @@ std::unique_ptr<LanguageSupport> make_cpp_language(const CompileOptions& options
 std::unique_ptr<LanguageSupport> make_python_language(const std::optional<std::string>& python,
                                                       const CompileOptions& options, Cache& cache);
 
+std::unique_ptr<LanguageSupport> make_program_language();
+
 // Makes an implementation for each language, in the order of kLanguages.
 Languages make_languages(const std::optional<std::string>& python, const CompileOptions& options,
                          Cache& cache);

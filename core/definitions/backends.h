@@ -13,7 +13,7 @@
 
 namespace instr {
 
-enum class Language { kCpp, kPython };
+enum class Language { kCpp, kPython, kProgram };
 
 struct LanguageFacts {
   Language language;
@@ -37,7 +37,14 @@ inline constexpr auto kLanguages =
                                    .title = "Python",
                                    .example_setup = "x = torch.rand((4, 4))",
                                    .example_stmt = "x + y",
-                                   .example_module = "torch.nn.Linear(4, 2)"}});
+                                   .example_module = "torch.nn.Linear(4, 2)"},
+                                  // A whole program: no text of TOML is in this language.
+                                  {.language = Language::kProgram,
+                                   .name = "program",
+                                   .title = "program",
+                                   .example_setup = "",
+                                   .example_stmt = "",
+                                   .example_module = ""}});
 
 constexpr const LanguageFacts& facts_of(Language language) {
   return kLanguages[static_cast<std::size_t>(language)];

@@ -244,8 +244,8 @@ bool advance(const GroupedBenchmark& benchmark, std::vector<std::size_t>& at) {
 }
 
 std::uint64_t count_variants(const Point& point) {
-  std::uint64_t count = 0;
-  for (const Kind& kind : list_kinds(point)) {
+  std::uint64_t count = point.snippet.program ? 1 : 0;
+  for (const Kind& kind : count != 0 ? std::vector<Kind>() : list_kinds(point)) {
     for (const std::string& device : point.benchmark.devices)
       count += runs_on(kind.backend, device);
   }
@@ -255,6 +255,17 @@ std::uint64_t count_variants(const Point& point) {
     count = saturating_product(count, values.size());
   }
   return count;
+}
+
+// Adds the variant of a program at one point of the matrix. Its key has no backend.
+void add_program(const Point& point, const Params& params, std::vector<Variant>& variants) {
+  Variant& variant = variants.emplace_back();
+  static_cast<Snippet&>(variant) = point.snippet;
+  variant.key = format_key_prefix(variant.label, params, Language::kCpp);
+  variant.params = params;
+  Program program = *variant.program;
+  for (std::string& word : program.command) word = substitute(word, params);
+  variant.program = std::make_shared<const Program>(std::move(program));
 }
 
 void add_variants(const Point& point, std::vector<Variant>& variants) {
@@ -267,7 +278,11 @@ void add_variants(const Point& point, std::vector<Variant>& variants) {
     for (std::size_t i = 0; i < at.size(); ++i) {
       params.emplace_back(benchmark.matrix[i].first, benchmark.matrix[i].second[at[i]]);
     }
-    add_variants_at(point, kinds, params, variants);
+    if (point.snippet.program) {
+      add_program(point, params, variants);
+    } else {
+      add_variants_at(point, kinds, params, variants);
+    }
   } while (advance(benchmark, at));
 }
 

@@ -80,6 +80,26 @@ struct SkippedTest {
   std::string reason;
 };
 
+// The way in which a program is counted.
+enum class ProgramKind {
+  kWhole,            // from start to end
+  kGoogleBenchmark,  // one benchmark of a program of Google Benchmark, per iteration
+  kImport,           // the import of a Python module in a bare interpreter
+};
+
+// A program that is counted instead of a statement. It runs in `folder` with a pinned environment.
+struct Program {
+  ProgramKind kind = ProgramKind::kWhole;
+  // The program, on PATH unless it has a slash, and its arguments; or the module alone.
+  std::vector<std::string> command;
+  std::filesystem::path folder;
+  std::vector<std::pair<std::string, std::string>> environment = {};  // in addition to the pinned
+  std::optional<std::filesystem::path> standard_input = {};           // absolute; absent: empty
+  int exit_status = 0;                                                // any other is a failure
+  bool has_children = false;   // processes that it starts count, too
+  std::string benchmark = {};  // the name of Google Benchmark's benchmark
+};
+
 // In a GroupedBenchmark, texts may contain parameters such as "{n}"; in a Variant they are final.
 struct Snippet {
   std::string label;
@@ -108,6 +128,7 @@ struct Snippet {
   std::optional<int> iterations;              // iterations of a block
   std::optional<double> timeout;              // CPU seconds
   std::shared_ptr<const BuildOptions> build;  // null if the file has none
+  std::shared_ptr<const Program> program;     // null: statements are counted
 };
 
 // Reads a benchmark's signature: "f(x, w) -> y".

@@ -51,6 +51,12 @@ Autograd parse_autograd(std::string_view name) {
 
 bool is_on_cuda(const Variant& variant) { return variant.device == "cuda"; }
 
+bool is_only_programs(const std::vector<Variant>& variants) {
+  return !variants.empty() && std::ranges::all_of(variants, [](const Variant& variant) {
+    return variant.program != nullptr;
+  });
+}
+
 bool is_differentiated(const Variant& variant) { return variant.autograd != Autograd::kForward; }
 
 bool is_first_call(const Snippet& snippet) { return snippet.warmup == 0; }

@@ -54,6 +54,9 @@ struct Variant : Snippet {
 
 bool is_on_cuda(const Variant& variant);
 
+// Returns true if all of them are programs.
+bool is_only_programs(const std::vector<Variant>& variants);
+
 // Returns true if an iteration includes backward.
 bool is_differentiated(const Variant& variant);
 

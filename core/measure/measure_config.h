@@ -24,6 +24,7 @@ struct ToolConfig {
   std::optional<std::string> valgrind = {};
   bool host_only = false;          // counts the host side of CUDA, on stand-ins for its libraries
   std::string stand_in = "sm_90";  // their made-up device
+  bool only_programs = false;      // no LibTorch and no compiler is needed
   bool no_cache = false;           // recompile everything, keep nothing
   int jobs = 0;                    // 0: one for each core
 };

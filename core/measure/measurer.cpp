@@ -24,6 +24,7 @@
 #include "core/compile/source_writer.h"
 #include "core/measure/failure_text.h"
 #include "core/measure/loaded_files.h"
+#include "core/measure/program.h"
 #include "core/measure/zygote_pool.h"
 #include "core/profile/function_names.h"
 #include "core/profile/profile.h"
@@ -288,6 +289,16 @@ Attempt Measurer::measure(const CompiledVariant& compiled, WorkerProcess& where)
   attempt.seconds = watch.seconds();
   if (reply) attempt.outcome = settle(*reply, compiled.variant, where.work_dir());
   attempt.outcome = with_timeout_advice(std::move(attempt.outcome), compiled.variant);
+  return attempt;
+}
+
+Attempt Measurer::count(const Variant& program, const Valgrind& valgrind, const fs::path& work_dir,
+                        std::stop_token stop) const {
+  const Stopwatch watch;
+  const wire::Message reply =
+      count_program(program, {valgrind, config_, work_dir}, std::move(stop));
+  Attempt attempt{settle(reply, program, work_dir), watch.seconds()};
+  attempt.outcome = with_timeout_advice(std::move(attempt.outcome), program);
   return attempt;
 }
 

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <functional>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -80,6 +81,9 @@ class Measurer {
 
   // Asks `where` to measure. The profile is read, kept if requested, and removed.
   Attempt measure(const CompiledVariant& compiled, WorkerProcess& where) const;
+  // Counts a variant that is a program, with profiles in `work_dir`.
+  Attempt count(const Variant& program, const Valgrind& valgrind,
+                const std::filesystem::path& work_dir, std::stop_token stop) const;
 
  private:
   std::chrono::milliseconds timeout(const Variant& variant) const;

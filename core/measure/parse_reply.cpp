@@ -199,8 +199,11 @@ std::optional<Failure> check_profile(const Profile& profile, std::uint64_t ir,
 // other costs of the empty loop, per iteration.
 void subtract_loop(std::vector<FunctionCost>& functions, double loop,
                    const std::map<std::string, double>& events) {
+  const auto runs_it = [](const FunctionCost& function) { return runs_loop(function.function); };
+  // A program's loop is in the function that ran when the collection began, so that it has no call.
+  const bool is_known = std::ranges::any_of(functions, runs_it);
   for (auto& function : functions) {
-    if (!runs_loop(function.function)) continue;
+    if (is_known ? !runs_it(function) : loop == 0 || function.calls != 0) continue;
     function.ir -= loop;
     for (auto& [name, count] : function.events) {
       if (auto event = events.find(name); event != events.end()) count -= event->second;
@@ -403,7 +406,7 @@ Outcome parse_counts(const wire::Message& reply, const Variant& variant, const P
   if (counted.second_block_instructions < 0) return negative(counted.second_block_instructions);
   counted.steady = reply.get("steady") == "1";
   counted.changes_state = reply.get("changes_state") == "1";
-  counted.gated = is_gated(variant);
+  counted.gated = is_gated(variant) && reply.get("has_threads") != "1";
   counted.metrics[kInstructions] = counted.second_block_instructions;
   add_allocations(counted, reply);
   if (is_on_cuda(variant)) add_device_events(counted, reply);

@@ -110,6 +110,7 @@ void Scheduler::kill() {
     std::unique_lock lock(mutex_);
     stopping_ = true;
     changed_.notify_all();
+    programs_.request_stop();
     // Hosts first: they clean up after snippets. Those that take too long are killed with their
     // zygote.
     for (WorkerProcess* host : live_hosts_) host->hang_up();
@@ -126,9 +127,7 @@ void Scheduler::kill() {
 }
 
 void Scheduler::add(std::vector<CompiledVariant> variants) {
-  if (!options_.needs_fresh_process()) {
-    for (const auto& each : variants) zygotes_.need(choose_zygote(each.variant));
-  }
+  for (const auto& each : variants) need_zygote(each.variant);
   {
     std::lock_guard lock(mutex_);
     if (stopping_) return;
@@ -165,7 +164,7 @@ std::optional<Scheduler::Choice> Scheduler::next() {
   std::vector<Choice> choices;
   for (const auto& [key, tasks] : waiting_) {
     Candidate candidate;
-    if (!options_.needs_fresh_process()) {
+    if (!tasks.front().compiled.variant.program && !options_.needs_fresh_process()) {
       // A zygote that failed to start counts as ready: its error is reported.
       auto state = zygotes_.state(key.zygote);
       candidate.zygote_ready =
@@ -296,8 +295,12 @@ void Scheduler::prepare(const std::vector<Variant>& variants) {
     rows_.clear();
     for (const auto& variant : variants) rows_.try_emplace(variant.key, rows_.size());
   }
-  if (options_.needs_fresh_process()) return;
-  for (const auto& variant : variants) zygotes_.need(choose_zygote(variant));
+  for (const auto& variant : variants) need_zygote(variant);
+}
+
+void Scheduler::need_zygote(const Variant& variant) {
+  if (variant.program || options_.needs_fresh_process()) return;
+  zygotes_.need(choose_zygote(variant));
 }
 
 Expected<wire::Message> Scheduler::hello(Language preferred, std::stop_token stop) {
@@ -311,6 +314,10 @@ Attempt Scheduler::attempt(const Task& task, const UnitKey& key,
     events_.on_start(task.compiled.variant.key);
   }
   try {
+    const Variant& variant = task.compiled.variant;
+    if (variant.program) {
+      return measurer_.count(variant, options_.valgrind, folder_.path(), programs_.get_token());
+    }
     if (options_.needs_fresh_process()) return attempt_fresh(task);
     if (!host) {
       if (auto problem = make_host(task, key, host)) return *std::move(problem);

@@ -81,6 +81,7 @@ class Scheduler {
   Scheduler(ScheduleOptions options, PrivateFolder folder, MeasureEvents events);
   void kill();
   void tell(const std::string& what) const;
+  void need_zygote(const Variant& variant);
   WorkerOptions worker_options() const;
   StartSource zygote_source() const;
 
@@ -106,6 +107,7 @@ class Scheduler {
   const Measurer measurer_;
   const MeasureEvents events_;
   std::mutex callbacks_;  // one call at a time
+  std::stop_source programs_;
 
   mutable std::mutex mutex_;  // guards all below
   std::condition_variable_any changed_;

@@ -242,6 +242,18 @@ std::string valgrind_messages(const fs::path& log) {
 const std::string kValgrindTools =
     "VALGRIND_LIB=/proc/self/fd/" + std::to_string(wire::kValgrindToolsFd) + "/././.";
 
+}  // namespace
+
+Expected<Fd> pass_tools(const fs::path& tools, SpawnOptions& spawn) {
+  if (tools.empty()) return Fd();
+  TRY_ASSIGN(auto folder, open_folder(tools));
+  spawn.environment->push_back(kValgrindTools);
+  spawn.descriptors.emplace_back(folder.get(), wire::kValgrindToolsFd);
+  return folder;
+}
+
+namespace {
+
 using Use = CpuUse (*)(pid_t);  // CPU use of the process alone, or with its descendants
 
 // Waits for a process until it reaches these limits.
@@ -373,12 +385,7 @@ Expected<std::shared_ptr<Root>> Root::start(const WorkerOptions& options) {
                        {folder.get(), wire::kWorkFolderFd},
                        {program_folder.get(), wire::kProgramFolderFd},
                        {log.first.get(), STDERR_FILENO}};
-  Fd tools;
-  if (!options.valgrind_tools.empty()) {
-    TRY_ASSIGN(tools, open_folder(options.valgrind_tools));
-    spawn.environment->push_back(kValgrindTools);
-    spawn.descriptors.emplace_back(tools.get(), wire::kValgrindToolsFd);
-  }
+  TRY_ASSIGN(const Fd tools, pass_tools(options.valgrind_tools, spawn));
   spawn.pin_layout = !options.is_native();
   TRY_ASSIGN(auto process, Process::spawn(spawn));
   const pid_t pid = process.pid();

@@ -41,6 +41,10 @@ struct WorkerOptions {
   bool is_native() const { return valgrind.empty(); }
 };
 
+// Has a process that will run Valgrind find the tools of one that was moved, in the folder `tools`;
+// empty: nothing. The descriptor is to be kept until it is spawned.
+Expected<Fd> pass_tools(const std::filesystem::path& tools, SpawnOptions& spawn);
+
 // The connection to a worker: messages of worker/wire.h on a socket.
 
 // Why a request got no reply.

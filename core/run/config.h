@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/definitions/axes.h"
+#include "core/definitions/grouped_benchmark.h"
 #include "core/definitions/select.h"
 #include "core/measure/measure_config.h"
 
@@ -20,6 +21,7 @@ inline constexpr int kMaxBatch = 1'000'000;
 // The selected variants of some definitions.
 struct PlanConfig {
   std::vector<std::filesystem::path> definitions = {};   // empty: see definition_paths()
+  std::vector<GroupedBenchmark> given = {};              // instead of those of files
   std::optional<std::filesystem::path> torchbench = {};  // a checkout, whose models are added
   Selection selection = {};
   ExperimentAxes axes = {};

@@ -42,6 +42,7 @@ bool is_counted_on_cuda(const BackendFacts& backend) { return backend.body == Bo
 
 std::optional<std::string> find_device_obstacle(const Variant& variant,
                                                 const Capabilities& capabilities) {
+  if (variant.program) return std::nullopt;
   const LibTorch& libtorch = capabilities.libtorch;
   if (is_countable(variant, libtorch.stand_in)) return std::nullopt;
   const BackendFacts& backend = facts_of(variant.backend);

@@ -18,6 +18,7 @@
 #include "core/definitions/select.h"
 #include "core/definitions/torchbench.h"
 #include "core/results/results_file.h"
+#include "core/run/google_benchmark.h"
 #include "core/run/measured_files.h"
 #include "core/run/tools.h"
 
@@ -75,6 +76,7 @@ Expected<void> make_folders(const MeasureConfig& config) {
 }
 
 std::vector<std::filesystem::path> definition_paths(const PlanConfig& config) {
+  if (!config.given.empty()) return {};
   if (config.definitions.empty() && !config.torchbench) return {find_installation().definitions};
   std::vector<std::filesystem::path> paths;
   for (const auto& path : config.definitions) paths.push_back(in_measured_tree(path));
@@ -86,6 +88,7 @@ namespace {
 
 // Loads the definitions. The last one, if models of TorchBench are wanted, describes any of them.
 tl::expected<Definitions, Errors> load(const PlanConfig& config) {
+  if (!config.given.empty()) return Definitions{config.given, {}};
   TRY_ASSIGN(auto definitions, load_definitions(definition_paths(config)));
   if (!config.torchbench) return definitions;
   std::vector<GroupedBenchmark>& all = definitions.benchmarks;
@@ -101,6 +104,7 @@ tl::expected<Definitions, Errors> load(const PlanConfig& config) {
 
 tl::expected<std::vector<Variant>, Errors> plan(const PlanConfig& config) {
   TRY_ASSIGN(auto definitions, load(config));
+  TRY_ASSIGN(definitions.benchmarks, list_google_benchmarks(std::move(definitions.benchmarks)));
   const Declarations& declared = definitions.declarations;
   define_backends({declared.backends.begin(), declared.backends.end()});
   TRY_ASSIGN(const auto settings, find_settings(config.axes.settings, declared));
@@ -222,6 +226,14 @@ Expected<std::vector<Variant>> resume(const fs::path& file, const EarlierResults
 
 namespace {
 
+// Opens the session of a run, without LibTorch if it only counts programs.
+Expected<std::unique_ptr<Session>> open_session(MeasureConfig config,
+                                                const std::vector<Variant>& variants,
+                                                SessionEvents events, std::stop_token stop) {
+  config.tools.only_programs = is_only_programs(variants);
+  return Session::open(config, std::move(events), std::move(stop));
+}
+
 // Does what count_all() does for the variants that a results file lacks.
 Expected<std::unique_ptr<Session>> go_on(const RunConfig& config,
                                          const std::vector<Variant>& variants, Progress& progress,
@@ -237,8 +249,8 @@ Expected<std::unique_ptr<Session>> go_on(const RunConfig& config,
     measurement.depends_on =
         with_files(list_dependencies(measurement.variant, known->identity), measurement);
   };
-  TRY_ASSIGN(auto session,
-             Session::open(config.measure, recording_events(progress, recorder, complete), stop));
+  TRY_ASSIGN(auto session, open_session(config.measure, variants,
+                                        recording_events(progress, recorder, complete), stop));
   known->session = session.get();
   TRY_ASSIGN(known->identity, make_identity(config.measure, *session, variants, stop));
   TRY_ASSIGN(auto earlier,
@@ -262,8 +274,8 @@ Expected<std::unique_ptr<Session>> count_all(const RunConfig& config,
   std::stop_source abandon;
   std::stop_callback pass_on(stop, [&abandon] { abandon.request_stop(); });
   if (config.resumed) return go_on(config, variants, progress, recorder, std::move(stop), check);
-  TRY_ASSIGN(auto session, Session::open(config.measure, recording_events(progress, recorder),
-                                         abandon.get_token()));
+  TRY_ASSIGN(auto session, open_session(config.measure, variants,
+                                        recording_events(progress, recorder), abandon.get_token()));
   const Costs& costs = session->costs();
   double total = 0;
   for (const auto& [key, work] : plan_works(variants, config.measure)) total += costs.of(key, work);

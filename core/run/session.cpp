@@ -159,7 +159,8 @@ Expected<void> Session::start(std::stop_token stop) {
   tools_->compile.valgrind_headers = valgrind_.headers;
   reporter_.costs = Costs::read(tools_->cache.folder() / kCostsName);
   native_ = std::make_unique<NativePasses>(config_, *tools_, reporter_);
-  if (config_.wants_times || config_.verify || !config_.dump.empty()) {
+  if (!config_.tools.only_programs &&
+      (config_.wants_times || config_.verify || !config_.dump.empty())) {
     TRY(native_->start(Language::kCpp, stop));
   }
   return config_.wants_counts ? open_scheduler() : Expected<void>();
@@ -202,6 +203,9 @@ std::vector<Variant> Session::admit(const std::vector<Variant>& variants) {
 
 Expected<Fingerprint> Session::fingerprint(std::stop_token stop) {
   std::map<std::string, std::string> fields;
+  if (config_.tools.only_programs) {
+    return make_program_fingerprint(valgrind_.version);
+  }
   if (scheduler_) {
     const bool has_cpp = check_compiler(tools_->compile.toolchain).has_value();
     TRY_ASSIGN(auto hello, scheduler_->hello(has_cpp ? Language::kCpp : Language::kPython, stop));
@@ -236,6 +240,7 @@ void Session::take(UnitResult unit, const Selected& selected) {
     if (config_.verify && is_candidate(compiled.variant)) {
       remaining_.to_verify.push_back(compiled.variant);
     }
+    if (compiled.variant.program) continue;
     if (config_.wants_times) remaining_.to_time.push_back(compiled);
     if (!config_.dump.empty()) remaining_.to_dump.push_back(compiled);
   }

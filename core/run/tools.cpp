@@ -2,6 +2,7 @@
 
 #include <fmt/ranges.h>
 #include <sys/utsname.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <set>
@@ -11,16 +12,22 @@
 #include "core/base/read_file.h"
 #include "core/base/text.h"
 #include "core/compile/installation.h"
+#include "core/measure/loaded_files.h"
 #include "core/results/simulation.h"
+#include "worker/wire.h"
 
 namespace instr {
 
 Expected<std::unique_ptr<Tools>> Tools::find(const MeasureConfig& config, std::stop_token stop,
                                              BeginPhase on_phase,
                                              std::function<void(const std::string&)> on_message) {
-  TRY_ASSIGN(auto libtorch, find_libtorch(config.tools.libtorch));
-  if (libtorch.has_cuda) libtorch.stand_in = find_stand_in(config.tools);
-  TRY_ASSIGN(auto toolchain, find_toolchain(config.tools.compiler, libtorch));
+  LibTorch libtorch;
+  Toolchain toolchain;
+  if (!config.tools.only_programs) {
+    TRY_ASSIGN(libtorch, find_libtorch(config.tools.libtorch));
+    if (libtorch.has_cuda) libtorch.stand_in = find_stand_in(config.tools);
+    TRY_ASSIGN(toolchain, find_toolchain(config.tools.compiler, libtorch));
+  }
   TRY_ASSIGN(auto cache, Cache::open(!config.tools.no_cache, {std::move(stop), on_message}));
   if (cache.caution() && on_message) on_message(*cache.caution());
   auto tools =
@@ -114,6 +121,20 @@ std::string gpu_models(const fs::path& folder) {
     }
   }
   return fmt::format("{}", fmt::join(models, ", "));
+}
+
+Fingerprint make_program_fingerprint(const std::string& valgrind_version) {
+  Fingerprint fingerprint =
+      make_fingerprint({}, {}, valgrind_version,
+                       {{"program_cpu", cpu_class() == CpuClass::kAvx2 ? "AVX2" : "DEFAULT"},
+                        {"worker_version", wire::kWorkerVersion}});
+  std::erase_if(fingerprint.entries, [](const auto& entry) { return entry.second.empty(); });
+  for (auto& [name, id] : loaded_libraries(::getpid())) {
+    if (name.find(" libc.so") != std::string::npos || name.find(" ld-linux") != std::string::npos) {
+      fingerprint.entries.emplace_back(name, id);
+    }
+  }
+  return fingerprint;
 }
 
 Fingerprint make_fingerprint(const LibTorch& libtorch, const Toolchain& toolchain,

@@ -71,6 +71,9 @@ Fingerprint make_fingerprint(const LibTorch& libtorch, const Toolchain& toolchai
                              const std::string& valgrind_version,
                              const std::map<std::string, std::string>& worker);
 
+// Makes the fingerprint of a run that counts only programs, which has no LibTorch and no worker.
+Fingerprint make_program_fingerprint(const std::string& valgrind_version);
+
 // Returns the models of this machine's NVIDIA GPUs, "NVIDIA H200", each once, as their driver lists
 // them in `folder`; empty if it does not.
 std::string gpu_models(const std::filesystem::path& folder = "/proc/driver/nvidia/gpus");

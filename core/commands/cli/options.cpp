@@ -272,10 +272,14 @@ void declare_build(CommandLine& line, std::optional<fs::path>& build) {
               take_path(build));
 }
 
-void declare_counting(CommandLine& line, MeasureConfig& config) {
+void declare_timeout(CommandLine& line, MeasureConfig& config) {
   line.option("--timeout", "SECONDS",
               "stop a benchmark that has used this much CPU time, or was idle for as long (60)",
               take_seconds(config.timeout));
+}
+
+void declare_counting(CommandLine& line, MeasureConfig& config) {
+  declare_timeout(line, config);
   line.flag(
       "--warm",
       "keep LibTorch started after the run, for ten idle minutes: the next run with --warm is "

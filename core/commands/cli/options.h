@@ -37,6 +37,7 @@ void declare_jobs(CommandLine& line, ToolConfig& tools);
 void declare_tools(CommandLine& line, ToolConfig& tools);
 void declare_build(CommandLine& line, std::optional<fs::path>& build);
 
+void declare_timeout(CommandLine& line, MeasureConfig& config);
 // --timeout, --warm.
 void declare_counting(CommandLine& line, MeasureConfig& config);
 
