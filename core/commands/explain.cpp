@@ -150,8 +150,10 @@ ExpectedStatus show(const ExplainArguments& options, const Measurement& measurem
 ExpectedStatus measure_and_show(ExplainArguments options, const std::vector<std::string>& command,
                                 std::stop_token stop) {
   TRY_ASSIGN(auto variants, plan_one(options));
-  if (options.measure.follows_calls && variants.front().language != Language::kPython) {
-    return fail("--functions=python: " + printable(variants.front().key) + " is not in Python");
+  const Variant& variant = variants.front();
+  const bool is_import = variant.program && variant.program->kind == ProgramKind::kImport;
+  if (options.measure.follows_calls && variant.language != Language::kPython && !is_import) {
+    return fail("--functions=python: " + printable(variant.key) + " is not in Python");
   }
   TRY(prepare_flame_folder(options.flame));
   options.measure.wants_functions = !options.measure.follows_calls;

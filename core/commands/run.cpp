@@ -12,6 +12,7 @@
 #include "core/base/output.h"
 #include "core/commands/cli/help.h"
 #include "core/compare/expected_values.h"
+#include "core/report/explain.h"
 #include "core/report/flame.h"
 #include "core/report/run_report.h"
 #include "core/report/run_table.h"
@@ -330,6 +331,21 @@ tl::expected<void, Errors> update_expected(const RunOptions& options, const Run&
   return {};
 }
 
+// Shows what each imported module costs.
+void show_modules(const RunOptions& options, const Run& run) {
+  if (options.format != ReportFormat::kTable) return;
+  for (const Measurement& measurement : run.measurements) {
+    const auto* counted = std::get_if<Counted>(&measurement.outcome);
+    if (counted == nullptr || !counted->followed) continue;
+    Explanation modules = explain_followed(measurement.variant.key, *counted, *counted->followed);
+    modules.where = "";
+    const ExplainOptions shown{.order = ExplainOrder::kInclusive,
+                               .max_functions = static_cast<std::size_t>(options.max_modules),
+                               .render = render_options(options.showing)};
+    print_output("\n" + explain_report(options.format, modules, shown));
+  }
+}
+
 ExitStatus show_counts(const RunOptions& options, const Run& run) {
   ReportOptions report_as = report_options(options.showing, options.metrics);
   report_as.shown = run.shown;
@@ -339,6 +355,7 @@ ExitStatus show_counts(const RunOptions& options, const Run& run) {
   if (!run.measurements.empty() || options.format != ReportFormat::kTable) {
     if (!run.shown.empty()) print_output("\n");
     print_output(report(options.format, run.measurements, report_as));
+    if (options.shows_modules) show_modules(options, run);
   }
   if (run.is_interrupted) {
     print_message(fmt::format("interrupted after {}\n",

@@ -20,6 +20,8 @@ struct RunOptions {
   ReportFormat format = ReportFormat::kTable;
   std::vector<std::string> metrics = {};  // empty: the usual ones
   bool show_same = false;
+  bool shows_modules = false;           // a table of an import's modules is shown, too
+  int max_modules = 25;                 // the rows of that table
   std::optional<fs::path> flames = {};  // a folder
   bool is_dry_run = false;
   std::optional<fs::path> output = {};

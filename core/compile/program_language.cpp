@@ -26,7 +26,7 @@ class ProgramLanguage : public LanguageSupport {
     return keys;
   }
 
-  // What a program loads is known once it has run (Counted::files).
+  // Leaves out what a program loads, which is known once it has run (Counted::files).
   Expected<std::map<std::string, std::string>> identify(const std::vector<Variant>& variants,
                                                         std::stop_token) override {
     std::map<std::string, std::string> hashes;

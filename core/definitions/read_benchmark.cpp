@@ -14,6 +14,7 @@
 #include "core/base/paths.h"
 #include "core/base/text.h"
 #include "core/definitions/expand.h"
+#include "core/definitions/read_program.h"
 #include "core/definitions/requirement.h"
 #include "core/definitions/snippet.h"
 
@@ -485,9 +486,13 @@ class BenchmarkReader {
   GroupedBenchmark read() {
     read_label();
     read_options(read_, context_.source, errors_, benchmark_);
-    if (read_.has("command")) return read_program();
-    if (read_.has("import")) return read_import();
-    refuse_orphans_of_program();
+    if (auto program = read_program(read_, context_.source)) {
+      benchmark_.program = std::move(program);
+      benchmark_.statements = {{.language = Language::kProgram}};
+      benchmark_.matrix = read_matrix(read_, context_.source, 1);
+      check_label_parameters();
+      return std::move(benchmark_);
+    }
     read_shared_code();
     for (const LanguageFacts& language : kLanguages) {
       if (is_written_in(language.language)) read_language(language.language);
@@ -513,68 +518,6 @@ class BenchmarkReader {
     } else if (!is_plain_line(benchmark_.label)) {
       read_.refuse("label", "the label has an invisible character",
                    "labels are one line of visible text");
-    }
-  }
-
-  // Refuses keys that a benchmark with `key` does not use.
-  void refuse_unused(const char* key, const std::vector<std::string_view>& used) {
-    static const std::vector<std::string_view> kAlways{"label", "description", "limit", "tags",
-                                                       "timeout"};
-    for (const Key& each : benchmark_keys()) {
-      const bool is_used = each.name == key ||
-                           std::ranges::find(kAlways, each.name) != kAlways.end() ||
-                           std::ranges::find(used, each.name) != used.end();
-      if (is_used || !read_.has(each.name)) continue;
-      read_.refuse(each.name, fmt::format("`{}` in a benchmark with `{}`", each.name, key),
-                   "leave it out, or move it to a separate [[benchmark]]");
-    }
-  }
-
-  // Makes a benchmark without code, which counts a program.
-  GroupedBenchmark make_of(Program program) {
-    program.folder = in_measured_tree(context_.source.beside("x").parent_path());
-    benchmark_.program = std::make_shared<const Program>(std::move(program));
-    benchmark_.statements = {{.language = Language::kProgram}};
-    return std::move(benchmark_);
-  }
-
-  GroupedBenchmark read_import() {
-    refuse_unused("import", {});
-    const auto module = read_.code("import");
-    return make_of({.kind = ProgramKind::kImport, .command = {module ? module->code : ""}});
-  }
-
-  GroupedBenchmark read_program() {
-    refuse_unused("command", {"stdin", "exit_status", "children", "environment", "google_benchmark",
-                              "matrix"});
-    Program program{.command = read_.strings("command")};
-    if (program.command.empty() || program.command.front().empty()) {
-      read_.refuse("command", "`command` names no program",
-                   "write for example `command = [\"build/server\", \"--check\"]`");
-    }
-    if (read_.boolean("google_benchmark")) program.kind = ProgramKind::kGoogleBenchmark;
-    if (const toml::table* variables = read_.table("environment")) {
-      for (const TomlEntry& entry : list_entries(*variables, context_.source)) {
-        program.environment.emplace_back(entry.name, entry.value->as_string()->get());
-      }
-    }
-    if (const auto file = read_.code("stdin")) {
-      program.standard_input = in_measured_tree(context_.source.beside(file->code));
-    }
-    program.exit_status = read_.integer("exit_status").value_or(0);
-    program.has_children = read_.boolean("children");
-    benchmark_.matrix = read_matrix(read_, context_.source, 1);
-    check_label_parameters();
-    return make_of(std::move(program));
-  }
-
-  // Refuses keys that only a benchmark with a `command` has.
-  void refuse_orphans_of_program() {
-    for (const char* key :
-         {"stdin", "exit_status", "children", "environment", "google_benchmark"}) {
-      if (!read_.has(key)) continue;
-      read_.refuse(key, fmt::format("`{}` in a benchmark without a `command`", key),
-                   "add `command = [\"PROGRAM\", ...]`, or leave it out");
     }
   }
 

@@ -82,7 +82,7 @@ struct SkippedTest {
 
 // The way in which a program is counted.
 enum class ProgramKind {
-  kWhole,            // from start to end
+  kWhole,            // the run from its start to its end
   kGoogleBenchmark,  // one benchmark of a program of Google Benchmark, per iteration
   kImport,           // the import of a Python module in a bare interpreter
 };
@@ -93,7 +93,7 @@ struct Program {
   // The program, on PATH unless it has a slash, and its arguments; or the module alone.
   std::vector<std::string> command;
   std::filesystem::path folder;
-  std::vector<std::pair<std::string, std::string>> environment = {};  // in addition to the pinned
+  std::vector<std::pair<std::string, std::string>> environment = {};  // besides the pinned ones
   std::optional<std::filesystem::path> standard_input = {};           // absolute; absent: empty
   int exit_status = 0;                                                // any other is a failure
   bool has_children = false;   // processes that it starts count, too

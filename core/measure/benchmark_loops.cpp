@@ -118,10 +118,10 @@ std::uint64_t iterations_of(const std::string& name, std::size_t loop) {
   return count;
 }
 
-// What two loops cost per iteration: entering a loop costs the same whatever its length.
+// The cost of an iteration, by two loops: entering one costs the same whatever its length.
 struct LoopCost {
-  double first = 0;  // by the loops before the last
-  double last = 0;   // by the last two
+  double first = 0;  // the cost by the two loops before the last
+  double last = 0;   // the cost by the last two loops
   bool is_known_twice = false;
 };
 
@@ -155,7 +155,7 @@ fs::path join(const BenchmarkLoop& loop, const fs::path& file) {
 struct BenchmarkRun {
   LoopCost cost;
   std::uint64_t iterations = 1;
-  fs::path profile;  // of the last loop
+  fs::path profile;  // the last loop's
 };
 
 tl::expected<BenchmarkRun, wire::Message> run_benchmark(const Variant& variant,

@@ -131,8 +131,10 @@ std::optional<std::vector<FollowedFunction>> read_followed(const wire::Message& 
   const std::string name = reply.get("followed");
   if (name.empty()) return std::nullopt;
   const std::string text = take_text(work_dir / name);
-  const PythonSnippet snippet = make_python_snippet(variant);
+  const bool is_program = variant.program != nullptr;
+  const PythonSnippet snippet = is_program ? PythonSnippet{} : make_python_snippet(variant);
   const auto place = [&snippet](const std::string& in, int line) {
+    if (in.empty()) return std::string();  // an imported module
     const auto own = in == kPythonFile ? find_place_in_python(snippet, line) : std::nullopt;
     return own ? to_string(*own) : in + ":" + std::to_string(line);
   };
@@ -180,7 +182,9 @@ std::vector<FunctionCost> function_costs(const std::vector<FollowedFunction>& fo
           {numbers.at(function.code), caller.calls, caller.ir});
     }
   }
-  if (!costs.empty()) costs.push_back({kFollowingCalls, "", instructions - sum});
+  if (!costs.empty() && sum != instructions) {
+    costs.push_back({kFollowingCalls, "", instructions - sum});
+  }
   return costs;
 }
 
@@ -221,7 +225,8 @@ Measurer::Measurer(const ScheduleOptions& options)
       memory_limit_(memory_limit_here(options.jobs)) {}
 
 bool Measurer::follows_calls(const Variant& variant) const {
-  return config_.follows_calls && variant.language == Language::kPython;
+  const bool is_import = variant.program && variant.program->kind == ProgramKind::kImport;
+  return is_import || (config_.follows_calls && variant.language == Language::kPython);
 }
 
 bool Measurer::wants_profile(const Variant& variant) const {

@@ -20,6 +20,7 @@
 
 #include "core/base/format.h"
 #include "core/base/process.h"
+#include "core/base/read_file.h"
 #include "core/base/text.h"
 #include "core/compile/language_support.h"
 #include "core/measure/worker_process.h"
@@ -89,11 +90,10 @@ std::vector<std::pair<pid_t, std::string>> find_marked(const std::string& mark) 
   std::vector<std::pair<pid_t, std::string>> marked;
   visit_numbers("/proc", [&](int pid) {
     const fs::path folder = fs::path("/proc") / std::to_string(pid);
-    std::ifstream file(folder / "environ", std::ios::binary);
-    const std::string text((std::istreambuf_iterator<char>(file)), {});
+    const std::string text = read_file(folder / "environ", kMaxTextBytes).value_or("");
     if (text.find(mark) == std::string::npos) return;
-    std::ifstream name(folder / "comm");
-    std::getline(name, marked.emplace_back(pid, "").second);
+    const std::string name = read_file(folder / "comm", kMaxTextBytes).value_or("a process");
+    marked.emplace_back(pid, trim(name, "\n"));
   });
   return marked;
 }
@@ -118,7 +118,7 @@ class ProgramRun {
     if (!spawn) return program_failure(spawn.error());
     auto process = Process::spawn(*spawn);
     if (!process) return program_failure(process.error());
-    ProgramEnd ended{.pid = process->pid()};
+    ProgramEnd ended{process->pid(), std::nullopt, "", ""};
     auto waited = wait(*process, is_enough, stop, ended);
     process->kill();
     process->wait();
@@ -345,13 +345,10 @@ wire::Message make_program_reply(const CountedRun& run, const fs::path& work_dir
 
 namespace {
 
-// The first bytes of a file.
-std::string read_start(const fs::path& file, std::size_t size) {
-  std::ifstream stream(file, std::ios::binary);
-  std::string start(size, '\0');
-  stream.read(start.data(), static_cast<std::streamsize>(size));
-  start.resize(static_cast<std::size_t>(stream.gcount()));
-  return start;
+// Returns the first bytes of a file.
+std::string read_start(const fs::path& file) {
+  char text[256];
+  return read_small(file.c_str(), text) ? text : "";
 }
 
 // Checks that Valgrind can run the file.
@@ -373,12 +370,9 @@ Expected<void> check_program(const std::string& name, const fs::path& file) {
                             printable(name)),
                 "count a copy of it without these rights");
   }
-  const std::string start = read_start(file, 4);
-  if (start ==
-          "\x7f"
-          "ELF" ||
-      start.starts_with("#!"))
-    return {};
+  const std::string start = read_start(file);
+  constexpr std::string_view kElf("\177ELF");
+  if (start.starts_with(kElf) || start.starts_with("#!")) return {};
   return fail(fmt::format("the program `{}` is neither an executable nor a script that begins "
                           "with #!",
                           printable(name)),
@@ -388,7 +382,7 @@ Expected<void> check_program(const std::string& name, const fs::path& file) {
 // Returns the interpreter in "#!/usr/bin/env NAME", which env would look up and start: the script's
 // process would become another program.
 std::optional<std::string> env_interpreter(const fs::path& script) {
-  std::istringstream line(read_start(script, 256));
+  std::istringstream line(read_start(script));
   std::string env;
   std::string name;
   std::string rest;

@@ -27,10 +27,10 @@ struct ProgramOptions {
   std::filesystem::path work_dir;  // the folder for profiles
 };
 
-// What failed, as a worker would reply.
+// A failure, as a worker would reply.
 using ProgramFailure = tl::unexpected<wire::Message>;
 ProgramFailure program_failure(FailureKind kind, std::string message);
-ProgramFailure program_failure(const Error& error);  // of the definition
+ProgramFailure program_failure(const Error& error);
 
 // A program to be started.
 struct ProgramStart {
@@ -38,7 +38,7 @@ struct ProgramStart {
   std::vector<std::string> environment;
   std::filesystem::path working_directory;
   std::optional<std::filesystem::path> standard_input = {};       // absent: empty
-  std::vector<std::pair<int, int>> descriptors = {};              // as in SpawnOptions
+  std::vector<std::pair<int, int>> descriptors = {};              // SpawnOptions::descriptors
   std::optional<std::vector<std::string>> valgrind_options = {};  // besides the usual; absent: it
                                                                   // runs without Valgrind
 };
