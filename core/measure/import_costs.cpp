@@ -28,8 +28,8 @@ namespace instr {
 
 namespace {
 
-constexpr const char* kScript = "import_modules.py";
-constexpr const char* kLibrary = "marks.so";
+constexpr const char* kImportScript = "import_modules.py";
+constexpr const char* kMarksLibrary = "marks.so";
 
 // The costs of modules while marks are read.
 class ImportSums {
@@ -134,11 +134,12 @@ class ImportCounter {
   // Makes what the interpreters share: links to the modules, and their compiled code.
   tl::expected<void, wire::Message> prepare() {
     if (auto made = make_shared(); !made) return program_failure(made.error());
-    ProgramStart find{.command = {find_interpreter(options_.config.tools),
-                                  python_script(find_installation().sources, kScript).string(),
-                                  "find", shared_.string(), module()},
-                      .environment = own_environment(),
-                      .working_directory = variant_.program->folder};
+    ProgramStart find{
+        .command = {find_interpreter(options_.config.tools),
+                    python_script(find_installation().sources, kImportScript).string(), "find",
+                    shared_.string(), module()},
+        .environment = own_environment(),
+        .working_directory = variant_.program->folder};
     TRY(run(find, folder_, "cannot be imported"));
     TRY(run(start("prime"), folder_,
             "cannot be imported in a bare interpreter (-S, without its "
@@ -149,7 +150,7 @@ class ImportCounter {
   tl::expected<CountedRun, wire::Message> count(int number) {
     ProgramStart counted = start("count");
     counted.environment.emplace_back("PYTHONDONTWRITEBYTECODE=1");
-    counted.environment.push_back("LD_PRELOAD=" + folder_in_process() + "/" + kLibrary);
+    counted.environment.push_back("LD_PRELOAD=" + folder_in_process() + "/" + kMarksLibrary);
     counted.valgrind_options = {{"--collect-atstart=no"}};
     const fs::path own = make_run_folder(folder_, number);
     TRY_ASSIGN(const ProgramEnd ended, run(counted, own, "cannot be imported under Valgrind"));
@@ -171,12 +172,12 @@ class ImportCounter {
   Expected<void> make_shared() {
     std::error_code error;
     fs::create_directory(shared_, error);
-    TRY(write_text(shared_ / kLibrary,
+    TRY(write_text(shared_ / kMarksLibrary,
                    std::string(instr_import_marks, static_cast<std::size_t>(instr_import_marks_end -
                                                                             instr_import_marks))));
     TRY_ASSIGN(const auto script,
-               read_file(python_script(find_installation().sources, kScript), kMaxTextBytes));
-    TRY(write_text(shared_ / kScript, script));
+               read_file(python_script(find_installation().sources, kImportScript), kMaxTextBytes));
+    TRY(write_text(shared_ / kImportScript, script));
     descriptor_ = Fd(::open(shared_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (!descriptor_) return fail("cannot open " + shared_.string());
     return {};
@@ -184,8 +185,8 @@ class ImportCounter {
 
   ProgramStart start(const char* task) const {
     const std::string place = folder_in_process();
-    const std::string code =
-        fmt::format("exec(compile(open('{}/{}').read(), '<{}>', 'exec'))", place, kScript, kScript);
+    const std::string code = fmt::format("exec(compile(open('{}/{}').read(), '<{}>', 'exec'))",
+                                         place, kImportScript, kImportScript);
     ProgramStart start{
         .command = {place + "/python", "-S", "-s", "-c", code, task, place, module()},
         .environment = program_environment({}),
