@@ -2,6 +2,8 @@
 // of Google Benchmark in a profile's parts.
 #include <sys/stat.h>
 
+#include <algorithm>
+
 #include "core/definitions/expand.h"
 #include "core/definitions/load.h"
 #include "core/measure/benchmark_loops.h"
