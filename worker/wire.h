@@ -28,6 +28,7 @@ inline constexpr int kSnippetFolderFd = 101;
 // or one of these suffixes.
 inline constexpr const char* kProfilePrefix = "profile.";
 inline constexpr const char* kFollowedSuffix = ".followed";  // the calls of an interpreter, as JSON
+inline constexpr const char* kDeviceCallersSuffix = ".device_callers";
 inline constexpr const char* kDeviceSuffix = ".device";      // what an iteration asked of a device
 inline constexpr const char* kLoadedSuffix = ".loaded";      // files whose code was loaded
 
@@ -97,7 +98,7 @@ using Fields = std::map<std::string, std::string>;
 //           end of the snippet's output) followed followed_iterations (if calls were followed:
 //           the file with them, and the iterations of their block) loaded (the file that lists the
 //           libraries and modules loaded) device_events (the file that lists what an iteration
-//           asked of CUDA's stand-ins)
+//           asked of CUDA's stand-ins) device_callers (Valgrind's log with the callers of these)
 // timed:    wall cpu (ns) and each requested event, all per iteration and as a list by repetition;
 //           iterations [device_peak_bytes] [others]; if a compiler's device ran the snippet, what
 //           a repetition added to its totals, likewise: xla_wait xla_compile_time xla_execute_time

@@ -22,6 +22,7 @@
 #include "core/compile/cpp/generate_cpp.h"
 #include "core/compile/python/generate_python.h"
 #include "core/compile/source_writer.h"
+#include "core/measure/device_events.h"
 #include "core/measure/failure_text.h"
 #include "core/measure/loaded_files.h"
 #include "core/measure/zygote_pool.h"
@@ -139,16 +140,10 @@ std::optional<std::vector<FollowedFunction>> read_followed(const wire::Message& 
                         std::strtod(reply.get("loop_ir").c_str(), nullptr), place);
 }
 
-std::vector<std::string> read_device_events(const wire::Message& reply, const fs::path& work_dir) {
-  const std::string name = reply.get("device_events");
-  if (name.empty()) return {};
-  std::vector<std::string> events;
-  std::istringstream lines(take_text(work_dir / name));
-  for (std::string line; std::getline(lines, line);) {
-    const std::size_t function = line.rfind(' ') + 1;  // the last word is its name
-    events.push_back(printable(line.substr(0, function) + demangle(line.substr(function))));
-  }
-  return events;
+std::vector<DeviceEvent> read_device_events(const wire::Message& reply, const fs::path& work_dir) {
+  if (reply.get("device_events").empty()) return {};
+  return parse_device_events(take_text(work_dir / reply.get("device_events")),
+                             take_text(work_dir / reply.get("device_callers")));
 }
 
 // Returns "torch/fx/graph.py" for "torch/fx/graph.py:130", and "d.toml" for "d.toml:6:1": lines
@@ -303,6 +298,7 @@ Outcome Measurer::settle(const wire::Message& reply, const Variant& variant,
   if (auto* counted = std::get_if<Counted>(&outcome)) {
     counted->followed = read_followed(reply, variant, work_dir);
     counted->device_events = read_device_events(reply, work_dir);
+    counted->reads_device = std::ranges::any_of(counted->device_events, reads_back);
     if (config_.wants_functions && counted->followed) {
       counted->functions = function_costs(*counted->followed, counted->second_block_instructions);
     }

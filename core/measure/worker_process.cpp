@@ -51,6 +51,7 @@ std::vector<std::string> worker_command(const WorkerOptions& options) {
       "--callgrind-out-file=" + profiles + "%p",
       // A log per process: a worker's children read their counts there.
       "--log-file=" + profiles + "%p.log",
+      "--num-callers=100",  // a launch is that far from the statement
   };
   for (auto& option : valgrind_options(options.simulation)) command.push_back(std::move(option));
   // Longer paths of calls, and deeper recursion, are counted as the longest and the deepest.

@@ -31,7 +31,8 @@ struct Explanation {
   std::uint64_t iterations = 0;  // iterations of the block that was profiled
   std::vector<ExplainedFunction>
       functions;  // highest self cost first; the sum may differ from `total`
-  std::vector<std::string> device_events = {};  // Counted::device_events
+  std::vector<DeviceEvent> device_events = {};  // Counted::device_events
+  bool reads_device = false;
   bool has_calls = false;                       // false: only self costs are known
   bool is_of_callers = false;                   // lists only chosen functions, for their callers
   bool has_packages = false;            // the functions are Python's, and their objects places

@@ -306,6 +306,7 @@ wire::Message Host::measure(const wire::Message& request) {
   add_followed(reply, got, ended);
   if (got.has_device_events != 0) {
     reply.fields["device_events"] = profile_name(ended.pid) + wire::kDeviceSuffix;
+    reply.fields["device_callers"] = profile_name(ended.pid) + wire::kDeviceCallersSuffix;
   }
   add_loaded(reply, got, ended.pid);
   if (reply.verb != "measured") {
@@ -377,6 +378,10 @@ Ended Host::in_child(const RunRequest& run, CpuLimits& left, ChildOutput& output
   if (run.result->state == RunState::kStarted && !run.is_rehearsal) {
     ended.valgrind_words =
         read_valgrind_words(work_folder() + "/" + profile_name(ended.pid) + ".log");
+  }
+  if (run.result->has_device_events != 0) {
+    const std::string profile = work_folder() + "/" + profile_name(ended.pid);
+    rename((profile + ".log").c_str(), (profile + wire::kDeviceCallersSuffix).c_str());
   }
   drop_files(run, ended.pid, 0);
   return ended;

@@ -97,7 +97,8 @@ void begin_block() {
   // Other threads are always collected: their events since the last block are not this block's.
   run->at_begin = read_counts();
   run->clock_readings_at_begin = clock_readings();
-  if (run->request.has_device && run->block.is_collected) note_device_events();
+  const bool is_traced = run->request.want_profile && !run->block.is_collected;
+  if (run->request.has_device) note_device_events(/*with_callers=*/is_traced);
   run->device_at_begin = device_counters();
   reset_arena_peak();
   run->at_start = arena_counters();

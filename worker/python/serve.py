@@ -399,13 +399,13 @@ _is_pinned = False  # True if answers that differ between runs, such as random n
 
 def import_for(kind):
     global _is_for_compiler, _is_pinned, _lookups, _warm_up
-    _is_for_compiler = kind == "compiler"
+    _is_for_compiler = kind.startswith("compiler")
     _is_pinned = _is_for_compiler or kind == "cold_python"
     if _is_pinned:
         _native.pin(_PINNED_RANDOM)
     if _is_for_compiler:
         _import_if_possible(_COMPILER)
-    if kind != "python_cuda":
+    if not kind.endswith("cuda"):
         _forget_devices()
     prepare(1)
     _warm_up = _import_own("instr_warm_up")
@@ -427,10 +427,14 @@ def warm_up(kind):
     global _rehearsed
     is_cold = kind == "cold_python"
     _rehearsed = _warm_up.REHEARSED_WITHOUT_TORCH if is_cold else _warm_up.REHEARSED
-    if kind == "python_torchscript":
-        _run_if_possible(_warm_up.torchscript)
-    if not is_cold:
-        _warm_up.cuda() if kind == "python_cuda" else _warm_up.eager()
+    if kind.endswith("cuda"):
+        _warm_up.cuda()
+        if "torchscript" in kind:
+            _run_if_possible(_warm_up.torchscript_on_cuda)
+    elif not is_cold:
+        if "torchscript" in kind:
+            _run_if_possible(_warm_up.torchscript)
+        _warm_up.eager()
     # From here on, modules are imported by snippets (loaded_modules.cpp).
     sys.modules["instr_lookups"] = sys.modules.pop("instr_lookups")
     _settle_heap()

@@ -123,3 +123,10 @@ def cuda():
         x = torch.rand(4, 4, device="cuda") + torch.ones(4, 4, device="cuda")
         y = torch.relu(x.mm(x) + x) * 2
         y.t().contiguous().view(16).sum().item()
+
+
+def torchscript_on_cuda():
+    x = torch.rand(4, 4, device="cuda")
+    function = torch.jit.CompilationUnit(_SCRIPT).instr_function
+    for _ in range(_CALLS):
+        function(x, x)
