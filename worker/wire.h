@@ -29,8 +29,8 @@ inline constexpr int kSnippetFolderFd = 101;
 inline constexpr const char* kProfilePrefix = "profile.";
 inline constexpr const char* kFollowedSuffix = ".followed";  // the calls of an interpreter, as JSON
 inline constexpr const char* kDeviceCallersSuffix = ".device_callers";
-inline constexpr const char* kDeviceSuffix = ".device";      // what an iteration asked of a device
-inline constexpr const char* kLoadedSuffix = ".loaded";      // files whose code was loaded
+inline constexpr const char* kDeviceSuffix = ".device";  // what an iteration asked of a device
+inline constexpr const char* kLoadedSuffix = ".loaded";  // files whose code was loaded
 
 // Collisions of addresses may add one in so many instructions to a block of a steady count.
 inline constexpr int kCollisions = 1000;

@@ -80,7 +80,7 @@ struct CallChange {
 // A request to CUDA's stand-ins that is made more or less often than before.
 struct DeviceChange {
   DeviceEvent event;
-  int change = 0;  // per iteration
+  int change = 0;  // requests more per iteration
 };
 
 // Returns the requests of which there are more, then those of which there are fewer, both in their
@@ -101,7 +101,7 @@ struct Attribution {
   // The calls that changed, greatest change first, if the metric is instructions and both profiles
   // have calls.
   std::vector<CallChange> calls = {};
-  std::vector<DeviceChange> device = {};  // if the host side of CUDA was counted
+  std::vector<DeviceChange> device = {};  // empty unless CUDA's host side was counted
 };
 
 // True if both profiles have `metric` by the same kind of functions, native or of Python: always

@@ -40,13 +40,9 @@ std::vector<std::string> worker_command(const WorkerOptions& options) {
   if (options.is_native()) return program;
   const std::string profiles = (options.work_dir / wire::kProfilePrefix).string();
   std::vector<std::string> command{
-      options.valgrind.string(),
-      "--tool=callgrind",
+      options.valgrind.string(), "--tool=callgrind",
       "--command-line-only=yes",  // no ~/.valgrindrc, no VALGRIND_OPTS
-      "--quiet",
-      "--vgdb=no",
-      "--instr-atstart=no",
-      "--collect-atstart=no",
+      "--quiet", "--vgdb=no", "--instr-atstart=no", "--collect-atstart=no",
       "--collect-systime=yes",  // a statement that makes system calls may depend on a clock
       "--callgrind-out-file=" + profiles + "%p",
       // A log per process: a worker's children read their counts there.

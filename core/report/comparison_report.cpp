@@ -109,9 +109,8 @@ Json attribution_json(const Attribution& attribution) {
                              {"change", json_number(call.change)}});
   }
   for (const DeviceChange& change : attribution.device) {
-    json["device"].push_back({{"event", change.event.text},
-                              {"caller", change.event.caller},
-                              {"change", change.change}});
+    json["device"].push_back(
+        {{"event", change.event.text}, {"caller", change.event.caller}, {"change", change.change}});
   }
   return json;
 }
@@ -458,10 +457,10 @@ std::vector<std::string> device_lines(const Attribution& attribution, std::size_
   std::vector<std::string> lines;
   for (std::size_t i = 0; i < events.size(); ++i) {
     const DeviceChange& change = attribution.device[i];
-    lines.push_back(fmt::format(
-        "{:+} {} {}{}{}", change.change, events[i].kind, names[i],
-        events[i].bytes.empty() ? "" : ", " + events[i].bytes + " bytes",
-        change.event.caller.empty() ? "" : ", by " + printable(change.event.caller)));
+    lines.push_back(
+        fmt::format("{:+} {} {}{}{}", change.change, events[i].kind, names[i],
+                    events[i].bytes.empty() ? "" : ", " + events[i].bytes + " bytes",
+                    change.event.caller.empty() ? "" : ", by " + printable(change.event.caller)));
   }
   return lines;
 }

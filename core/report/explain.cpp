@@ -550,9 +550,9 @@ Document explain_document(const Explanation& explanation, const ExplainOptions& 
                     .tables = explain_tables(explanation, options)};
   if (!explanation.has_calls) document.notes.push_back({.text = kNoCalls});
   if (!explanation.device_events.empty()) {
-    document.notes.push_back({.kind = DocumentNote::Kind::kText,
-                              .text = "on the device, in order:" +
-                                      device_events_text(explanation.device_events)});
+    document.notes.push_back(
+        {.kind = DocumentNote::Kind::kText,
+         .text = "on the device, in order:" + device_events_text(explanation.device_events)});
   }
   Json head{{"schema", kExplanationSchema},
             {"program", "instr_bench"},

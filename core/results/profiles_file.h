@@ -1,5 +1,6 @@
 // The profiles of a results file, beside it in FILE.profiles.jsonl.gz: functions, call trees,
-// costs of lines and requests to a device, which are much larger than the numbers and mostly not read.
+// costs of lines and requests to a device, which are much larger than the numbers and mostly not
+// read.
 //
 //   {"profiles_schema":1}
 //   {"schema":3,"program":"instr_bench",...}                    the first line of FILE, unchanged

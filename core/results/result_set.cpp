@@ -12,8 +12,11 @@ Expected<ResultSet> parse_result_set(std::string_view bytes, const fs::path& fil
                                      Incomplete incomplete) {
   TRY_ASSIGN(auto results, parse_results(bytes, file.string(), incomplete));
   TRY_ASSIGN(auto profiles, read_profiles(file, results, incomplete));
-  return ResultSet{std::move(name), std::move(results), std::move(profiles.functions),
-                   std::move(profiles.call_trees), std::move(profiles.lines),
+  return ResultSet{std::move(name),
+                   std::move(results),
+                   std::move(profiles.functions),
+                   std::move(profiles.call_trees),
+                   std::move(profiles.lines),
                    std::move(profiles.device_events)};
 }
 

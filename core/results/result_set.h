@@ -31,9 +31,9 @@ FunctionsOf functions_from(std::map<std::string, std::vector<FunctionCost>> func
 struct ResultSet {
   std::string name;  // shown in messages: "the baseline", a file
   Results results;
-  FunctionsOf functions;        // may be empty: then nothing is attributed
-  CallTreesOf call_trees = {};  // may be empty
-  LinesOf lines = {};           // may be empty
+  FunctionsOf functions;              // may be empty: then nothing is attributed
+  CallTreesOf call_trees = {};        // may be empty
+  LinesOf lines = {};                 // may be empty
   DeviceEventsOf device_events = {};  // may be empty
 };
 
