@@ -7,11 +7,12 @@ import collections
 import dataclasses
 import json
 import os
+import pickle
 import re
 import sys
 import tempfile
 import types
-from typing import Any, Dict, List, Optional, Tuple, Union, cast
+from typing import Any, Callable, Dict, List, Optional, Tuple, Union, cast
 
 import torch
 import torch.utils.benchmark as _torch
@@ -186,6 +187,62 @@ def _function_counts(functions: List[Dict[str, Any]], cost: str, number: int,
     return _torch.FunctionCounts(tuple(sorted(data, reverse=True)), inclusive=total is None)
 
 
+# Sets attributes one by one, as __init__() does, and with interned names: the interpreter finds attributes that were
+# set as a whole dictionary, as pickles do, in another way.
+_SET_ATTRIBUTES = """lambda module, state, intern=__import__("sys").intern: [
+    object.__setattr__(module, intern(name), type(value)((intern(key), each) for key, each in value.items())
+                       if name in ("_parameters", "_buffers", "_modules") else value)
+    for name, value in state.items()]"""
+
+
+class _Made:
+    """A value that a pickle makes by a call."""
+
+    def __init__(self, function: Callable[..., Any], *arguments: Any) -> None:
+        self._call = (function, arguments)
+
+    def __reduce__(self) -> Tuple[Any, ...]:
+        return self._call
+
+    def __call__(self) -> None:
+        """Makes it a function, which pickle requires of one that sets attributes."""
+
+
+class _Pickler(pickle.Pickler):
+    """Copies tensors and modules such that operators cost what they cost on the originals."""
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self._set_attributes = _Made(eval, _SET_ATTRIBUTES)
+
+    def reducer_override(self, obj: Any) -> Any:
+        if type(obj) in (torch.Tensor, torch.nn.Parameter):
+            return NotImplemented if obj._backward_hooks or obj.__dict__ else _reduce_tensor(obj)
+        is_plain_module = (isinstance(obj, torch.nn.Module) and
+                           type(obj).__reduce_ex__ is object.__reduce_ex__ and
+                           type(obj).__setstate__ is torch.nn.Module.__setstate__)
+        if not is_plain_module:
+            return NotImplemented
+        make, arguments, state, *_ = obj.__reduce_ex__(2)
+        return make, arguments, state, None, None, self._set_attributes
+
+
+def _reduce_tensor(tensor: Any) -> Any:
+    """Leaves out the hooks: unpickling sets empty ones, with which each operator costs more."""
+    rebuild, arguments = tensor.__reduce_ex__(2)
+    if rebuild is torch._utils._rebuild_parameter:
+        return torch.nn.Parameter, (tensor.data, tensor.requires_grad)
+    if rebuild is not torch._utils._rebuild_tensor_v2:
+        return NotImplemented
+    plain: Tuple[Any, ...] = (torch._utils._rebuild_tensor, arguments[:4])
+    if tensor.is_contiguous() and tensor.untyped_storage().nbytes() == tensor.numel() * tensor.element_size():
+        plain = (torch.Tensor.clone, (_Made(*plain[:1], *plain[1]),))  # its storage never had an object in Python
+    return (*plain, True, None, None, torch.Tensor.requires_grad_) if tensor.requires_grad else plain
+
+
+_PICKLING = types.SimpleNamespace(**{**vars(pickle), "Pickler": _Pickler})  # for torch.save()
+
+
 def _copy_globals(values: Dict[str, Any], spec: TaskSpec, folder: Optional[str]) -> str:
     """Returns Python that makes those of the globals that the code uses; files for it are written to the folder."""
     code = f"{spec.setup}\n{spec.stmt}"
@@ -209,7 +266,7 @@ def _copy_global(name: str, value: Any, folder: Optional[str]) -> str:
     path = os.path.join(folder, f"{name}.pt")
     is_script = isinstance(value, (torch.jit.ScriptModule, torch.jit.ScriptFunction))
     try:
-        torch.jit.save(value, path) if is_script else torch.save(value, path)
+        torch.jit.save(value, path) if is_script else torch.save(value, path, _PICKLING)
     except Exception as error:  # of any class, from the object's own code
         raise ValueError(f"the global `{name}` cannot be pickled ({error}): make it in `setup`") from None
     with open(path, "rb") as file:
