@@ -95,7 +95,7 @@ tl::expected<std::string, Errors> reply_to(const std::string& request, PlanConfi
   }
   plan_config.definitions = {file->get<std::string>()};
   TRY_ASSIGN(const auto variants, plan(plan_config));
-  TRY_ASSIGN(const bool is_finished, session.measure(session.admit(variants), stop));
+  TRY_ASSIGN(const bool is_finished, session.count(session.admit(variants), stop));
   if (!is_finished) return std::string();
   std::string reply;
   for (const Measurement& measurement : taken) {
@@ -115,7 +115,8 @@ void remove_files(const fs::path& folder) {
 ExpectedStatus run_serve(ServeArguments options, std::stop_token interrupted) {
   TRY_ASSIGN(const auto profiles, PrivateFolder::make());
   options.measure.wants_functions = true;
-  options.measure.keep_profiles = profiles.path();
+  const fs::path kept = profiles.path() / "kept";  // only profiles, unlike the folder itself
+  options.measure.keep_profiles = kept;
   std::stop_source ending;
   const std::stop_callback pass_on(interrupted, [&ending] { ending.request_stop(); });
   const std::jthread watcher = watch_reader(ending);
@@ -130,7 +131,7 @@ ExpectedStatus run_serve(ServeArguments options, std::stop_token interrupted) {
   RequestLines lines;
   while (const auto line = lines.next(ending.get_token())) {
     taken.clear();
-    remove_files(profiles.path());
+    remove_files(kept);
     const auto reply = reply_to(*line, options.plan, *session, taken, ending.get_token());
     if (ending.stop_requested()) break;
     const std::string text = reply ? *reply : format_errors(reply.error());

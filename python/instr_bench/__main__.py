@@ -5,7 +5,7 @@ import sys
 from instr_bench.program import find_program
 
 
-def main():
+def main() -> None:
     """Replaces this process by the program; does not return."""
     program = find_program()
     if program is None:

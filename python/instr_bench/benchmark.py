@@ -12,11 +12,10 @@ import re
 import sys
 import tempfile
 import types
-from typing import Any, Callable, Dict, List, Optional, Tuple, Union, cast
+from typing import Any, Callable, Dict, List, Optional, Tuple, cast, overload
 
 import torch
 import torch.utils.benchmark as _torch
-from torch.utils.benchmark import *  # noqa: F401,F403
 from torch.utils.benchmark.utils.common import TaskSpec
 from torch.utils.benchmark.utils.timer import Language
 from torch.utils.benchmark.utils.valgrind_wrapper.timer_interface import FunctionCount
@@ -24,6 +23,10 @@ from torch.utils.benchmark.utils.valgrind_wrapper.timer_interface import Functio
 from instr_bench.program import CountError, count
 
 _INSTRUCTIONS = "instructions"  # in the environment of counts
+
+
+def __getattr__(name: str) -> Any:
+    return getattr(_torch, name)
 
 
 class _PlainObject:
@@ -82,10 +85,16 @@ class Timer(_torch.Timer):
 
     The first count of a process starts LibTorch under Callgrind. Times are torch's."""
 
-    def collect_callgrind(  # type: ignore[override]
-        self, number: int = 100, *, repeats: Optional[int] = None, collect_baseline: bool = True,
-        retain_out_file: bool = False,
-    ) -> Any:
+    @overload
+    def collect_callgrind(self, number: int = ..., *, repeats: None = ..., collect_baseline: bool = ...,
+                          retain_out_file: bool = ...) -> CallgrindStats: ...
+
+    @overload
+    def collect_callgrind(self, number: int = ..., *, repeats: int, collect_baseline: bool = ...,
+                          retain_out_file: bool = ...) -> Tuple[CallgrindStats, ...]: ...
+
+    def collect_callgrind(self, number: int = 100, *, repeats: Optional[int] = None, collect_baseline: bool = True,
+                          retain_out_file: bool = False) -> Any:
         """Returns the CallgrindStats of `number` iterations or, with `repeats`, a tuple of that many.
 
         The count of one iteration does not depend on `number`. There is no baseline to collect, since
