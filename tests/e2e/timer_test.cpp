@@ -33,10 +33,15 @@ label = "plain"
 py_setup = "x = torch.ones((4, 4))"
 py_stmt = "x + x"
 [[benchmark]]
-label = "globals"
-py_global_setup = "model = torch.nn.Linear(8, 4); y = torch.ones((2, 4)); n = 3"
+label = "tensors"
+py_global_setup = "y = torch.ones((4, 4)); n = 3"
+py_setup = "x = torch.ones((4, 4))"
+py_stmt = "x * y + n"
+[[benchmark]]
+label = "module"
+py_global_setup = "m = torch.nn.Linear(8, 4)"
 py_setup = "x = torch.ones((2, 8))"
-py_stmt = "model(x) * y + n"
+py_stmt = "m(x)"
 [[benchmark]]
 label = "cpp"
 global_setup = "inline torch::Tensor twice(const torch::Tensor& x) { return x + x; }"
@@ -69,7 +74,7 @@ TEST_F(TimerInPython, CountsWhatDefinitionsCountAndEndsWithTheInterpreter) {
   EXPECT_HAS(said["repr"].get<std::string>(), "2 runs per measurement, 1 thread");
   EXPECT_HAS(said["compare"].get<std::string>(),
              fmt::format("|  {:.1f}", said["counts"]["plain"].get<double>()));
-  EXPECT_EQ(said["raises"], "CountError: stmt:1: ZeroDivisionError: division by zero");
+  EXPECT_EQ(said["raises"], "CountError: stmt:1:1: ZeroDivisionError: division by zero");
   EXPECT_HAS(said["lambda"].get<std::string>(), "ValueError: the global `f` cannot be pickled");
   EXPECT_HAS(said["unsteady"].get<std::string>(), "not steady");
 
