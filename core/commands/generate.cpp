@@ -134,13 +134,14 @@ Action generate_command(CommandLine& line) {
   auto operands = std::make_shared<std::vector<std::string>>();
   auto showing = std::make_shared<Showing>();
   line.describe(
-      "Prints completions for bash, zsh or fish, the man page of the command NAME, the names of "
-      "all commands, the JSON Schema of definition files (schema definitions), or a page that "
+      "Prints completions (bash, zsh or fish), the man page of a command (man NAME), the names of "
+      "all commands (commands), the JSON Schema of definition files (schema definitions), or a "
+      "page that "
       "tells coding agents how to use this program (agents). For this shell: source <(instr_bench "
       "generate bash); instr_bench generate fish | source. For an editor: instr_bench generate "
       "schema definitions > definition.schema.json. For agents: instr_bench generate agents >> "
       "AGENTS.md.");
-  line.operands({"bash|zsh|fish|man|commands|schema|agents [NAME]", 1, 2}, *operands);
+  line.operands({"WHAT [NAME]", 1, 2}, *operands);
   line.group("What to show");
   declare_showing(line, *showing);
   return [operands, showing](const Invocation&) { return generate(*operands); };

@@ -64,7 +64,8 @@ class RequestLines {
 
 struct ServeArguments {
   MeasureConfig measure;
-  PlanConfig plan;  // only what declare_measuring() sets
+  // Definitions come with each request; declare_measuring() sets the rest.
+  PlanConfig plan;
   Showing showing;
 };
 
@@ -115,7 +116,8 @@ void remove_files(const fs::path& folder) {
 ExpectedStatus run_serve(ServeArguments options, std::stop_token interrupted) {
   TRY_ASSIGN(const auto profiles, PrivateFolder::make());
   options.measure.wants_functions = true;
-  const fs::path kept = profiles.path() / "kept";  // only profiles, unlike the folder itself
+  // Not the folder itself, which also holds the file by which it is known to be in use.
+  const fs::path kept = profiles.path() / "kept";
   options.measure.keep_profiles = kept;
   std::stop_source ending;
   const std::stop_callback pass_on(interrupted, [&ending] { ending.request_stop(); });

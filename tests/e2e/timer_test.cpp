@@ -78,7 +78,7 @@ TEST_F(TimerInPython, CountsWhatDefinitionsCountAndEndsWithTheInterpreter) {
   EXPECT_HAS(said["lambda"].get<std::string>(), "ValueError: the global `f` cannot be pickled");
   EXPECT_HAS(said["unsteady"].get<std::string>(), "not steady");
 
-  // What a timer says of itself is a file of definitions.
+  // A file with the timer's definition has the same count.
   write("all.toml", said["definition"]);
   const Records same = counted();
   ASSERT_EQ(same.size(), 1u);
