@@ -59,6 +59,7 @@ using Fields = std::map<std::string, std::string>;
 //                             fork=0: measures in this process, which then ends.
 //                             cache_sim, branch_sim: 1 if Callgrind was started with these.
 //                             follow_calls=1: notes an interpreter's calls in an additional block.
+//                             knows_loop=1: does not count the empty loop.
 //                             -> measured | failed kind message
 //   churn   blocks            allocates so many blocks and frees half of them -> churned
 //   quit                      -> bye

@@ -271,7 +271,7 @@ Attempt Measurer::measure(const CompiledVariant& compiled, WorkerProcess& where)
   const Stopwatch watch;
   // Without a fork there is no host to enforce the timeout.
   const auto limit = is_fresh_ ? timeout(compiled.variant) : with_margin(timeout(compiled.variant));
-  const auto reply = where.request(make_request(compiled), limit);
+  const auto reply = request_count(compiled, where, limit);
   Attempt attempt;
   if (const auto late = reply ? "" : late_text(reply.error(), limit); !late.empty()) {
     attempt.outcome =
@@ -284,6 +284,29 @@ Attempt Measurer::measure(const CompiledVariant& compiled, WorkerProcess& where)
   if (reply) attempt.outcome = settle(*reply, compiled.variant, where.work_dir());
   attempt.outcome = with_timeout_advice(std::move(attempt.outcome), compiled.variant);
   return attempt;
+}
+
+Reply Measurer::request_count(const CompiledVariant& compiled, WorkerProcess& where,
+                              std::chrono::milliseconds limit) const {
+  const Variant& variant = compiled.variant;
+  wire::Message request = make_request(compiled);
+  const bool is_kept = variant.language == Language::kPython && variant.threads == 1 && !is_fresh_;
+  const WarmUp zygote = choose_zygote(variant);
+  wire::Message known;
+  {
+    std::lock_guard lock(loops_mutex_);
+    if (const auto loop = loops_.find(zygote); is_kept && loop != loops_.end())
+      known = loop->second;
+  }
+  if (!known.fields.empty()) request.fields["knows_loop"] = "1";
+  Reply reply = where.request(request, limit);
+  if (!reply || reply->verb != "measured" || !is_kept) return reply;
+  std::lock_guard lock(loops_mutex_);
+  for (const auto& [name, value] : reply->fields) {
+    if (name.starts_with("loop_")) loops_[zygote].fields.emplace(name, value);
+  }
+  reply->fields.merge(known.fields);
+  return reply;
 }
 
 Outcome Measurer::settle(const wire::Message& reply, const Variant& variant,
