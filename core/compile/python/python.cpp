@@ -108,7 +108,6 @@ Expected<Python> parse_probe(std::string_view probe, const fs::path& command) {
     return fail(name + " is a free-threaded build, whose counts depend on more than the snippet",
                 kPythonAdvice);
   }
-  if (python.torch.empty()) return fail(name + " has no torch", kPythonAdvice);
   return python;
 }
 
@@ -149,8 +148,14 @@ Expected<Python> find_python(const std::optional<std::string>& requested, const 
                 kPythonAdvice);
   }
   auto python = parse_probe(result.output, chosen);
-  if (python) move_to_measured_tree(*python);
-  if (python && read_library_id(python->torch / "lib") != libtorch.build_id) {
+  if (!python) return python;
+  move_to_measured_tree(*python);
+  if (libtorch.version.empty()) {
+    python->torch.clear();
+    return python;
+  }
+  if (python->torch.empty()) return fail(chosen + " has no torch", kPythonAdvice);
+  if (read_library_id(python->torch / "lib") != libtorch.build_id) {
     return fail(fmt::format("{} has torch {}, not the LibTorch {} that is measured", chosen,
                             python->torch_version, libtorch.version),
                 kPythonAdvice);

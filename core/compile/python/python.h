@@ -22,7 +22,7 @@ struct Python {
   std::filesystem::path home;     // the prefix of its standard library: PYTHONHOME
   std::filesystem::path platform_home;      // the prefix of the part that depends on the platform
   std::vector<std::filesystem::path> path;  // folders of other modules, such as torch
-  std::filesystem::path torch;              // the package's folder
+  std::filesystem::path torch;              // the package's folder; empty: it has none
   std::string torch_version;                // "2.13.0"
   bool has_torchscript = true;
   // "NAME=VALUE": without it torch refuses to run TorchScript; empty: it needs none.
@@ -30,6 +30,7 @@ struct Python {
   std::map<std::string, std::string> packages;  // installed versions by name (PackageRequirement)
 };
 
+// Without a LibTorch (no version), torch is left out.
 // Probes `requested` (--python), else the interpreter that this LibTorch was installed for, else
 // the active one (VIRTUAL_ENV, then python3 on PATH). Fails if it cannot run snippets: it is not
 // CPython 3.9 or later with a global interpreter lock, it has no torch, or its torch is not the

@@ -1,0 +1,239 @@
+"""Runs tests of pytest to be counted: collects them once, before anything is forked, and runs each in a process.
+
+The list of the tests (kTestsFileFd in worker/wire.h) is JSON of `pytest --instr`: "cwd" and "path" relative to
+pytest's root folder, the arguments "args", and the file "reports", to which each process appends a line about
+its test: {"id", "reports"}, as pytest serializes them.
+"""
+
+import contextlib
+import json
+import os
+import sys
+
+ROOT, _LIST = "/proc/self/fd/7", "/proc/self/fd/8"
+_TEMPORARY = "/proc/self/fd/101/tmp"  # in the folder of what runs
+_REPORTS = 102  # the descriptor of the file of reports
+_MAX_CALLS = 16  # calls before the one that is counted, if each needs a preparation
+
+_items = {}
+_run = None  # the test that runs here
+
+
+class TestSkipped(Exception):
+    pass
+
+
+class TestFailed(Exception):
+    pass
+
+
+def _pin_current_folder():
+    """Hides where the tests are: names below their root have the same length everywhere."""
+    usual, root = os.getcwd, os.path.abspath(os.readlink(ROOT))
+
+    def getcwd():
+        path = usual()
+        return ROOT + path[len(root) :] if path == root or path.startswith(root + "/") else path
+
+    os.getcwd = getcwd
+
+
+def _make_fixtures(pytest):
+    """Returns the plugin whose fixture replaces those of pytest-benchmark and pytest-codspeed, if it is
+    registered after them."""
+
+    class Fixtures:
+        @pytest.fixture
+        def benchmark(self, request):
+            return _Benchmark(request.node.name)
+
+        @pytest.hookimpl(tryfirst=True)
+        def pytest_pyfunc_call(self, pyfuncitem):
+            return _call_test(pyfuncitem)
+
+    return Fixtures()
+
+
+class _Runner:
+    def __init__(self, next_block):
+        self.next_block = next_block
+        self.reports = []
+        self.has_counted = False
+
+
+def pytest_runtest_logreport(report):
+    if _run:
+        _run.reports.append(report)
+
+
+def collect():
+    """Collects the tests, as pytest did that wrote the list."""
+    with open(_LIST) as file:
+        wanted = json.load(file)
+    reports = os.open(wanted["reports"], os.O_WRONLY | os.O_APPEND)
+    os.dup2(reports, _REPORTS)
+    os.close(reports)
+    os.dup2(2, 1)
+    _pin_current_folder()
+    os.chdir(os.path.join(ROOT, wanted["cwd"]))
+    sys.path[:0] = [os.path.join(ROOT, entry) for entry in wanted["path"]]
+    import pytest
+    from _pytest.config import _prepareconfig
+    from _pytest.main import Session
+
+    options = [f"--rootdir={ROOT}", f"--basetemp={_TEMPORARY}", "--capture=sys"]
+    config = _prepareconfig([*wanted["args"], *options, "-p", "no:cacheprovider"])
+    config._do_configure()
+    session = Session.from_config(config)
+    config.pluginmanager.register(sys.modules[__name__], "instr_pytest")
+    config.hook.pytest_sessionstart(session=session)
+    config.pluginmanager.register(_make_fixtures(pytest), "instr_fixtures")
+    config.hook.pytest_collection(session=session)
+    reporter = config.pluginmanager.get_plugin("terminalreporter")
+    if reporter:
+        config.pluginmanager.unregister(reporter)
+    _items.update((item.nodeid, item) for item in session.items)
+
+
+def run(name, next_block):
+    """Runs a test, and counts what it designates."""
+    global _run
+    item = _items.get(name)
+    if item is None:
+        raise TestFailed(f"{name} was not collected under Valgrind")
+    os.chdir(item.config.invocation_params.dir)
+    _run = _Runner(next_block)
+    item.config.hook.pytest_runtest_protocol(item=item, nextitem=None)
+    _send(item, _run.reports)
+    for report in _run.reports:
+        if report.failed:
+            raise TestFailed(_describe(report))
+        if report.skipped:
+            reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
+            raise TestSkipped(getattr(report, "wasxfail", "") or reason)
+    if not _run.has_counted:
+        raise TestFailed("the test does not call its fixture `benchmark`")
+
+
+def _describe(report):
+    crash = getattr(report.longrepr, "reprcrash", None)
+    return f"{crash.path}:{crash.lineno}: {crash.message}" if crash else str(report.longrepr)
+
+
+def _send(item, reports):
+    serialize = item.config.hook.pytest_report_to_serializable
+    texts = [serialize(config=item.config, report=report) for report in reports]
+    with contextlib.suppress(OSError):
+        os.write(_REPORTS, (json.dumps({"id": item.nodeid, "reports": texts}) + "\n").encode())
+
+
+def _is_designated(item):
+    return item.get_closest_marker("benchmark") is not None
+
+
+def _call_test(pyfuncitem):
+    """Counts a test that is marked."""
+    if "benchmark" in pyfuncitem.fixturenames or not _is_designated(pyfuncitem):
+        return None
+    names = pyfuncitem._fixtureinfo.argnames
+    _count(pyfuncitem.obj, (), {name: pyfuncitem.funcargs[name] for name in names})
+    return True
+
+
+class _Benchmark:
+    """The fixture."""
+
+    disabled, stats, group = False, None, None
+
+    def __init__(self, name):
+        self.name = name
+        self.extra_info = {}
+
+    def __call__(self, function, *args, **kwargs):
+        return _count(function, args, kwargs)
+
+    def pedantic(
+        self, target, args=(), kwargs=None, setup=None, teardown=None, rounds=1, warmup_rounds=0, iterations=1
+    ):
+        """Calls the target as often as asked, 17 times at most, and counts the last call. If the target needs no
+        preparation and may be called repeatedly, counts it as a call of the fixture does."""
+        calls = rounds * iterations + warmup_rounds
+        if setup is None and teardown is None and calls > 1:
+            return _count(target, args, kwargs or {})
+        _native().count_once(min(calls - 1, _MAX_CALLS))
+        call = _Prepared((args, kwargs or {}), setup, teardown)
+        result = _run_loop(_make(_PREPARED), target, call.prepare, _native().end_block)
+        call.tear_down()
+        return result
+
+
+class _Prepared:
+    """The arguments of each call, and what happens between calls."""
+
+    def __init__(self, arguments, setup, teardown):
+        self.arguments, self.setup, self.teardown = arguments, setup, teardown
+        self.is_prepared = False
+
+    def prepare(self):
+        self.tear_down()
+        self.is_prepared = True
+        self.arguments = self.setup and self.setup() or self.arguments
+        return self.arguments
+
+    def tear_down(self):
+        if self.is_prepared and self.teardown:
+            args, kwargs = self.arguments
+            self.teardown(*args, **kwargs)
+        self.is_prepared = False
+
+
+# The statement of a TOML file that does the same is `y = f(x)`.
+_LOOP = """
+def instr_snippet_(instr_next_block_, instr_range_, instr_call_{parameters}):
+    instr_result_ = None
+    while instr_n_ := instr_next_block_(None):
+        for instr_i_ in instr_range_(instr_n_):
+            instr_result_ = instr_call_({arguments})
+    return instr_result_
+"""
+
+_PREPARED = """
+def instr_snippet_(instr_next_block_, instr_range_, instr_call_, instr_prepare_, instr_end_block_):
+    instr_result_ = None
+    instr_args_, instr_kwargs_ = instr_prepare_()
+    while instr_n_ := instr_next_block_(None):
+        for instr_i_ in instr_range_(instr_n_):
+            instr_result_ = instr_call_(*instr_args_, **instr_kwargs_)
+        instr_end_block_(None)
+        instr_args_, instr_kwargs_ = instr_prepare_()
+    return instr_result_
+"""
+
+
+def _make(text):
+    namespace = {}
+    exec(compile(text, "<snippet>", "exec"), namespace)
+    return namespace["instr_snippet_"]
+
+
+def _make_loop(count, names):
+    values = [f"instr_{number}_" for number in range(count + len(names))]
+    arguments = values[:count] + [f"{name}={value}" for name, value in zip(names, values[count:])]
+    parameters = "".join(f", {value}" for value in values)
+    return _make(_LOOP.format(parameters=parameters, arguments=", ".join(arguments)))
+
+
+def _native():
+    return sys.modules["__main__"]._native
+
+
+def _count(function, args, kwargs):
+    return _run_loop(_make_loop(len(args), list(kwargs)), function, *args, *kwargs.values())
+
+
+def _run_loop(loop, *arguments):
+    if _run.has_counted:
+        raise RuntimeError("a test can use its fixture `benchmark` once")
+    _run.has_counted = True
+    sys.modules["__main__"].snippet = loop
+    return loop(_run.next_block, range, *arguments)
