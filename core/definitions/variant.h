@@ -56,7 +56,7 @@ struct Variant : Snippet {
   std::shared_ptr<const Setting> setting = {};  // null: nothing is set; of Python only
   // The Python whose AOTInductor package the variant runs; null: `package`, or no package.
   std::shared_ptr<const Variant> exported = {};
-  MadePackage made_package = {};  // known once compiled
+  MadePackage made_package = {};                // known once compiled
   std::shared_ptr<const TestSuite> tests = {};  // null: this is not a test
   std::string test = {};                        // pytest's name of the test
 };

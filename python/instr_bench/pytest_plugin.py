@@ -18,7 +18,6 @@ from instr_bench import __main__ as module
 from instr_bench.results import read
 
 _REGRESSED = 3  # the exit status of the program
-_COMPARED = "failed", "slower"  # verdict in a comparison, and its name in pytest's summary
 
 
 def pytest_addoption(parser):
@@ -114,12 +113,14 @@ class _Session:
             return None  # pytest itself reports that
         if session.items and not session.config.option.collectonly:
             with tempfile.TemporaryDirectory(prefix="instr-pytest-") as folder:
-                self.count(session, folder)
+                cache = getattr(self.config, "cache", None)
+                self.count(session, folder, str(cache.mkdir("instr_bench")) if cache else folder)
         return True
 
-    def count(self, session, folder):
-        reports, tests = os.path.join(folder, "reports"), os.path.join(folder, "tests.json")
-        results = self.config.getoption("instr_output") or os.path.join(folder, "results.jsonl")
+    def count(self, session, folder, kept):
+        """Keeps the list of the tests and their results in the folder `kept`, for explain and accept."""
+        reports, tests = os.path.join(folder, "reports"), os.path.join(kept, "tests.json")
+        results = self.config.getoption("instr_output") or os.path.join(kept, "results.jsonl")
         open(reports, "x").close()
         with open(tests, "w") as file:
             json.dump(self.describe(session, reports), file)
@@ -209,6 +210,7 @@ class _Session:
         problems = {}
         with contextlib.suppress(OSError, ValueError):
             problems = {line.key: line.problem for line in read(results, allow_incomplete=True) if line.problem}
+        self.names = {_key(item): item.nodeid for item in session.items}
         for item in session.items:
             problem = problems.get(_key(item), "it was not counted")
             if item.nodeid not in self.runs:
@@ -227,17 +229,35 @@ class _Session:
         command = self.command(["compare", baseline, results, "--format=json", *limits])
         compared = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True)
         with contextlib.suppress(ValueError):
-            self.comparison = json.loads(compared.stdout)
+            self.comparison = json.loads(compared.stdout)["rows"]
 
     def pytest_terminal_summary(self, terminalreporter):
-        if self.process is not None:
-            terminalreporter.section("instructions")
-            terminalreporter.write(self.output + self.errors)
+        if self.process is None:
+            return
+        terminalreporter.section("instructions")
+        terminalreporter.write(self.output + self.errors)
+        slower = [row for row in self.comparison if row["verdict"] == "fails" and row["metrics"]]
+        for row in slower:
+            terminalreporter.write_line(f"SLOWER {self.names.get(row['key'], row['key'])} - {_describe(row)}", red=True)
+        if slower:
+            terminalreporter.stats["slower"] = slower
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session):
         if self.process is not None and self.process.returncode != 0 and session.exitstatus == 0:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def _describe(row):
+    """Returns "instructions +830 (+14.8%): +830 squares mylib/core.py"."""
+    parts = []
+    for name, metric in row["metrics"].items():
+        if metric["verdict"] == "fails":
+            relative = f" ({metric['relative']:+.2%})" if metric["relative"] is not None else ""
+            parts.append(f"{name} {metric['change']:+,.0f}{relative}")
+    functions = row.get("attribution", {}).get("functions", [])[:3]
+    causes = [f"{one['change']:+,.0f} {one['function']} {one['object']}" for one in functions]
+    return ", ".join(parts) + (": " + "; ".join(causes) if causes else "")
 
 
 _WITH_VALUE = "--instr-output", "--instr-save", "--instr-baseline", "--instr-limit"

@@ -44,14 +44,14 @@ struct Run {
   char profile[PATH_MAX + 32] = "";  // the profile's path, without its number
   PlannedBlock block;                // the current one
   bool collecting = false;
-  uint32_t parts = 0;         // profiles that Callgrind has written for this process
-  ArenaCounters at_start;     // arena counters at the start of the current block
-  Collected at_begin{};       // counts at the start of the current block
-  int64_t live_at_reset = 0;  // bytes after the last reset of the interpreter
-  int64_t growth = 0;         // bytes added since the reset before that one
-  uint64_t compile_ir = 0;    // instructions of compiling, in the current block
-  bool has_company = false;   // other threads of the snippet existed when it began
-  bool is_at_loop = false;    // the snippet has come to its loop
+  uint32_t parts = 0;                        // profiles that Callgrind has written for this process
+  ArenaCounters at_start;                    // arena counters at the start of the current block
+  Collected at_begin{};                      // counts at the start of the current block
+  int64_t live_at_reset = 0;                 // bytes after the last reset of the interpreter
+  int64_t growth = 0;                        // bytes added since the reset before that one
+  uint64_t compile_ir = 0;                   // instructions of compiling, in the current block
+  bool has_company = false;                  // other threads of the snippet existed when it began
+  bool is_at_loop = false;                   // the snippet has come to its loop
   std::optional<ArenaCounters> at_end = {};  // of a block that end_block() has ended
   uint64_t cpu_us_at_begin = 0;
   uint64_t clock_readings_at_begin = 0;
@@ -231,12 +231,12 @@ bool prepare(const PlannedBlock& next, const Block& ended, const ArenaCounters& 
 
 // Ends the current block, with these counters, and begins the next one.
 uint64_t next_iterations(const ArenaCounters& now) {
+  if (run->block.kind == BlockKind::kDone) return 0;
   const ArenaCounters end = run->at_end.value_or(now);
   Block block;
   RunState state = look_at_block(end, block);
   run->at_end.reset();
   if (state != RunState::kStarted) return finish(state);
-  if (run->block.kind == BlockKind::kDone) return 0;
   if (run->block.kind == BlockKind::kNoting) torch_side::end_noting_code();
   PlannedBlock next = plan.next(block);
   if (next.kind == BlockKind::kNoting && !torch_side::note_code()) next = plan.skip_noting();

@@ -30,11 +30,11 @@ struct Python {
   std::map<std::string, std::string> packages;  // installed versions by name (PackageRequirement)
 };
 
-// Without a LibTorch (no version), torch is left out.
 // Probes `requested` (--python), else the interpreter that this LibTorch was installed for, else
 // the active one (VIRTUAL_ENV, then python3 on PATH). Fails if it cannot run snippets: it is not
 // CPython 3.9 or later with a global interpreter lock, it has no torch, or its torch is not the
-// measured LibTorch. `sources`: the folder that holds worker/.
+// measured LibTorch. If no LibTorch is measured (it has no version), torch is left out instead.
+// `sources`: the folder that holds worker/.
 Expected<Python> find_python(const std::optional<std::string>& requested, const LibTorch& libtorch,
                              const std::filesystem::path& sources);
 
@@ -66,6 +66,7 @@ Expected<TorchNames> list_torch_names(const Python& python, const std::filesyste
                                       Cache& cache, std::stop_token stop = {});
 
 // Parses the probe's output about the interpreter `command` (worker/python/probe.py).
-Expected<Python> parse_probe(std::string_view probe, const std::filesystem::path& command);
+Expected<Python> parse_probe(std::string_view probe, const std::filesystem::path& command,
+                             bool needs_torch = true);
 
 }  // namespace instr

@@ -304,7 +304,8 @@ class PythonLanguage : public LanguageSupport {
     TRY_ASSIGN(auto program, build(WorkerKind::kPython, stop));
     if (tests_) {
       program.command.emplace_back("tests");
-      program.open_files = {{tests_->root, wire::kTestsFolderFd}, {tests_->file, wire::kTestsFileFd}};
+      program.open_files = {{tests_->root, wire::kTestsFolderFd},
+                            {tests_->file, wire::kTestsFileFd}};
     }
     return program;
   }

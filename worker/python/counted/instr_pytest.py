@@ -6,6 +6,7 @@ its test: {"id", "reports"}, as pytest serializes them.
 """
 
 import contextlib
+import functools
 import json
 import os
 import sys
@@ -46,6 +47,10 @@ def _make_fixtures(pytest):
         @pytest.fixture
         def benchmark(self, request):
             return _Benchmark(request.node.name)
+
+        @pytest.hookimpl(tryfirst=True)
+        def pytest_runtest_call(self, item):
+            _count_whole(item, pytest)
 
         @pytest.hookimpl(tryfirst=True)
         def pytest_pyfunc_call(self, pyfuncitem):
@@ -92,7 +97,8 @@ def collect():
     reporter = config.pluginmanager.get_plugin("terminalreporter")
     if reporter:
         config.pluginmanager.unregister(reporter)
-    _items.update((item.nodeid, item) for item in session.items)
+    names = {test["id"] for test in wanted["tests"]}
+    _items.update((item.nodeid, item) for item in session.items if item.nodeid in names)
 
 
 def run(name, next_block):
@@ -127,13 +133,21 @@ def _send(item, reports):
         os.write(_REPORTS, (json.dumps({"id": item.nodeid, "reports": texts}) + "\n").encode())
 
 
-def _is_designated(item):
-    return item.get_closest_marker("benchmark") is not None
+def _is_counted_whole(item):
+    """True for a test that is marked or, with --instr-all, designates nothing."""
+    return "benchmark" not in getattr(item, "fixturenames", ()) and item.nodeid in _items
+
+
+def _count_whole(item, pytest):
+    """Has a test counted that pytest does not call as a function: the method of unittest, or all of a doctest."""
+    if _is_counted_whole(item) and type(item).runtest is not pytest.Function.runtest:
+        part = "obj" if isinstance(item, pytest.Function) else "runtest"
+        run = getattr(item, part)
+        setattr(item, part, functools.wraps(run)(lambda: _count(run, (), {})))
 
 
 def _call_test(pyfuncitem):
-    """Counts a test that is marked."""
-    if "benchmark" in pyfuncitem.fixturenames or not _is_designated(pyfuncitem):
+    if not _is_counted_whole(pyfuncitem):
         return None
     names = pyfuncitem._fixtureinfo.argnames
     _count(pyfuncitem.obj, (), {name: pyfuncitem.funcargs[name] for name in names})

@@ -81,8 +81,8 @@ void connect() {
   static PyMethodDef end_early_method{"end_block", end_early, METH_O, nullptr};
   Py_DecRef(call(side_attribute("connect"), make_function(next_block_method),
                  make_function(simulate_method), make_function(pin_method),
-                 make_function(begin_method), make_function(end_method),
-                 make_function(once_method), make_function(end_early_method)));
+                 make_function(begin_method), make_function(end_method), make_function(once_method),
+                 make_function(end_early_method)));
 }
 
 void run_snippet_code(instr_context* given) { run(*snippet, given); }
