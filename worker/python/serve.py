@@ -457,6 +457,7 @@ def rehearse():
 
 def _import_all_and_write_names():
     """Imports the modules that zygotes import, also those that torch imports on first use."""
+    _run_if_possible(lambda: importlib.import_module("_pytest.config").get_config())  # imports its plugins
     if torch:
         _import_if_possible(_COMPILER)
         _forget_devices()
