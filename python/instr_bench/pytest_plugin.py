@@ -17,7 +17,7 @@ import pytest
 from instr_bench import __main__ as module
 from instr_bench.results import read
 
-_REGRESSED = 3  # the exit status of the program
+_BAD_SETUP, _REGRESSED = 2, 3  # exit statuses of the program
 
 
 def pytest_addoption(parser):
@@ -145,12 +145,14 @@ class _Session:
             return os.path.relpath(path, root)
 
         path = [os.path.join(here, entry) for entry in sys.path]
-        args = [str(arg) for arg in session.config.invocation_params.args]
+        args = _without_own([str(arg) for arg in session.config.invocation_params.args])
+        if session.config.pluginmanager.hasplugin("pytest_cov"):
+            args.append("--no-cov")  # following each line would be counted
         return {
             "root": root,
             "cwd": below(here),
             "path": [below(entry) for entry in path if os.path.join(entry, "").startswith(os.path.join(root, ""))],
-            "args": _without_own(args),
+            "args": args,
             "reports": reports,
             "tests": [{"id": item.nodeid, "is_first_call": not _is_designated(item)} for item in session.items],
         }
@@ -163,7 +165,7 @@ class _Session:
 
     def options(self):
         yield f"--python={sys.executable}"
-        yield "--functions=python"
+        yield from ("--functions=python", "--quiet")
         torch = sys.modules.get("torch")
         if torch:
             yield f"--libtorch={os.path.dirname(torch.__file__)}"
@@ -207,6 +209,8 @@ class _Session:
 
     def conclude(self, session, results):
         """Reports tests that ended their process as failed, and reads the comparison."""
+        if self.process.returncode == _BAD_SETUP and not self.runs:
+            raise pytest.UsageError(self.errors.strip())
         problems = {}
         with contextlib.suppress(OSError, ValueError):
             problems = {line.key: line.problem for line in read(results, allow_incomplete=True) if line.problem}
@@ -255,7 +259,7 @@ def _describe(row):
         if metric["verdict"] == "fails":
             relative = f" ({metric['relative']:+.2%})" if metric["relative"] is not None else ""
             parts.append(f"{name} {metric['change']:+,.0f}{relative}")
-    functions = row.get("attribution", {}).get("functions", [])[:3]
+    functions = [one for one in row.get("attribution", {}).get("functions", []) if one["object"]][:3]
     causes = [f"{one['change']:+,.0f} {one['function']} {one['object']}" for one in functions]
     return ", ".join(parts) + (": " + "; ".join(causes) if causes else "")
 

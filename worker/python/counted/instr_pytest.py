@@ -75,9 +75,10 @@ def collect():
     """Collects the tests, as pytest did that wrote the list."""
     with open(_LIST) as file:
         wanted = json.load(file)
-    reports = os.open(wanted["reports"], os.O_WRONLY | os.O_APPEND)
-    os.dup2(reports, _REPORTS)
-    os.close(reports)
+    with contextlib.suppress(OSError):  # pytest has ended: another command counts its tests
+        reports = os.open(wanted["reports"], os.O_WRONLY | os.O_APPEND)
+        os.dup2(reports, _REPORTS)
+        os.close(reports)
     os.dup2(2, 1)
     _pin_current_folder()
     os.chdir(os.path.join(ROOT, wanted["cwd"]))
@@ -87,7 +88,7 @@ def collect():
     from _pytest.main import Session
 
     options = [f"--rootdir={ROOT}", f"--basetemp={_TEMPORARY}", "--capture=sys"]
-    config = _prepareconfig([*wanted["args"], *options, "-p", "no:cacheprovider"])
+    config = _prepareconfig([*wanted["args"], *options])
     config._do_configure()
     session = Session.from_config(config)
     config.pluginmanager.register(sys.modules[__name__], "instr_pytest")
@@ -175,30 +176,13 @@ class _Benchmark:
         if setup is None and teardown is None and calls > 1:
             return _count(target, args, kwargs or {})
         _native().count_once(min(calls - 1, _MAX_CALLS))
-        call = _Prepared((args, kwargs or {}), setup, teardown)
-        result = _run_loop(_make(_PREPARED), target, call.prepare, _native().end_block)
-        call.tear_down()
-        return result
+        given = args, kwargs or {}
+        prepare = (lambda: setup() or given) if setup else lambda: given
+        return _run_loop(_make(_PREPARED), target, prepare, teardown or _do_nothing, _native().end_block)
 
 
-class _Prepared:
-    """The arguments of each call, and what happens between calls."""
-
-    def __init__(self, arguments, setup, teardown):
-        self.arguments, self.setup, self.teardown = arguments, setup, teardown
-        self.is_prepared = False
-
-    def prepare(self):
-        self.tear_down()
-        self.is_prepared = True
-        self.arguments = self.setup and self.setup() or self.arguments
-        return self.arguments
-
-    def tear_down(self):
-        if self.is_prepared and self.teardown:
-            args, kwargs = self.arguments
-            self.teardown(*args, **kwargs)
-        self.is_prepared = False
+def _do_nothing(*args, **kwargs):
+    pass
 
 
 # The statement of a TOML file that does the same is `y = f(x)`.
@@ -212,13 +196,16 @@ def instr_snippet_(instr_next_block_, instr_range_, instr_call_{parameters}):
 """
 
 _PREPARED = """
-def instr_snippet_(instr_next_block_, instr_range_, instr_call_, instr_prepare_, instr_end_block_):
+def instr_snippet_(
+    instr_next_block_, instr_range_, instr_call_, instr_prepare_, instr_tear_down_, instr_end_block_
+):
     instr_result_ = None
     instr_args_, instr_kwargs_ = instr_prepare_()
     while instr_n_ := instr_next_block_(None):
         for instr_i_ in instr_range_(instr_n_):
             instr_result_ = instr_call_(*instr_args_, **instr_kwargs_)
         instr_end_block_(None)
+        instr_tear_down_(*instr_args_, **instr_kwargs_)
         instr_args_, instr_kwargs_ = instr_prepare_()
     return instr_result_
 """
@@ -250,4 +237,14 @@ def _run_loop(loop, *arguments):
         raise RuntimeError("a test can use its fixture `benchmark` once")
     _run.has_counted = True
     sys.modules["__main__"].snippet = loop
-    return loop(_run.next_block, range, *arguments)
+    return _call_apart(loop, _run.next_block, range, *arguments)
+
+
+def _call_apart(loop, *arguments):
+    """Calls a loop whose frame, and those above it, are in a part of the interpreter's stack for themselves: how
+    much of a part is left would depend on pytest and its plugins, and a new part costs instructions."""
+    return loop(*arguments)
+
+
+_FRAME = 1 << 14  # values, more than fit in the rest of any part
+_call_apart.__code__ = _call_apart.__code__.replace(co_stacksize=_FRAME)
