@@ -98,7 +98,7 @@ class _Session:
         self.output = self.errors = ""
         self.comparison = []
         self.not_counted = []
-        self.runs = set()  # the names of tests that ran
+        self.runs, self.passed = set(), set()  # the names of tests that ran, and that passed
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, config, items):
@@ -204,6 +204,8 @@ class _Session:
         item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
         for data in reports:
             report = self.config.hook.pytest_report_from_serializable(config=self.config, data=data)
+            if report.when == "call" and report.passed:
+                self.passed.add(item.nodeid)
             item.ihook.pytest_runtest_logreport(report=report)
         item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
 
@@ -219,6 +221,8 @@ class _Session:
             problem = problems.get(_key(item), "it was not counted")
             if item.nodeid not in self.runs:
                 self.report(item, [self.fail(item, problem)])
+            elif item.nodeid in self.passed and _key(item) in problems:
+                self.not_counted.append(f"{item.nodeid} - {problem}")
         self.compare(results)
 
     def fail(self, item, problem):
@@ -240,6 +244,10 @@ class _Session:
             return
         terminalreporter.section("instructions")
         terminalreporter.write(self.output + self.errors)
+        for line in self.not_counted:
+            terminalreporter.write_line(f"NOT COUNTED {line}", yellow=True)
+        if self.not_counted:
+            terminalreporter.stats["not counted"] = self.not_counted
         slower = [row for row in self.comparison if row["verdict"] == "fails" and row["metrics"]]
         for row in slower:
             terminalreporter.write_line(f"SLOWER {self.names.get(row['key'], row['key'])} - {_describe(row)}", red=True)

@@ -79,13 +79,16 @@ class Counted(unittest.TestCase):
         self.assertEqual(second.returncode, 1)
 
     def test_failures_are_those_of_the_tests(self):
-        done = self.pytest("--instr", "--instr-output=failed.jsonl", "-k", "skipped or failing or ends or marked")
+        done = self.pytest("--instr", "--instr-output=failed.jsonl", "-k", "skipped or failing or ends or marked or unused")
         self.assertEqual(done.returncode, 1)
-        self.assertIn("2 failed, 1 passed, 1 skipped", done.stdout)
+        self.assertRegex(done.stdout, r"2 failed, 2 passed, 1 skipped.*, 1 not counted")
+        self.assertIn(f"FAILED {FILE}test_ends_the_process - exited: ", done.stdout)
+        self.assertIn(f"NOT COUNTED {FILE}test_unused - ", done.stdout)
         self.assertIn("assert [0, 1] == 'squares'", done.stdout)
         outcomes = {line.key.rsplit("/", 1)[1]: line.outcome for line in read(self.project / "failed.jsonl")}
         self.assertEqual(outcomes, {"test_skipped": "skipped", "test_failing": "failed",
-                                    "test_ends_the_process": "failed", "test_marked": "counted"})
+                                    "test_ends_the_process": "failed", "test_marked": "counted",
+                                    "test_unused": "failed"})
 
     def test_a_missing_baseline_is_an_error_of_usage(self):
         done = self.pytest("--instr", "--instr-baseline=nothing")

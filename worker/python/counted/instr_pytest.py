@@ -165,6 +165,7 @@ class _Benchmark:
         self.extra_info = {}
 
     def __call__(self, function, *args, **kwargs):
+        __tracebackhide__ = True
         return _count(function, args, kwargs)
 
     def pedantic(
@@ -172,6 +173,7 @@ class _Benchmark:
     ):
         """Calls the target as often as asked, 17 times at most, and counts the last call. If the target needs no
         preparation and may be called repeatedly, counts it as a call of the fixture does."""
+        __tracebackhide__ = True
         calls = rounds * iterations + warmup_rounds
         if setup is None and teardown is None and calls > 1:
             return _count(target, args, kwargs or {})
@@ -188,7 +190,7 @@ def _do_nothing(*args, **kwargs):
 # The statement of a TOML file that does the same is `y = f(x)`.
 _LOOP = """
 def instr_snippet_(instr_next_block_, instr_range_, instr_call_{parameters}):
-    instr_result_ = None
+    instr_result_, __tracebackhide__ = None, True
     while instr_n_ := instr_next_block_(None):
         for instr_i_ in instr_range_(instr_n_):
             instr_result_ = instr_call_({arguments})
@@ -199,7 +201,7 @@ _PREPARED = """
 def instr_snippet_(
     instr_next_block_, instr_range_, instr_call_, instr_prepare_, instr_tear_down_, instr_end_block_
 ):
-    instr_result_ = None
+    instr_result_, __tracebackhide__ = None, True
     instr_args_, instr_kwargs_ = instr_prepare_()
     while instr_n_ := instr_next_block_(None):
         for instr_i_ in instr_range_(instr_n_):
@@ -229,10 +231,12 @@ def _native():
 
 
 def _count(function, args, kwargs):
+    __tracebackhide__ = True
     return _run_loop(_make_loop(len(args), list(kwargs)), function, *args, *kwargs.values())
 
 
 def _run_loop(loop, *arguments):
+    __tracebackhide__ = True
     if _run.has_counted:
         raise RuntimeError("a test can use its fixture `benchmark` once")
     _run.has_counted = True
@@ -243,6 +247,7 @@ def _run_loop(loop, *arguments):
 def _call_apart(loop, *arguments):
     """Calls a loop whose frame, and those above it, are in a part of the interpreter's stack for themselves: how
     much of a part is left would depend on pytest and its plugins, and a new part costs instructions."""
+    __tracebackhide__ = True
     return loop(*arguments)
 
 
