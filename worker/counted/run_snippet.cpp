@@ -52,7 +52,8 @@ struct Run {
   uint64_t compile_ir = 0;                   // instructions of compiling, in the current block
   bool has_company = false;                  // other threads of the snippet existed when it began
   bool is_at_loop = false;                   // the snippet has come to its loop
-  std::optional<ArenaCounters> at_end = {};  // of a block that end_block() has ended
+  // Arena counters when end_block() ended the current block.
+  std::optional<ArenaCounters> at_end = {};
   uint64_t cpu_us_at_begin = 0;
   uint64_t clock_readings_at_begin = 0;
   DeviceCounters device_at_begin{};

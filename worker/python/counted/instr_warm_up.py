@@ -4,7 +4,7 @@ ten times as long as running it. A change of it changes the worker's version.
 
 import sys
 
-torch = sys.modules.get("torch")  # None if tests do not use it
+torch = sys.modules.get("torch")  # absent if tests do not use it
 
 # A snippet as compile_snippets.py makes them.
 REHEARSED = """
