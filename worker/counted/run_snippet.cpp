@@ -44,14 +44,14 @@ struct Run {
   char profile[PATH_MAX + 32] = "";  // the profile's path, without its number
   PlannedBlock block;                // the current one
   bool collecting = false;
-  uint32_t parts = 0;                        // profiles that Callgrind has written for this process
-  ArenaCounters at_start;                    // arena counters at the start of the current block
-  Collected at_begin{};                      // counts at the start of the current block
-  int64_t live_at_reset = 0;                 // bytes after the last reset of the interpreter
-  int64_t growth = 0;                        // bytes added since the reset before that one
-  uint64_t compile_ir = 0;                   // instructions of compiling, in the current block
-  bool has_company = false;                  // other threads of the snippet existed when it began
-  bool is_at_loop = false;                   // the snippet has come to its loop
+  uint32_t parts = 0;         // profiles that Callgrind has written for this process
+  ArenaCounters at_start;     // arena counters at the start of the current block
+  Collected at_begin{};       // counts at the start of the current block
+  int64_t live_at_reset = 0;  // bytes after the last reset of the interpreter
+  int64_t growth = 0;         // bytes added since the reset before that one
+  uint64_t compile_ir = 0;    // instructions of compiling, in the current block
+  bool has_company = false;   // other threads of the snippet existed when it began
+  bool is_at_loop = false;    // the snippet has come to its loop
   // Arena counters when end_block() ended the current block.
   std::optional<ArenaCounters> at_end = {};
   uint64_t cpu_us_at_begin = 0;
