@@ -26,7 +26,7 @@ def collected(*tests):
 class WorkerSide(unittest.TestCase):
     def test_tests_end_as_they_do_in_pytest(self):
         names = ["test_called[3]", "test_marked", "test_decorator", "test_prepared", "test_skipped", "test_failing",
-                 "test_twice", "test_unused", "test_plain", "TestCase::test_method", "test_missing"]
+                 "test_twice", "test_raising", "test_unused", "test_plain", "TestCase::test_method", "test_missing"]
         done = collected(*names)
         self.assertEqual(done["reports"], [FILE + name for name in names[:-1]])
         ends = {name: done["ends"][FILE + name] for name in names}
@@ -35,6 +35,7 @@ class WorkerSide(unittest.TestCase):
         self.assertEqual(ends["test_skipped"], "TestSkipped: Skipped: not today")
         self.assertIn("assert [0, 1] == 'squares'", ends["test_failing"])
         self.assertIn("a test can use its fixture `benchmark` once", ends["test_twice"])
+        self.assertIn("the test expects an exception", ends["test_raising"])
         self.assertEqual(ends["test_unused"], "TestFailed: the test does not call its fixture `benchmark`")
         self.assertEqual(ends["test_missing"], f"TestFailed: {FILE}test_missing was not collected under Valgrind")
 

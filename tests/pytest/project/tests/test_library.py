@@ -41,6 +41,11 @@ def test_twice(benchmark):
     benchmark(squares, 1)
 
 
+def test_raising(benchmark):
+    with pytest.raises(TypeError):
+        benchmark(squares, "n")
+
+
 def test_unused(benchmark):
     pass
 
