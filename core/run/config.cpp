@@ -26,7 +26,6 @@ void set_needs(PlanConfig& plan, MeasureConfig& config, const std::vector<std::s
     if (is_asked_for) config.events.emplace_back(metric.name);
   }
   config.simulation = simulation_for(all);
-  config.tools.needs_torch = !plan.tests || config.tools.libtorch;
 }
 
 }  // namespace instr

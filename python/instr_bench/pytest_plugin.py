@@ -4,9 +4,11 @@ This process collects the tests and shows their reports. The program runs each o
 of an interpreter that has collected them, too (worker/python/counted/instr_pytest.py).
 """
 import contextlib
+import ctypes
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -126,7 +128,9 @@ class _Session:
             json.dump(self.describe(session, reports), file)
         with open(os.path.join(folder, "output"), "w+") as output, open(os.path.join(folder, "errors"), "w+") as errors:
             command = self.command([f"--tests={tests}", f"--output={results}", *self.options()])
-            self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=errors)
+            self.process = subprocess.Popen(
+                command, stdin=subprocess.DEVNULL, stdout=output, stderr=errors, preexec_fn=_end_with_parent
+            )
             try:
                 self.pass_on(session, reports)
                 self.process.wait()
@@ -270,6 +274,15 @@ def _describe(row):
     functions = [one for one in row.get("attribution", {}).get("functions", []) if one["object"]][:3]
     causes = [f"{one['change']:+,.0f} {one['function']} {one['object']}" for one in functions]
     return ", ".join(parts) + (": " + "; ".join(causes) if causes else "")
+
+
+_LIBC = ctypes.CDLL(None)
+_SET_PARENT_DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG
+
+
+def _end_with_parent():
+    """Has the program end if pytest is killed."""
+    _LIBC.prctl(_SET_PARENT_DEATH_SIGNAL, signal.SIGTERM)
 
 
 _WITH_VALUE = "--instr-output", "--instr-save", "--instr-baseline", "--instr-limit"

@@ -315,6 +315,10 @@ void declare_measuring(CommandLine& line, PlanConfig& plan, MeasureConfig& confi
   declare_build(line, plan.build);
   line.check([&plan, &config] { return read_test_settings(plan, config); });
   declare_counting(line, config);
+  line.check([&plan, &config]() -> Expected<void> {
+    config.tools.needs_torch = !plan.tests || config.tools.libtorch;
+    return {};
+  });
 }
 
 void declare_timing(CommandLine& line, MeasureConfig& config) {

@@ -7,6 +7,7 @@ its test: {"id", "reports"}, as pytest serializes them.
 
 import contextlib
 import functools
+import inspect
 import json
 import os
 import sys
@@ -117,7 +118,7 @@ def run(name, next_block):
             reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
             raise TestSkipped(getattr(report, "wasxfail", "") or reason)
     if not _run.has_begun:
-        raise TestFailed("the test does not call its fixture `benchmark`")
+        raise TestFailed("the test counts nothing: it does not call its fixture `benchmark`, or is a coroutine")
     if not _run.has_counted:
         raise TestFailed("the test expects an exception, which ends the count: count a function that handles it")
 
@@ -136,7 +137,8 @@ def _send(item, reports):
 
 def _is_counted_whole(item):
     """True for a test that is marked or, with --instr-all, designates nothing."""
-    return "benchmark" not in getattr(item, "fixturenames", ()) and item.nodeid in _items
+    is_coroutine = inspect.iscoroutinefunction(getattr(item, "obj", None))
+    return "benchmark" not in getattr(item, "fixturenames", ()) and item.nodeid in _items and not is_coroutine
 
 
 def _count_whole(item, pytest):
