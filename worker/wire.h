@@ -20,6 +20,8 @@ inline constexpr int kControlFd = 3;  // requests and replies
 inline constexpr int kWorkFolderFd = 4;
 inline constexpr int kProgramFolderFd = 5;  // the worker's own folder, if it also contains units
 inline constexpr int kValgrindToolsFd = 6;  // the folder of a Valgrind that was moved
+inline constexpr int kTestsFolderFd = 7;    // the top folder of the tests, if tests are counted
+inline constexpr int kTestsFileFd = 8;      // the list of these tests
 // The folder of the snippet that runs, by a number that no snippet's own descriptor has: programs
 // that it starts have it, too, since it is their path to the folder.
 inline constexpr int kSnippetFolderFd = 101;

@@ -188,6 +188,16 @@ Outcome with_loaded(Outcome outcome, const wire::Message& reply, const fs::path&
   return with_files(std::move(outcome), loaded_files_in(list));
 }
 
+// A worker reports a skipped test as an exception of this type.
+Outcome with_skipped(Outcome outcome, const Variant& variant) {
+  constexpr std::string_view kSkipped = "TestSkipped: ";
+  const auto* failure = std::get_if<Failure>(&outcome);
+  const bool is_skipped = variant.tests && failure != nullptr &&
+                          failure->kind == FailureKind::kException &&
+                          failure->message.starts_with(kSkipped);
+  return is_skipped ? Skipped{failure->message.substr(kSkipped.size())} : std::move(outcome);
+}
+
 // Names the disk as the cause of a missing count or profile if it is full: Valgrind could not write
 // its output.
 Outcome with_cause(Outcome outcome, const fs::path& work_dir) {
@@ -281,7 +291,10 @@ Attempt Measurer::measure(const CompiledVariant& compiled, WorkerProcess& where)
                    where.log_since(log_begin));
   }
   attempt.seconds = watch.seconds();
-  if (reply) attempt.outcome = settle(*reply, compiled.variant, where.work_dir());
+  if (reply) {
+    attempt.outcome =
+        with_skipped(settle(*reply, compiled.variant, where.work_dir()), compiled.variant);
+  }
   attempt.outcome = with_timeout_advice(std::move(attempt.outcome), compiled.variant);
   return attempt;
 }

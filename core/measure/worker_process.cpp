@@ -204,11 +204,13 @@ Expected<std::pair<Fd, fs::path>> open_log(const fs::path& folder) {
   return std::pair{std::move(log), fs::path(name)};
 }
 
-Expected<Fd> open_folder(const fs::path& folder) {
-  Fd descriptor(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!descriptor) return fail("cannot open " + folder.string() + ": " + std::strerror(errno));
+Expected<Fd> open_to_read(const fs::path& path, int flags = 0) {
+  Fd descriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC | flags));
+  if (!descriptor) return fail("cannot open " + path.string() + ": " + std::strerror(errno));
   return descriptor;
 }
+
+Expected<Fd> open_folder(const fs::path& folder) { return open_to_read(folder, O_DIRECTORY); }
 
 // Returns advice about a limit that a worker inherits from this process and that can keep it from
 // starting; empty if there is none.
@@ -375,6 +377,12 @@ Expected<std::shared_ptr<Root>> Root::start(const WorkerOptions& options) {
     TRY_ASSIGN(tools, open_folder(options.valgrind_tools));
     spawn.environment->push_back(kValgrindTools);
     spawn.descriptors.emplace_back(tools.get(), wire::kValgrindToolsFd);
+  }
+  std::vector<Fd> opened;
+  for (const auto& [path, number] : options.program.open_files) {
+    TRY_ASSIGN(auto file, open_to_read(path));
+    spawn.descriptors.emplace_back(file.get(), number);
+    opened.push_back(std::move(file));
   }
   spawn.pin_layout = !options.is_native();
   TRY_ASSIGN(auto process, Process::spawn(spawn));

@@ -18,7 +18,10 @@ namespace instr {
 Expected<std::unique_ptr<Tools>> Tools::find(const MeasureConfig& config, std::stop_token stop,
                                              BeginPhase on_phase,
                                              std::function<void(const std::string&)> on_message) {
-  TRY_ASSIGN(auto libtorch, find_libtorch(config.tools.libtorch));
+  LibTorch libtorch;
+  if (config.tools.needs_torch) {
+    TRY_ASSIGN(libtorch, find_libtorch(config.tools.libtorch));
+  }
   if (libtorch.has_cuda) libtorch.stand_in = find_stand_in(config.tools);
   TRY_ASSIGN(auto toolchain, find_toolchain(config.tools.compiler, libtorch));
   TRY_ASSIGN(auto cache, Cache::open(!config.tools.no_cache, {std::move(stop), on_message}));

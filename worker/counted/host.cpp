@@ -374,6 +374,9 @@ Ended Host::in_child(const RunRequest& run, CpuLimits& left, ChildOutput& output
       output, left, [&run] { return run.result->is_over != 0; },
       [this] { return channel_.hung_up(); },
       [&run](const ProcessTree& tree) { return find_excess(tree, limits_of(run)); });
+  // Code after the last block, such as the rest of a test, has ended the process.
+  const bool is_cut = run.result->state == RunState::kFinished && run.result->is_over == 0;
+  if (is_cut) run.result->state = RunState::kStarted;
   if (left.cpu_ms != INT64_MAX) left.cpu_ms = std::max<int64_t>(left.cpu_ms - ended.cpu_ms, 1);
   if (run.result->state == RunState::kStarted && !run.is_rehearsal) {
     ended.valgrind_words =

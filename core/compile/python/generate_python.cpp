@@ -414,6 +414,12 @@ void add_module(PythonSnippet& snippet, const Variant& variant) {
 
 PythonSnippet make_python_snippet(const Variant& variant, Purpose purpose) {
   PythonSnippet snippet{purpose, variant.global_setups, variant.setups, {}};
+  if (variant.tests) {
+    snippet.setup = {{fmt::format("import instr_pytest\ninstr_pytest.run({}, instr_next_block_)",
+                                  to_python_literal(variant.test)),
+                      {}}};
+    return snippet;
+  }
   if (variant.setting != nullptr) {
     apply_setting(snippet, variant, is_compiled(variant.backend) || uses_compiler(variant));
   }
