@@ -1,4 +1,7 @@
 // instr_bench.Timer in an interpreter: it counts what definitions count, and leaves nothing behind.
+#include <fmt/format.h>
+#include <signal.h>
+
 #include "tests/e2e/python_fixture.h"
 #include "tests/labels.h"
 
@@ -27,7 +30,7 @@ class TimerInPython : public PythonTest {
   }
 };
 
-constexpr const char* kTwins = R"(schema = 1
+constexpr const char* kTwins = R"toml(schema = 1
 [[benchmark]]
 label = "plain"
 py_setup = "x = torch.ones((4, 4))"
@@ -47,7 +50,7 @@ label = "cpp"
 global_setup = "inline torch::Tensor twice(const torch::Tensor& x) { return x + x; }"
 setup = "auto x = torch::ones({4, 4});"
 stmt = "auto y = twice(x);"
-)";
+)toml";
 
 TEST_F(TimerInPython, CountsWhatDefinitionsCountAndEndsWithTheInterpreter) {
   const CommandResult ended = run_script({"crash"});
