@@ -20,7 +20,7 @@ install(DIRECTORY worker definitions suites tools/selftest DESTINATION ${own_sha
 if(INSTR_STATIC_SIMDJSON)
   install(TARGETS python_worker DESTINATION ${own_share}/worker/python/prebuilt)
 endif()
-install(FILES ${generated}/definition.schema.json DESTINATION ${own_share})
+install(FILES ${generated}/definition.schema.json docs/AGENTS.md DESTINATION ${own_share})
 install(PROGRAMS tools/merge-comment DESTINATION ${CMAKE_INSTALL_BINDIR} RENAME instr_bench-merge-comment)
 
 install(FILES README.md CHANGELOG.md CONTRIBUTING.md RELEASING.md LICENSE

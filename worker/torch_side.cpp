@@ -73,8 +73,7 @@ void disable_device_threads() {
 #endif
 }
 
-// Initializes CUDA. Without gradients: autograd's engine would start a thread for the device, which
-// forked processes lack.
+// Initializes CUDA. Without gradients: see import_for().
 void warm_up_cuda() {
   prepare(1);
   disable_device_threads();
@@ -86,9 +85,9 @@ void warm_up_cuda() {
   }
 }
 
-void warm_up_torchscript() {
+void warm_up_torchscript(c10::Device device) {
   torch::jit::Module module("instr_warm_up");
-  module.register_parameter("w", torch::rand({4, 4}), false);
+  module.register_parameter("w", torch::rand({4, 4}, device), false);
   module.define(
       "def forward(self, x):\n"
       "    y = torch.mm(x, self.w) + x\n"
@@ -97,10 +96,15 @@ void warm_up_torchscript() {
   module.save(file);
   auto loaded = torch::jit::load(file);
   for (int round = 0; round < 5; ++round) {
-    auto x = torch::rand({4, 4}).requires_grad_(true);
-    loaded.forward({x}).toTensor().sum().backward();
+    auto x = torch::rand({4, 4}, device).requires_grad_(device.is_cpu());
+    auto y = loaded.forward({x}).toTensor().sum();
+    if (y.requires_grad()) y.backward();
   }
 }
+
+bool is_for_cuda(const std::string& kind) { return kind.find("cuda") != std::string::npos; }
+
+bool is_for_torchscript(const std::string& kind) { return kind.rfind("torchscript", 0) == 0; }
 
 const char kDefinitionErrorMark[] = "instr_definition_error: ";
 
@@ -116,16 +120,18 @@ Caught caught(std::string text) {
 }  // namespace
 
 void import_for(const char* kind) {
-  if (strcmp(kind, "cuda") != 0) forget_devices();
+  if (!is_for_cuda(kind)) forget_devices();
   prepare(1);
-  // On first use, TorchScript compiles its own functions.
-  if (strcmp(kind, "torchscript") == 0) warm_up_torchscript();
+  // On first use, TorchScript compiles its own functions. With a device, autograd's engine would
+  // start a thread for it, which forked processes lack.
+  if (is_for_torchscript(kind) && !is_for_cuda(kind)) warm_up_torchscript(c10::kCPU);
 }
 
 void warm_up(const char* kind) {
-  if (strcmp(kind, "torchscript") == 0) warm_up_torchscript();
-  if (strcmp(kind, "cuda") == 0) return warm_up_cuda();
-  if (strcmp(kind, "cold") != 0) warm_up_eager();
+  const c10::DeviceType device = is_for_cuda(kind) ? c10::kCUDA : c10::kCPU;
+  if (device == c10::kCUDA) warm_up_cuda();
+  if (is_for_torchscript(kind)) warm_up_torchscript(device);
+  if (device == c10::kCPU && strcmp(kind, "cold") != 0) warm_up_eager();
 }
 
 instr_snippet rehearsed_snippet() { return nullptr; }

@@ -12,7 +12,7 @@ namespace instr::wire {
 
 // Part of the fingerprint. Increment it with each change of the worker that may change a count: the
 // allocator, a zygote's warm-up, the plan of blocks, the environment.
-inline constexpr const char* kWorkerVersion = "19";
+inline constexpr const char* kWorkerVersion = "20";
 
 // A worker's descriptors besides the standard ones. It gets no paths, whose lengths would show in
 // its heap.
@@ -20,6 +20,8 @@ inline constexpr int kControlFd = 3;  // requests and replies
 inline constexpr int kWorkFolderFd = 4;
 inline constexpr int kProgramFolderFd = 5;  // the worker's own folder, if it also contains units
 inline constexpr int kValgrindToolsFd = 6;  // the folder of a Valgrind that was moved
+inline constexpr int kTestsFolderFd = 7;    // the top folder of the tests, if tests are counted
+inline constexpr int kTestsFileFd = 8;      // the list of these tests
 // The folder of the snippet that runs, by a number that no snippet's own descriptor has: programs
 // that it starts have it, too, since it is their path to the folder.
 inline constexpr int kSnippetFolderFd = 101;
@@ -28,8 +30,9 @@ inline constexpr int kSnippetFolderFd = 101;
 // or one of these suffixes.
 inline constexpr const char* kProfilePrefix = "profile.";
 inline constexpr const char* kFollowedSuffix = ".followed";  // the calls of an interpreter, as JSON
-inline constexpr const char* kDeviceSuffix = ".device";      // what an iteration asked of a device
-inline constexpr const char* kLoadedSuffix = ".loaded";      // files whose code was loaded
+inline constexpr const char* kDeviceCallersSuffix = ".device_callers";
+inline constexpr const char* kDeviceSuffix = ".device";  // what an iteration asked of a device
+inline constexpr const char* kLoadedSuffix = ".loaded";  // files whose code was loaded
 
 // Collisions of addresses may add one in so many instructions to a block of a steady count.
 inline constexpr int kCollisions = 1000;
@@ -58,6 +61,7 @@ using Fields = std::map<std::string, std::string>;
 //                             fork=0: measures in this process, which then ends.
 //                             cache_sim, branch_sim: 1 if Callgrind was started with these.
 //                             follow_calls=1: notes an interpreter's calls in an additional block.
+//                             knows_loop=1: does not count the empty loop.
 //                             -> measured | failed kind message
 //   churn   blocks            allocates so many blocks and frees half of them -> churned
 //   quit                      -> bye
@@ -97,7 +101,7 @@ using Fields = std::map<std::string, std::string>;
 //           end of the snippet's output) followed followed_iterations (if calls were followed:
 //           the file with them, and the iterations of their block) loaded (the file that lists the
 //           libraries and modules loaded) device_events (the file that lists what an iteration
-//           asked of CUDA's stand-ins)
+//           asked of CUDA's stand-ins) device_callers (Valgrind's log with the callers of these)
 // timed:    wall cpu (ns) and each requested event, all per iteration and as a list by repetition;
 //           iterations [device_peak_bytes] [others]; if a compiler's device ran the snippet, what
 //           a repetition added to its totals, likewise: xla_wait xla_compile_time xla_execute_time

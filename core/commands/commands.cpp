@@ -18,6 +18,8 @@ constexpr auto kCommands = std::to_array<Command>(
      {"list", "", "print the keys of the benchmarks, one per line", kEnd, kBadSetup, list_command},
      {"watch", "", "stay ready; measure again whatever a saved file changes", kFinish, kBadSetup,
       watch_command},
+     {"serve", "", "stay ready; count what a program asks for, as instr_bench.Timer does", kFinish,
+      kBadSetup, serve_command},
      {"explain", "KEY [RESULTS]", "what a count consists of, function by function", kFinish,
       kBadSetup, explain_command},
      {"compare", "BASE NEW", "what changed between two results, in which function", kEnd, kBadSetup,

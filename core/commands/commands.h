@@ -10,6 +10,7 @@
 #include "core/commands/cli/command.h"
 #include "core/commands/cli/command_line.h"
 #include "core/commands/cli/options.h"
+#include "core/report/explain.h"
 #include "core/run/config.h"
 #include "core/run/gate.h"
 
@@ -20,6 +21,7 @@ Action exec_command(CommandLine& line);
 Action import_command(CommandLine& line);
 Action list_command(CommandLine& line);
 Action watch_command(CommandLine& line);
+Action serve_command(CommandLine& line);
 Action explain_command(CommandLine& line);
 Action compare_command(CommandLine& line);
 Action ab_command(CommandLine& line);
@@ -38,6 +40,10 @@ Action doctor_command(CommandLine& line);
 Action warm_command(CommandLine& line);
 Action generate_command(CommandLine& line);
 Action help_command(CommandLine& line);
+
+// Explains a count by its kept profile, which alone has calls.
+Expected<Explanation> explain_profile(const std::string& key, const Counted& counted,
+                                      ProfilePaths paths);
 
 // The help of --history.
 inline constexpr const char* kHistoryHelp =

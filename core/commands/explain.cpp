@@ -82,23 +82,15 @@ Expected<Explanation> explain_in_python(const std::string& key, const Counted& c
   return explain_followed(key, counted, *counted.followed);
 }
 
-// Explains with calls, which only the kept profile has.
-Expected<Explanation> explain_natively(const std::string& key, const Counted& counted,
-                                       ProfilePaths paths) {
-  TRY_ASSIGN(auto profile, read_profile(*counted.profile, paths));
-  const auto costs = inclusive_costs(profile, counted.iterations);
-  return explain(key, counted, &costs);
-}
-
 Expected<Explanation> explain_count(const ExplainArguments& options, const std::string& key,
                                     const Counted& counted) {
   const bool is_in_python = options.measure.follows_calls;
   if (!is_in_python && (!options.is_measured() || !counted.profile)) return explain(key, counted);
   auto explanation = is_in_python
                          ? explain_in_python(key, counted)
-                         : explain_natively(key, counted,
-                                            options.measure.call_paths ? ProfilePaths::kSeparate
-                                                                       : ProfilePaths::kMerged);
+                         : explain_profile(key, counted,
+                                           options.measure.call_paths ? ProfilePaths::kSeparate
+                                                                      : ProfilePaths::kMerged);
   if (!explanation || !options.callers) return explanation;
   const Explanation& all = *explanation;
   Explanation chosen = select_callers(all, make_matcher(*options.callers));
@@ -232,6 +224,13 @@ void declare_shown(CommandLine& line, ExplainArguments& options) {
 }
 
 }  // namespace
+
+Expected<Explanation> explain_profile(const std::string& key, const Counted& counted,
+                                      ProfilePaths paths) {
+  TRY_ASSIGN(auto profile, read_profile(*counted.profile, paths));
+  const auto costs = inclusive_costs(profile, counted.iterations);
+  return explain(key, counted, &costs);
+}
 
 Action explain_command(CommandLine& line) {
   auto options = std::make_shared<ExplainArguments>();

@@ -5,8 +5,10 @@
 
 #include "core/base/environment.h"
 #include "core/base/output.h"
+#include "core/base/read_file.h"
 #include "core/commands/cli/help.h"
 #include "core/commands/commands.h"
+#include "core/compile/installation.h"
 #include "core/definitions/definition_keys.h"
 #include "core/results/results_file.h"
 
@@ -112,10 +114,14 @@ ExpectedStatus generate(const std::vector<std::string>& operands) {
     if (what == "zsh") text = zsh_completion(all);
     if (what == "fish") text = fish_completion(all);
     if (what == "commands") text = command_names(all);
+    if (what == "agents") {
+      TRY_ASSIGN(text, read_file(find_installation().agents, kMaxTextBytes));
+    }
   }
   if (!text) {
     return fail(
-        "`generate` takes bash, zsh, fish, man, man COMMAND, commands or schema definitions",
+        "`generate` takes bash, zsh, fish, man, man COMMAND, commands, schema definitions or "
+        "agents",
         "see instr_bench generate --help");
   }
   print_output(*text);
@@ -128,11 +134,14 @@ Action generate_command(CommandLine& line) {
   auto operands = std::make_shared<std::vector<std::string>>();
   auto showing = std::make_shared<Showing>();
   line.describe(
-      "Prints completions for bash, zsh or fish, the man page of the command NAME, the names of "
-      "all commands, or the JSON Schema of definition files (schema definitions). For this shell: "
-      "source <(instr_bench generate bash); instr_bench generate fish | source. For an editor: "
-      "instr_bench generate schema definitions > definition.schema.json.");
-  line.operands({"bash|zsh|fish|man|commands|schema [NAME]", 1, 2}, *operands);
+      "Prints completions (bash, zsh or fish), the man page of a command (man NAME), the names of "
+      "all commands (commands), the JSON Schema of definition files (schema definitions), or a "
+      "page that "
+      "tells coding agents how to use this program (agents). For this shell: source <(instr_bench "
+      "generate bash); instr_bench generate fish | source. For an editor: instr_bench generate "
+      "schema definitions > definition.schema.json. For agents: instr_bench generate agents >> "
+      "AGENTS.md.");
+  line.operands({"WHAT [NAME]", 1, 2}, *operands);
   line.group("What to show");
   declare_showing(line, *showing);
   return [operands, showing](const Invocation&) { return generate(*operands); };

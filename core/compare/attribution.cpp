@@ -348,4 +348,27 @@ Attribution Attributor::attribute(const std::vector<FunctionCost>& before,
   return result;
 }
 
+std::vector<DeviceChange> find_device_changes(const std::vector<DeviceEvent>& before,
+                                              const std::vector<DeviceEvent>& after) {
+  std::vector<DeviceChange> changes;
+  const auto find_excess = [&changes](const auto& more, const auto& fewer, int sign) {
+    std::vector<DeviceEvent> left = fewer;
+    for (const DeviceEvent& event : more) {
+      if (const auto pair = std::ranges::find(left, event); pair != left.end()) {
+        left.erase(pair);
+        continue;
+      }
+      const auto known = std::ranges::find(changes, event, &DeviceChange::event);
+      if (known == changes.end()) {
+        changes.push_back({event, sign});
+      } else {
+        known->change += sign;
+      }
+    }
+  };
+  find_excess(after, before, 1);
+  find_excess(before, after, -1);
+  return changes;
+}
+
 }  // namespace instr

@@ -77,6 +77,17 @@ struct CallChange {
   double change = 0;  // including all that the calls caused
 };
 
+// A request to CUDA's stand-ins that is made more or less often than before.
+struct DeviceChange {
+  DeviceEvent event;
+  int change = 0;  // requests more per iteration
+};
+
+// Returns the requests of which there are more, then those of which there are fewer, both in their
+// order.
+std::vector<DeviceChange> find_device_changes(const std::vector<DeviceEvent>& before,
+                                              const std::vector<DeviceEvent>& after);
+
 // A change as the sum of its parts, the other functions and an unexplained rest. The sum is exact,
 // since all figures are rounded to a fixed step: 2^-20 of an instruction or, for larger sums, the
 // smallest step that keeps them exact.
@@ -90,6 +101,7 @@ struct Attribution {
   // The calls that changed, greatest change first, if the metric is instructions and both profiles
   // have calls.
   std::vector<CallChange> calls = {};
+  std::vector<DeviceChange> device = {};  // empty unless CUDA's host side was counted
 };
 
 // True if both profiles have `metric` by the same kind of functions, native or of Python: always

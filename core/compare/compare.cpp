@@ -183,6 +183,11 @@ Expected<void> attribute(ComparedRow& row, const ResultSet& before, const Result
   if (max == nullptr) return {};
   row.attribution =
       attributor.attribute(functions_before, functions_after, *max->change(), max->metric);
+  if (before.device_events && after.device_events) {
+    TRY_ASSIGN(const auto events_before, before.device_events(row.key));
+    TRY_ASSIGN(const auto events_after, after.device_events(row.key));
+    row.attribution->device = find_device_changes(events_before, events_after);
+  }
   return {};
 }
 

@@ -104,6 +104,8 @@ struct WorkerProgram {
   std::vector<std::string> command = {};
   std::vector<std::string> environment = {};
   std::filesystem::path working_directory = "/";
+  // Further files and folders that the program has open, by descriptor.
+  std::vector<std::pair<std::filesystem::path, int>> open_files = {};
 };
 
 }  // namespace instr

@@ -26,7 +26,7 @@ Installation find_installation() {
   fs::path share = (folder / INSTR_SHARE).lexically_normal();
   if (!fs::exists(share, ignored)) share = folder / "share/instr_bench";  // a build tree's
   return {resolve(share / "worker").parent_path(), resolve(share / "definitions"),
-          resolve(share / "suites"), resolve(share / "selftest")};
+          resolve(share / "suites"), resolve(share / "selftest"), share / "AGENTS.md"};
 }
 
 std::vector<std::string> list_suites() {

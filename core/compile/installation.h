@@ -14,6 +14,7 @@ struct Installation {
   std::filesystem::path definitions;  // the standard set
   std::filesystem::path suites;       // models: NAME.toml is the suite NAME
   std::filesystem::path selftest;     // the small library in which selftest plants slow-downs
+  std::filesystem::path agents;       // the page for coding agents
 };
 
 // Derives the locations only from the program's own, so that an installation can be moved: in

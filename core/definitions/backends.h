@@ -119,7 +119,10 @@ enum class WarmUp {
   kCold,
   kColdPython,
   kCuda,
-  kPythonCuda
+  kTorchScriptCuda,
+  kPythonCuda,
+  kPythonTorchScriptCuda,
+  kCompilerCuda
 };
 
 struct WarmUpFacts {
@@ -137,7 +140,10 @@ inline constexpr auto kWarmUps =
                                 {"cold", Language::kCpp},
                                 {"cold_python", Language::kPython},
                                 {"cuda", Language::kCpp},
-                                {"python_cuda", Language::kPython}});
+                                {"torchscript_cuda", Language::kCpp},
+                                {"python_cuda", Language::kPython},
+                                {"python_torchscript_cuda", Language::kPython},
+                                {"compiler_cuda", Language::kPython}});
 
 constexpr const WarmUpFacts& facts_of(WarmUp zygote) {
   return kWarmUps[static_cast<std::size_t>(zygote)];
@@ -147,7 +153,9 @@ constexpr const char* to_string(WarmUp zygote) { return facts_of(zygote).name; }
 
 // Returns true if forked processes start without instrumentation, under which compiling takes
 // minutes.
-constexpr bool instruments_late(WarmUp zygote) { return zygote == WarmUp::kCompiler; }
+constexpr bool instruments_late(WarmUp zygote) {
+  return zygote == WarmUp::kCompiler || zygote == WarmUp::kCompilerCuda;
+}
 
 struct BackendFacts {
   Backend backend;

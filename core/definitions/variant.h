@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstddef>
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -39,6 +40,12 @@ struct MadePackage {
   std::string native;
 };
 
+// The tests of a run of pytest, which a worker collects again.
+struct TestSuite {
+  std::filesystem::path file;  // the list that `pytest --instr` wrote
+  std::filesystem::path root;  // pytest's root folder
+};
+
 struct Variant : Snippet {
   std::string key;  // "matmul/mm/n=64/eager/forward/t1/cpu": identifies it in the whole program
   std::vector<std::pair<std::string, std::string>> params;
@@ -49,7 +56,9 @@ struct Variant : Snippet {
   std::shared_ptr<const Setting> setting = {};  // null: nothing is set; of Python only
   // The Python whose AOTInductor package the variant runs; null: `package`, or no package.
   std::shared_ptr<const Variant> exported = {};
-  MadePackage made_package = {};  // known once compiled
+  MadePackage made_package = {};                // known once compiled
+  std::shared_ptr<const TestSuite> tests = {};  // null: this is not a test
+  std::string test = {};                        // pytest's name of the test
 };
 
 bool is_on_cuda(const Variant& variant);

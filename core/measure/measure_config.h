@@ -21,6 +21,7 @@ struct ToolConfig {
   std::optional<std::filesystem::path> libtorch = {};
   std::optional<std::string> compiler = {};
   std::optional<std::string> python = {};
+  bool needs_torch = true;  // false: an interpreter without torch, or without importing it
   std::optional<std::string> valgrind = {};
   bool host_only = false;          // counts the host side of CUDA, on stand-ins for its libraries
   std::string stand_in = "sm_90";  // their made-up device

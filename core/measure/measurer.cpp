@@ -22,6 +22,7 @@
 #include "core/compile/cpp/generate_cpp.h"
 #include "core/compile/python/generate_python.h"
 #include "core/compile/source_writer.h"
+#include "core/measure/device_events.h"
 #include "core/measure/failure_text.h"
 #include "core/measure/loaded_files.h"
 #include "core/measure/program.h"
@@ -142,16 +143,10 @@ std::optional<std::vector<FollowedFunction>> read_followed(const wire::Message& 
                         std::strtod(reply.get("loop_ir").c_str(), nullptr), place);
 }
 
-std::vector<std::string> read_device_events(const wire::Message& reply, const fs::path& work_dir) {
-  const std::string name = reply.get("device_events");
-  if (name.empty()) return {};
-  std::vector<std::string> events;
-  std::istringstream lines(take_text(work_dir / name));
-  for (std::string line; std::getline(lines, line);) {
-    const std::size_t function = line.rfind(' ') + 1;  // the last word is its name
-    events.push_back(printable(line.substr(0, function) + demangle(line.substr(function))));
-  }
-  return events;
+std::vector<DeviceEvent> read_device_events(const wire::Message& reply, const fs::path& work_dir) {
+  if (reply.get("device_events").empty()) return {};
+  return parse_device_events(take_text(work_dir / reply.get("device_events")),
+                             take_text(work_dir / reply.get("device_callers")));
 }
 
 // Returns "torch/fx/graph.py" for "torch/fx/graph.py:130", and "d.toml" for "d.toml:6:1": lines
@@ -196,6 +191,16 @@ Outcome with_loaded(Outcome outcome, const wire::Message& reply, const fs::path&
   std::error_code ignored;
   fs::remove(work_dir / name, ignored);
   return with_files(std::move(outcome), loaded_files_in(list));
+}
+
+// A worker reports a skipped test as an exception of this type.
+Outcome with_skipped(Outcome outcome, const Variant& variant) {
+  constexpr std::string_view kSkipped = "TestSkipped: ";
+  const auto* failure = std::get_if<Failure>(&outcome);
+  const bool is_skipped = variant.tests && failure != nullptr &&
+                          failure->kind == FailureKind::kException &&
+                          failure->message.starts_with(kSkipped);
+  return is_skipped ? Skipped{failure->message.substr(kSkipped.size())} : std::move(outcome);
 }
 
 // Names the disk as the cause of a missing count or profile if it is full: Valgrind could not write
@@ -282,7 +287,7 @@ Attempt Measurer::measure(const CompiledVariant& compiled, WorkerProcess& where)
   const Stopwatch watch;
   // Without a fork there is no host to enforce the timeout.
   const auto limit = is_fresh_ ? timeout(compiled.variant) : with_margin(timeout(compiled.variant));
-  const auto reply = where.request(make_request(compiled), limit);
+  const auto reply = request_count(compiled, where, limit);
   Attempt attempt;
   if (const auto late = reply ? "" : late_text(reply.error(), limit); !late.empty()) {
     attempt.outcome =
@@ -292,7 +297,10 @@ Attempt Measurer::measure(const CompiledVariant& compiled, WorkerProcess& where)
                    where.log_since(log_begin));
   }
   attempt.seconds = watch.seconds();
-  if (reply) attempt.outcome = settle(*reply, compiled.variant, where.work_dir());
+  if (reply) {
+    attempt.outcome =
+        with_skipped(settle(*reply, compiled.variant, where.work_dir()), compiled.variant);
+  }
   attempt.outcome = with_timeout_advice(std::move(attempt.outcome), compiled.variant);
   return attempt;
 }
@@ -307,6 +315,29 @@ Attempt Measurer::count(const Variant& program, const Valgrind& valgrind, const 
   return attempt;
 }
 
+Reply Measurer::request_count(const CompiledVariant& compiled, WorkerProcess& where,
+                              std::chrono::milliseconds limit) const {
+  const Variant& variant = compiled.variant;
+  wire::Message request = make_request(compiled);
+  const bool is_kept = variant.language == Language::kPython && variant.threads == 1 && !is_fresh_;
+  const WarmUp zygote = choose_zygote(variant);
+  wire::Message known;
+  {
+    std::lock_guard lock(loops_mutex_);
+    if (const auto loop = loops_.find(zygote); is_kept && loop != loops_.end())
+      known = loop->second;
+  }
+  if (!known.fields.empty()) request.fields["knows_loop"] = "1";
+  Reply reply = where.request(request, limit);
+  if (!reply || reply->verb != "measured" || !is_kept) return reply;
+  std::lock_guard lock(loops_mutex_);
+  for (const auto& [name, value] : reply->fields) {
+    if (name.starts_with("loop_")) loops_[zygote].fields.emplace(name, value);
+  }
+  reply->fields.merge(known.fields);
+  return reply;
+}
+
 Outcome Measurer::settle(const wire::Message& reply, const Variant& variant,
                          const fs::path& work_dir) const {
   const std::string name = reply.get("profile");
@@ -319,6 +350,7 @@ Outcome Measurer::settle(const wire::Message& reply, const Variant& variant,
   if (auto* counted = std::get_if<Counted>(&outcome)) {
     counted->followed = read_followed(reply, variant, work_dir);
     counted->device_events = read_device_events(reply, work_dir);
+    counted->reads_device = std::ranges::any_of(counted->device_events, reads_back);
     if (config_.wants_functions && counted->followed) {
       counted->functions = function_costs(*counted->followed, counted->second_block_instructions);
     }

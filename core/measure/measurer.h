@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <map>
+#include <mutex>
 #include <optional>
 #include <stop_token>
 #include <string>
@@ -91,6 +93,8 @@ class Measurer {
   bool wants_profile(const Variant& variant) const;
   std::optional<Failure> check_iterations(const Variant& variant) const;
   wire::Message make_request(const CompiledVariant& compiled) const;
+  Reply request_count(const CompiledVariant& compiled, WorkerProcess& where,
+                      std::chrono::milliseconds limit) const;
   Outcome settle(const wire::Message& reply, const Variant& variant,
                  const std::filesystem::path& work_dir) const;
   Outcome read_measured(const wire::Message& reply, const Variant& variant,
@@ -100,6 +104,11 @@ class Measurer {
   const MeasureConfig& config_;
   const bool is_fresh_;
   const std::uint64_t memory_limit_;
+
+  // The empty loop of Python, which is the same code in each unit: it is counted once for each
+  // zygote, and the worker is told that its fields of a reply are known.
+  mutable std::mutex loops_mutex_;
+  mutable std::map<WarmUp, wire::Message> loops_;
 };
 
 }  // namespace instr

@@ -40,17 +40,14 @@ std::vector<std::string> worker_command(const WorkerOptions& options) {
   if (options.is_native()) return program;
   const std::string profiles = (options.work_dir / wire::kProfilePrefix).string();
   std::vector<std::string> command{
-      options.valgrind.string(),
-      "--tool=callgrind",
+      options.valgrind.string(), "--tool=callgrind",
       "--command-line-only=yes",  // no ~/.valgrindrc, no VALGRIND_OPTS
-      "--quiet",
-      "--vgdb=no",
-      "--instr-atstart=no",
-      "--collect-atstart=no",
+      "--quiet", "--vgdb=no", "--instr-atstart=no", "--collect-atstart=no",
       "--collect-systime=yes",  // a statement that makes system calls may depend on a clock
       "--callgrind-out-file=" + profiles + "%p",
       // A log per process: a worker's children read their counts there.
       "--log-file=" + profiles + "%p.log",
+      "--num-callers=100",  // a launch is that far from the statement
   };
   for (auto& option : valgrind_options(options.simulation)) command.push_back(std::move(option));
   // Longer paths of calls, and deeper recursion, are counted as the longest and the deepest.
@@ -207,11 +204,13 @@ Expected<std::pair<Fd, fs::path>> open_log(const fs::path& folder) {
   return std::pair{std::move(log), fs::path(name)};
 }
 
-Expected<Fd> open_folder(const fs::path& folder) {
-  Fd descriptor(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!descriptor) return fail("cannot open " + folder.string() + ": " + std::strerror(errno));
+Expected<Fd> open_to_read(const fs::path& path, int flags = 0) {
+  Fd descriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC | flags));
+  if (!descriptor) return fail("cannot open " + path.string() + ": " + std::strerror(errno));
   return descriptor;
 }
+
+Expected<Fd> open_folder(const fs::path& folder) { return open_to_read(folder, O_DIRECTORY); }
 
 // Returns advice about a limit that a worker inherits from this process and that can keep it from
 // starting; empty if there is none.
@@ -386,6 +385,12 @@ Expected<std::shared_ptr<Root>> Root::start(const WorkerOptions& options) {
                        {program_folder.get(), wire::kProgramFolderFd},
                        {log.first.get(), STDERR_FILENO}};
   TRY_ASSIGN(const Fd tools, pass_tools(options.valgrind_tools, spawn));
+  std::vector<Fd> opened;
+  for (const auto& [path, number] : options.program.open_files) {
+    TRY_ASSIGN(auto file, open_to_read(path));
+    spawn.descriptors.emplace_back(file.get(), number);
+    opened.push_back(std::move(file));
+  }
   spawn.pin_layout = !options.is_native();
   TRY_ASSIGN(auto process, Process::spawn(spawn));
   const pid_t pid = process.pid();

@@ -41,11 +41,18 @@ Expected<wire::Message> check_hello(const wire::Message& hello) {
 
 WarmUp choose_zygote(const Variant& variant) {
   const bool is_python = variant.language == Language::kPython;
+  const bool is_torchscript = is_script(variant.backend);
+  if (is_on_cuda(variant)) {
+    if (needs_compiler(variant)) return WarmUp::kCompilerCuda;
+    if (is_torchscript) {
+      return is_python ? WarmUp::kPythonTorchScriptCuda : WarmUp::kTorchScriptCuda;
+    }
+    return is_python ? WarmUp::kPythonCuda : WarmUp::kCuda;
+  }
   if (needs_compiler(variant)) return WarmUp::kCompiler;
-  if (is_on_cuda(variant)) return is_python ? WarmUp::kPythonCuda : WarmUp::kCuda;
   if (is_first_call(variant)) return is_python ? WarmUp::kColdPython : WarmUp::kCold;
-  if (!is_script(variant.backend)) return is_python ? WarmUp::kPython : WarmUp::kEager;
-  return is_python ? WarmUp::kPythonTorchScript : WarmUp::kTorchScript;
+  if (is_torchscript) return is_python ? WarmUp::kPythonTorchScript : WarmUp::kTorchScript;
+  return is_python ? WarmUp::kPython : WarmUp::kEager;
 }
 
 Expected<WorkerOptions> options_for(Language language, WorkerOptions options,

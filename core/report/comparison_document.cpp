@@ -342,13 +342,23 @@ std::string calls_text(const Attribution& attribution, std::size_t width) {
   return indented("by call, with all that it calls:", width) + table_text(table, /*color=*/false);
 }
 
+// The requests to a device that changed, with a heading; empty if none did.
+std::string device_text(const Attribution& attribution, std::size_t width) {
+  std::string text;
+  for (const std::string& line : device_lines(attribution, kFunctionWidth)) {
+    text += indented(line, width, kIndent);
+  }
+  return text.empty() ? "" : indented("on the device:", width) + text;
+}
+
 }  // namespace
 
 std::string places_text(const ComparedRow& row, std::size_t width) {
   const Attribution& attribution = *row.attribution;
   const std::string change =
       format_change(attribution.difference) + " " + printable(attribution.metric);
-  std::string text = calls_text(attribution, width) + indented(change + ", by function:", width) +
+  std::string text = device_text(attribution, width) + calls_text(attribution, width) +
+                     indented(change + ", by function:", width) +
                      functions_text(attribution, width);
   if (!row.lines) return text;
   return text + indented(format_change(row.ir_change()) + " instructions, by line:", width) +
@@ -358,10 +368,13 @@ std::string places_text(const ComparedRow& row, std::size_t width) {
 std::string places_markdown(const Attribution& attribution) {
   std::string out = fmt::format("{} {}\n\n", format_change(attribution.difference),
                                 comment_text(printable(attribution.metric)));
+  for (const std::string& line : device_lines(attribution, kFunctionWidth)) {
+    out += fmt::format("- {}\n", comment_code(line, 2 * kCallWidth));
+  }
   for (const CallLine& line : call_lines(attribution, kCallWidth)) {
     out += fmt::format("- {}: {}\n", line.change, comment_code(line.text, kCallWidth));
   }
-  out += attribution.calls.empty() ? "" : "\n";
+  out += attribution.calls.empty() && attribution.device.empty() ? "" : "\n";
   out += "| change | function | library | calls |\n|---:|:---|:---|---:|\n";
   for (const AttributionLine& line : attribution_lines(attribution, kFunctionWidth)) {
     out += fmt::format(

@@ -1,6 +1,7 @@
 #include "core/report/comparison_report.h"
 
 #include <fmt/format.h>
+#include <re2/re2.h>
 
 #include <algorithm>
 #include <cmath>
@@ -106,6 +107,10 @@ Json attribution_json(const Attribution& attribution) {
                              {"calls_before", json_number(call.calls_before)},
                              {"calls_after", json_number(call.calls_after)},
                              {"change", json_number(call.change)}});
+  }
+  for (const DeviceChange& change : attribution.device) {
+    json["device"].push_back(
+        {{"event", change.event.text}, {"caller", change.event.caller}, {"change", change.change}});
   }
   return json;
 }
@@ -422,6 +427,44 @@ std::string comparison_summary_line(const ComparisonSummary& summary) {
          " (" + format_plural(summary.ratio_rows, "benchmark") + ")";
 }
 
+namespace {
+
+// "launch", "bytes=4", and the function or the direction of "launch stream=0 grid=1,1,1 ... NAME".
+struct DeviceEventParts {
+  std::string kind, bytes, name;
+};
+
+DeviceEventParts parts_of(const std::string& event) {
+  static const RE2 kParts(R"((\S+)((?: \w+=\S+)*) (.*))");
+  static const RE2 kBytes(R"(bytes=(\d+))");
+  DeviceEventParts parts;
+  std::string details;
+  RE2::FullMatch(event, kParts, &parts.kind, &details, &parts.name);
+  RE2::PartialMatch(details, kBytes, &parts.bytes);
+  return parts;
+}
+
+}  // namespace
+
+std::vector<std::string> device_lines(const Attribution& attribution, std::size_t width) {
+  std::vector<DeviceEventParts> events;
+  std::vector<std::string> names;
+  for (const DeviceChange& change : attribution.device) {
+    events.push_back(parts_of(change.event.text));
+    names.push_back(events.back().name);
+  }
+  names = short_function_names(names, width);
+  std::vector<std::string> lines;
+  for (std::size_t i = 0; i < events.size(); ++i) {
+    const DeviceChange& change = attribution.device[i];
+    lines.push_back(
+        fmt::format("{:+} {} {}{}{}", change.change, events[i].kind, names[i],
+                    events[i].bytes.empty() ? "" : ", " + events[i].bytes + " bytes",
+                    change.event.caller.empty() ? "" : ", by " + printable(change.event.caller)));
+  }
+  return lines;
+}
+
 // A comparison as JUnit XML.
 
 namespace {
@@ -443,6 +486,7 @@ std::string change_text(const MetricChange& metric) {
 std::string attribution_text(const ComparedRow& row) {
   if (!row.attribution) return "";
   std::string text = "where the " + printable(row.attribution->metric) + " changed:\n";
+  for (const std::string& line : device_lines(*row.attribution, 0)) text += "  " + line + "\n";
   for (const CallLine& line : call_lines(*row.attribution, 0)) {
     text += "  " + line.change + "  " + line.text + "\n";
   }

@@ -98,6 +98,10 @@ struct CallLine {
 // Texts take at most `width` columns (0: no limit).
 std::vector<CallLine> call_lines(const Attribution& attribution, std::size_t width);
 
+// The requests to a device that changed, as lines: "+1 launch elementwise_kernel<...>, by
+// at::_ops::contiguous". Names of functions take at most `width` columns (0: no limit).
+std::vector<std::string> device_lines(const Attribution& attribution, std::size_t width);
+
 // "2 benchmarks fail, 1 warns, 3 gained more than their limit: refresh the baseline".
 std::string verdict_line(const Comparison& comparison);
 

@@ -39,6 +39,7 @@ Explanation without_functions(const std::string& key, const Counted& counted) {
   explanation.key = key;
   explanation.iterations = counted.iterations;
   explanation.device_events = counted.device_events;
+  explanation.reads_device = counted.reads_device;
   if (auto it = counted.metrics.find(kInstructions); it != counted.metrics.end()) {
     explanation.total = it->second;
   }
@@ -532,14 +533,26 @@ std::vector<DocumentTable> explain_tables(const Explanation& explanation,
   return tables;
 }
 
+namespace {
+
+std::string device_events_text(const std::vector<DeviceEvent>& events) {
+  std::string text;
+  for (const DeviceEvent& event : events) {
+    text += "\n  " + event.text + (event.caller.empty() ? "" : ", by " + event.caller);
+  }
+  return text;
+}
+
+}  // namespace
+
 Document explain_document(const Explanation& explanation, const ExplainOptions& options) {
   Document document{.title = explanation_title(explanation.key, explanation.total),
                     .tables = explain_tables(explanation, options)};
   if (!explanation.has_calls) document.notes.push_back({.text = kNoCalls});
   if (!explanation.device_events.empty()) {
-    document.notes.push_back({.kind = DocumentNote::Kind::kText,
-                              .text = fmt::format("on the device, in order:\n  {}",
-                                                  fmt::join(explanation.device_events, "\n  "))});
+    document.notes.push_back(
+        {.kind = DocumentNote::Kind::kText,
+         .text = "on the device, in order:" + device_events_text(explanation.device_events)});
   }
   Json head{{"schema", kExplanationSchema},
             {"program", "instr_bench"},
@@ -549,7 +562,10 @@ Document explain_document(const Explanation& explanation, const ExplainOptions& 
             {kInstructions, json_number(explanation.total)},
             {"iterations", explanation.iterations},
             {"has_calls", explanation.has_calls}};
-  if (!explanation.device_events.empty()) head["device_events"] = explanation.device_events;
+  if (explanation.reads_device) document.notes.push_back({.text = std::string("it ") + kWhyMadeUp});
+  for (const DeviceEvent& event : explanation.device_events) {
+    head["device_events"].push_back({{"event", event.text}, {"caller", event.caller}});
+  }
   document.head = to_line(head);
   document.list_name = "functions";
   document.fields = {"function", "object", "caller", "caller_object", "self", "inclusive", "calls"};

@@ -31,9 +31,10 @@ struct Explanation {
   std::uint64_t iterations = 0;  // iterations of the block that was profiled
   std::vector<ExplainedFunction>
       functions;  // highest self cost first; the sum may differ from `total`
-  std::vector<std::string> device_events = {};  // Counted::device_events
-  bool has_calls = false;                       // false: only self costs are known
-  bool is_of_callers = false;                   // lists only chosen functions, for their callers
+  std::vector<DeviceEvent> device_events = {};  // Counted::device_events
+  bool reads_device = false;
+  bool has_calls = false;               // false: only self costs are known
+  bool is_of_callers = false;           // lists only chosen functions, for their callers
   bool has_packages = false;            // the functions are Python's, and their objects places
   const char* where = "object";         // the heading of the functions' objects
   const char* rest = "in no function";  // the name of costs outside all functions

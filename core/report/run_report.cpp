@@ -40,6 +40,7 @@ std::vector<std::string> mark_notes(const std::vector<Measurement>& measurements
   bool has_state = false;
   bool is_ungated = false;
   bool is_first_call = false;
+  bool reads_back = false;
   for (const Measurement& measurement : measurements) {
     const auto* counted = std::get_if<Counted>(&measurement.outcome);
     if (counted == nullptr) continue;
@@ -47,6 +48,7 @@ std::vector<std::string> mark_notes(const std::vector<Measurement>& measurements
     has_state = has_state || counted->changes_state;
     is_ungated = is_ungated || !counted->gated;
     is_first_call = is_first_call || counted->is_first_call();
+    reads_back = reads_back || counted->reads_device;
   }
   std::vector<std::string> notes;
   if (is_first_call) notes.emplace_back("1st: the first call in a process, counted once");
@@ -58,6 +60,7 @@ std::vector<std::string> mark_notes(const std::vector<Measurement>& measurements
     notes.emplace_back(
         "^ changes its own state: memory grows, or some iterations allocate more than others");
   }
+  if (reads_back) notes.emplace_back(std::string("? ") + kWhyMadeUp);
   if (is_ungated) notes.emplace_back(fmt::format("* not gated: {}", kWhyNotGated));
   return notes;
 }

@@ -79,6 +79,7 @@ DocumentCell instructions_cell(const Measurement& measurement, const Counted& co
   DocumentCell cell = metric_cell(counted, kInstructions);
   if (counted.is_first_call()) cell.text = "1st " + cell.text;
   if (counted.changes_state) cell.text = "^" + cell.text;
+  if (counted.reads_device) cell.text = "?" + cell.text;
   if (!counted.steady) cell = {"~" + cell.text, Tone::kWarning};
   if (!counted.gated) cell = {"*" + cell.text, Tone::kDim};
   if (counted.timing) return cell;  // the cell of the times has the code
@@ -306,6 +307,7 @@ std::variant<Counted, Skipped, Failure> shown_part(const Measurement& measuremen
   shown.warmup = counted->warmup;
   shown.steady = counted->steady;
   shown.changes_state = counted->changes_state;
+  shown.reads_device = counted->reads_device;
   shown.gated = counted->gated;
   return shown;
 }

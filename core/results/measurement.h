@@ -119,6 +119,14 @@ struct CallCost {
   bool operator==(const CallCost&) const = default;
 };
 
+// A request of an iteration to CUDA's stand-ins.
+struct DeviceEvent {
+  std::string text;    // "launch stream=0 grid=1,1,1 ... NAME"
+  std::string caller;  // LibTorch's operator that caused it, or the function; empty: unknown
+
+  bool operator==(const DeviceEvent&) const = default;
+};
+
 // The self cost and the calls of a function, per iteration of the statement.
 struct FunctionCost {
   std::string function;
@@ -154,6 +162,7 @@ struct Counted {
   bool steady = false;
   // The statement leaks memory in each block, or allocates more in some blocks than in others.
   bool changes_state = false;
+  bool reads_device = false;  // the statement copies data from CUDA's stand-ins
   // Instructions per iteration in two blocks: the last two, or the block that differs most from the
   // last, and the last; equal if steady.
   double first_block_instructions = 0;
@@ -162,9 +171,7 @@ struct Counted {
   std::vector<FunctionCost> functions;             // sorted by cost, highest first
   std::shared_ptr<const CallTree> call_tree = {};  // set if call paths were counted separately
   std::shared_ptr<const LineCosts> lines = {};     // set if requested
-  // The requests of an iteration to CUDA's stand-ins, in order: "launch stream=0 grid=1,1,1 ...
-  // NAME".
-  std::vector<std::string> device_events = {};
+  std::vector<DeviceEvent> device_events = {};     // the requests of an iteration, in order
   // If the calls of an interpreter were followed: its functions, the statement first.
   std::optional<std::vector<FollowedFunction>> followed = {};
   std::optional<fs::path> profile;  // set with --keep-profiles
@@ -180,6 +187,9 @@ struct Counted {
   // True if the count is of the first call in a process.
   bool is_first_call() const { return has_count() && warmup == 0 && iterations == 1; }
 };
+
+inline constexpr const char* kWhyMadeUp =
+    "reads values back from the made-up device, where they are zeros";
 
 // Describes a count that is not steady: "1,200, then 1,204".
 std::string unsteady_counts(const Counted& counted);

@@ -206,6 +206,24 @@ std::shared_ptr<const CallTree> parse_call_tree(JsonValue json, const NameOfNumb
   return tree;
 }
 
+Json to_json(const std::vector<DeviceEvent>& events) {
+  Json json = Json::array();
+  for (const DeviceEvent& event : events) json.push_back({event.text, event.caller});
+  return json;
+}
+
+std::optional<std::vector<DeviceEvent>> parse_device_events(JsonValue json) {
+  const auto list = json.get_array();
+  if (list.error() != simdjson::SUCCESS) return std::nullopt;
+  std::vector<DeviceEvent> events;
+  for (const JsonValue item : list.value_unsafe()) {
+    const auto parts = read_values<std::string_view>(item);
+    if (!parts || parts->size() != 2) return std::nullopt;
+    events.push_back({std::string((*parts)[0]), std::string((*parts)[1])});
+  }
+  return events;
+}
+
 std::shared_ptr<const LineCosts> parse_line_costs(JsonValue json, const NameOfNumber& find_name) {
   const auto files = read_column<std::uint64_t>(json, "file");
   const auto numbers = read_column<int>(json, "line");

@@ -16,6 +16,8 @@
 //     an entry for each line, by file and line: the number of the file, whose name has no library;
 //     the instructions in all these iterations, without and with called functions (null if that is
 //     unknown); and the text at the time of the measurement
+//   "device_events":[["launch stream=0 ... NAME","at::_ops::add_Tensor"],...]  the requests of an
+//     iteration to CUDA's stand-ins, in order, with their callers
 #pragma once
 
 #include <cstdint>
@@ -54,6 +56,8 @@ void add_functions(nlohmann::ordered_json& line, const std::vector<FunctionCost>
 nlohmann::ordered_json to_json(const CallTree& tree, const NumberOfName& number_of);
 nlohmann::ordered_json to_json(const LineCosts& costs, const NumberOfName& number_of);
 
+nlohmann::ordered_json to_json(const std::vector<DeviceEvent>& events);
+
 // Parses the functions in a measurement's line; nothing if they are malformed, or a number has no
 // name.
 std::optional<std::vector<FunctionCost>> parse_functions(simdjson::dom::element line,
@@ -64,6 +68,8 @@ std::shared_ptr<const CallTree> parse_call_tree(simdjson::dom::element json,
                                                 const NameOfNumber& find_name);
 std::shared_ptr<const LineCosts> parse_line_costs(simdjson::dom::element json,
                                                   const NameOfNumber& find_name);
+// Parses an array as above; nothing if it is malformed.
+std::optional<std::vector<DeviceEvent>> parse_device_events(simdjson::dom::element json);
 
 struct CostSum {
   double total = 0;

@@ -37,6 +37,7 @@ class ProfilesFile {
   Expected<std::vector<FunctionCost>> functions(const std::string& key);
   Expected<std::shared_ptr<const CallTree>> call_tree(const std::string& key);
   Expected<std::shared_ptr<const LineCosts>> lines(const std::string& key);
+  Expected<std::vector<DeviceEvent>> device_events(const std::string& key);
 
  private:
   struct Place {
@@ -205,6 +206,15 @@ Expected<std::shared_ptr<const LineCosts>> ProfilesFile::lines(const std::string
   return costs;
 }
 
+Expected<std::vector<DeviceEvent>> ProfilesFile::device_events(const std::string& key) {
+  TRY_ASSIGN(const auto line, find_line(key));
+  const auto json = line ? member(*line, "device_events") : std::nullopt;
+  if (!json) return std::vector<DeviceEvent>();
+  auto events = parse_device_events(*json);
+  if (!events) return unreadable(places_[key].line);
+  return *std::move(events);
+}
+
 }  // namespace
 
 fs::path profiles_path(const fs::path& file) {
@@ -229,6 +239,7 @@ std::string ProfilesFormatter::next(const std::string& key, const Counted& count
   if (!counted.functions.empty()) add_functions(line, counted.functions, number_of);
   if (counted.call_tree) line["call_tree"] = to_json(*counted.call_tree, number_of);
   if (counted.lines) line["lines"] = to_json(*counted.lines, number_of);
+  if (!counted.device_events.empty()) line["device_events"] = to_json(counted.device_events);
   if (line.size() == 1) return "";
   ++measurements_;
   return (names["names"].empty() ? "" : to_line(names) + "\n") + to_line(line) + "\n";
@@ -249,6 +260,7 @@ Expected<ProfileReaders> read_profiles(const fs::path& file, const Results& resu
       [profiles](const std::string& key) { return profiles->functions(key); },
       [profiles](const std::string& key) { return profiles->call_tree(key); },
       [profiles](const std::string& key) { return profiles->lines(key); },
+      [profiles](const std::string& key) { return profiles->device_events(key); },
   };
 }
 

@@ -1,5 +1,6 @@
-// The profiles of a results file, beside it in FILE.profiles.jsonl.gz: functions, call trees and
-// costs of lines, which are much larger than the numbers and mostly not read.
+// The profiles of a results file, beside it in FILE.profiles.jsonl.gz: functions, call trees,
+// costs of lines and requests to a device, which are much larger than the numbers and mostly not
+// read.
 //
 //   {"profiles_schema":1}
 //   {"schema":3,"program":"instr_bench",...}                    the first line of FILE, unchanged
@@ -58,11 +59,13 @@ template <class Value>
 using ValuesOf = std::function<Expected<std::shared_ptr<const Value>>(const std::string& key)>;
 using CallTreesOf = ValuesOf<CallTree>;
 using LinesOf = ValuesOf<LineCosts>;
+using DeviceEventsOf = std::function<Expected<std::vector<DeviceEvent>>(const std::string& key)>;
 
 struct ProfileReaders {
   FunctionsOf functions;  // greatest cost first
   CallTreesOf call_trees;
   LinesOf lines;
+  DeviceEventsOf device_events;
 };
 
 // Opens the profiles of the results that were read from `file`; without a profiles file, all values

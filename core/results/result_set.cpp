@@ -12,8 +12,12 @@ Expected<ResultSet> parse_result_set(std::string_view bytes, const fs::path& fil
                                      Incomplete incomplete) {
   TRY_ASSIGN(auto results, parse_results(bytes, file.string(), incomplete));
   TRY_ASSIGN(auto profiles, read_profiles(file, results, incomplete));
-  return ResultSet{std::move(name), std::move(results), std::move(profiles.functions),
-                   std::move(profiles.call_trees), std::move(profiles.lines)};
+  return ResultSet{std::move(name),
+                   std::move(results),
+                   std::move(profiles.functions),
+                   std::move(profiles.call_trees),
+                   std::move(profiles.lines),
+                   std::move(profiles.device_events)};
 }
 
 }  // namespace
@@ -27,10 +31,12 @@ Expected<Measurement> add_profile(const ResultSet& set, Measurement measurement)
   TRY_ASSIGN(auto functions, set.functions(key));
   TRY_ASSIGN(auto tree, set.call_trees(key));
   TRY_ASSIGN(auto lines, set.lines(key));
+  TRY_ASSIGN(auto events, set.device_events(key));
   if (auto* counted = std::get_if<Counted>(&measurement.outcome)) {
     counted->functions = std::move(functions);
     counted->call_tree = std::move(tree);
     counted->lines = std::move(lines);
+    counted->device_events = std::move(events);
   }
   return measurement;
 }
@@ -46,11 +52,14 @@ ResultSet make_result_set(std::string name, ResultsHeader header,
   std::map<std::string, std::vector<FunctionCost>> functions;
   std::map<std::string, std::shared_ptr<const CallTree>> trees;
   std::map<std::string, std::shared_ptr<const LineCosts>> lines;
+  std::map<std::string, std::vector<DeviceEvent>> events;
   for (Measurement& measurement : measurements) {
     auto* counted = std::get_if<Counted>(&measurement.outcome);
     if (counted == nullptr) continue;
     if (counted->call_tree) trees[measurement.variant.key] = std::move(counted->call_tree);
     if (counted->lines) lines[measurement.variant.key] = std::move(counted->lines);
+    if (!counted->device_events.empty())
+      events[measurement.variant.key] = std::move(counted->device_events);
     if (counted->functions.empty()) continue;
     functions[measurement.variant.key] = std::move(counted->functions);
   }
@@ -58,7 +67,8 @@ ResultSet make_result_set(std::string name, ResultsHeader header,
           {std::move(header), std::move(measurements), true},
           functions_from(std::move(functions)),
           by_key(std::move(trees)),
-          by_key(std::move(lines))};
+          by_key(std::move(lines)),
+          by_key(std::move(events))};
 }
 
 ResultSet keep_selected(ResultSet set, const std::function<bool(const Variant&)>& selected) {

@@ -31,19 +31,20 @@ FunctionsOf functions_from(std::map<std::string, std::vector<FunctionCost>> func
 struct ResultSet {
   std::string name;  // shown in messages: "the baseline", a file
   Results results;
-  FunctionsOf functions;        // may be empty: then nothing is attributed
-  CallTreesOf call_trees = {};  // may be empty
-  LinesOf lines = {};           // may be empty
+  FunctionsOf functions;              // may be empty: then nothing is attributed
+  CallTreesOf call_trees = {};        // may be empty
+  LinesOf lines = {};                 // may be empty
+  DeviceEventsOf device_events = {};  // may be empty
 };
 
-// Adds the functions, call tree and lines to a counted measurement of the set.
+// Adds the profile to a counted measurement of the set.
 Expected<Measurement> add_profile(const ResultSet& set, Measurement measurement);
 
 // Reads a results file with its profiles. `name`: for messages.
 Expected<ResultSet> read_result_set(const fs::path& file, std::string name,
                                     Incomplete incomplete = Incomplete::kRefused);
 
-// Makes a result set of measurements in memory, with their functions, call trees and lines.
+// Makes a result set of measurements in memory, with their profiles.
 ResultSet make_result_set(std::string name, ResultsHeader header,
                           std::vector<Measurement> measurements);
 

@@ -44,6 +44,7 @@ struct OutcomeWriter {
     json["warmup"] = counted.warmup;
     json["steady"] = counted.steady;
     if (counted.changes_state) json["changes_state"] = true;
+    if (counted.reads_device) json["reads_device"] = true;
     json["blocks"] = {json_number(counted.first_block_instructions),
                       json_number(counted.second_block_instructions)};
     json["gated"] = counted.gated;

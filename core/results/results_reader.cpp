@@ -145,6 +145,7 @@ Expected<Counted> counted_from(const std::string& key, JsonValue json, const std
   counted.warmup = member_as<std::uint64_t>(json, "warmup").value_or(0);
   counted.steady = member_as<bool>(json, "steady").value_or(false);
   counted.changes_state = member_as<bool>(json, "changes_state").value_or(false);
+  counted.reads_device = member_as<bool>(json, "reads_device").value_or(false);
   counted.gated = member_as<bool>(json, "gated").value_or(true);
   set_blocks(counted, json);
   if (std::string profile = text_or(json, "profile"); !profile.empty()) counted.profile = profile;

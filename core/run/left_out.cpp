@@ -37,9 +37,6 @@ std::optional<std::string> find_version_obstacle(const Variant& variant, const L
                      libtorch.version);
 }
 
-// TorchScript compiles kernels at run time, which needs a library that the stand-ins lack.
-bool is_counted_on_cuda(const BackendFacts& backend) { return backend.body == Body::kStatement; }
-
 std::optional<std::string> find_device_obstacle(const Variant& variant,
                                                 const Capabilities& capabilities) {
   if (variant.program) return std::nullopt;
@@ -77,7 +74,7 @@ bool is_skipped(const Variant& variant, const SkippedTest& skipped) {
 
 bool is_countable(const Variant& variant, const std::optional<std::string>& stand_in) {
   const BackendFacts& backend = facts_of(variant.backend);
-  const bool has_device = !is_on_cuda(variant) || (stand_in && is_counted_on_cuda(backend));
+  const bool has_device = !is_on_cuda(variant) || (stand_in && backend.cuda_header == nullptr);
   return has_device && !variant.is_only_timed && backend.packages == nullptr && !backend.is_chooser;
 }
 

@@ -16,6 +16,7 @@
 #include "core/definitions/expand.h"
 #include "core/definitions/load.h"
 #include "core/definitions/select.h"
+#include "core/definitions/tests.h"
 #include "core/definitions/torchbench.h"
 #include "core/results/results_file.h"
 #include "core/run/google_benchmark.h"
@@ -103,6 +104,10 @@ tl::expected<Definitions, Errors> load(const PlanConfig& config) {
 }  // namespace
 
 tl::expected<std::vector<Variant>, Errors> plan(const PlanConfig& config) {
+  if (config.tests) {
+    TRY_ASSIGN(auto tests, load_tests(*config.tests));
+    return select(std::move(tests), config.selection);
+  }
   TRY_ASSIGN(auto definitions, load(config));
   TRY_ASSIGN(definitions.benchmarks, list_google_benchmarks(std::move(definitions.benchmarks)));
   const Declarations& declared = definitions.declarations;

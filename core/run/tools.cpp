@@ -23,9 +23,11 @@ Expected<std::unique_ptr<Tools>> Tools::find(const MeasureConfig& config, std::s
                                              std::function<void(const std::string&)> on_message) {
   LibTorch libtorch;
   Toolchain toolchain;
-  if (!config.tools.only_programs) {
+  if (config.tools.needs_torch && !config.tools.only_programs) {
     TRY_ASSIGN(libtorch, find_libtorch(config.tools.libtorch));
-    if (libtorch.has_cuda) libtorch.stand_in = find_stand_in(config.tools);
+  }
+  if (libtorch.has_cuda) libtorch.stand_in = find_stand_in(config.tools);
+  if (!config.tools.only_programs) {
     TRY_ASSIGN(toolchain, find_toolchain(config.tools.compiler, libtorch));
   }
   TRY_ASSIGN(auto cache, Cache::open(!config.tools.no_cache, {std::move(stop), on_message}));

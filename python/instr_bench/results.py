@@ -32,7 +32,7 @@ class Measurement:
     line: Dict[str, Any] = dataclasses.field(repr=False)  # all members, as written
 
     @classmethod
-    def _of(cls, line):
+    def _of(cls, line: Dict[str, Any]) -> "Measurement":
         failure = line.get("failure")
         return cls(
             key=line["key"], label=line["label"], params=line["params"],
@@ -77,7 +77,7 @@ def read(path: Union[str, "os.PathLike[str]"], allow_incomplete: bool = False) -
     return measurements
 
 
-def _check_header(name, line):
+def _check_header(name: str, line: Dict[str, Any]) -> None:
     if line.get("program") != "instr_bench":
         raise ResultsError(f"{name} is not a results file of instr_bench")
     if line["schema"] != SCHEMA:
@@ -85,10 +85,10 @@ def _check_header(name, line):
                            "use the instr_bench that wrote it, or measure again")
 
 
-def read_frame(path: Union[str, "os.PathLike[str]"], allow_incomplete: bool = False):
+def read_frame(path: Union[str, "os.PathLike[str]"], allow_incomplete: bool = False) -> Any:
     """Returns the same as a pandas.DataFrame: a row for each key, with a column for each
     parameter and metric. Needs pandas."""
-    import pandas
+    import pandas  # type: ignore[import-untyped, unused-ignore]
 
     rows = []
     for one in read(path, allow_incomplete):

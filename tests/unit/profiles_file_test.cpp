@@ -94,8 +94,9 @@ class ProfilesFile : public ::testing::Test {
     if (!profiles) return "not parsed: " + shown(profiles.error());
     if (auto functions = profiles->functions("k"); !functions) return shown(functions.error());
     if (auto tree = profiles->call_trees("k"); !tree) return shown(tree.error());
-    auto lines = profiles->lines("k");
-    return lines ? "no error" : shown(lines.error());
+    if (auto lines = profiles->lines("k"); !lines) return shown(lines.error());
+    auto events = profiles->device_events("k");
+    return events ? "no error" : shown(events.error());
   }
 
   TemporaryFolder folder_;
@@ -139,6 +140,7 @@ TEST_F(ProfilesFile, RoundTrip) {
       {"last",
        with_functions({{"f", "b", 5, 0}, {"at::mm(\"x\")", "libtorch_cpu.so", -0.5, 1e15}})}};
   written[2].second.functions.clear();
+  written[1].second.device_events = {{"launch stream=0 f<\"x\">", "at::_ops::add"}, {"sync", ""}};
   ProfilesFormatter formatter;
   std::vector<std::string> texts{ProfilesFormatter::start(kHeader)};
   for (const auto& [key, counted] : written) texts.push_back(formatter.next(key, counted));
@@ -147,6 +149,7 @@ TEST_F(ProfilesFile, RoundTrip) {
     for (const auto& [key, counted] : written) {
       EXPECT_EQ(profiles.functions(key).value(), counted.functions) << key;
       EXPECT_EQ(profiles.call_trees(key).value() != nullptr, key == "a") << key;
+      EXPECT_EQ(profiles.device_events(key).value(), counted.device_events) << key;
     }
     expect_example(profiles, "a");
   }
@@ -239,7 +242,7 @@ TEST_F(ProfilesFile, DamagedValuesAreErrors) {
                      R"("calls":[[0,1,1,2]],"call_tree":{"iterations":10,"function":[2,1],)"
                      R"("depth":[0,1],"self":[20,10],"calls":[0,5],"places":[[1,"a.h:14"]]},)"
                      R"("lines":{"iterations":10,"file":[1],"line":[3],"self":[120],)"
-                     R"("inclusive":[null],"text":["f"]}})";
+                     R"("inclusive":[null],"text":["f"]},"device_events":[["sync","f"]]})";
   const auto error_with = [&](const std::string& old, const std::string& with) {
     const std::string line = R"({"first":2,"names":[["the snippet","unit"]]})"
                              "\n" +
@@ -272,7 +275,8 @@ TEST_F(ProfilesFile, DamagedValuesAreErrors) {
            {"\"line\":[3]", "\"line\":[3,4]"},
            {"\"line\":[3]", "\"line\":[4294967296]"},
            {"\"file\":[1]", "\"file\":[3]"},  // a file without a name
-           {"\"text\":[", "\"words\":["}}) {
+           {"\"text\":[", "\"words\":["},
+           {"[[\"sync\",\"f\"]]", "[[\"sync\"]]"}}) {
     EXPECT_EQ(error_with(old, with), "5: this line of the profiles cannot be read") << with;
   }
 }

@@ -133,7 +133,12 @@ Collected read_collected(const char* log) {
   VALGRIND_MONITOR_COMMAND("status internal");
   int fd = open(log, O_RDONLY | O_CLOEXEC);
   if (fd < 0) return {.error = errno};
-  ssize_t size = pread(fd, tail.text, sizeof tail.text - 1, tail.begin);
+  constexpr off_t kMaxRead = sizeof tail.text - 1;
+  ssize_t size = pread(fd, tail.text, kMaxRead, tail.begin);
+  if (size == kMaxRead) {  // the answer is the end of a longer text
+    tail.begin = lseek(fd, 0, SEEK_END) - kMaxRead;
+    size = pread(fd, tail.text, kMaxRead, tail.begin);
+  }
   close(fd);
   if (size <= 0) return {};
   tail.begin += size;

@@ -21,10 +21,13 @@ const instr_cuda_counters* counters() {
   return ask == nullptr ? nullptr : ask();
 }
 
-bool write_events(int file, size_t first, size_t end) {
+// More would take long.
+constexpr size_t kMaxTraced = 100;
+
+bool write_events(int file, size_t end) {
   static const auto describe = find<size_t(size_t, char*, size_t)>("instr_cuda_host_event");
   char line[4096];
-  for (size_t i = first; i < end; ++i) {
+  for (size_t i = 0; i < end; ++i) {
     const size_t size = std::min(describe(i, line, sizeof line - 1), sizeof line - 2);
     line[size] = '\n';
     if (write(file, line, size + 1) != static_cast<ssize_t>(size + 1)) return false;
@@ -39,9 +42,12 @@ void show_device(bool is_shown) {
   if (hide != nullptr) hide(is_shown ? 0 : 1);
 }
 
-void note_device_events() {
+void note_device_events(bool with_callers) {
   static const auto log = find<void(int)>("instr_cuda_host_log");
-  if (log != nullptr) log(1);
+  static const auto trace = find<void(size_t)>("instr_cuda_host_trace");
+  if (log == nullptr || trace == nullptr) return;
+  trace(with_callers ? kMaxTraced : 0);
+  log(1);
 }
 
 bool write_device_events(const char* path, uint64_t iterations) {
@@ -51,7 +57,7 @@ bool write_device_events(const char* path, uint64_t iterations) {
   if (count % iterations != 0) return false;
   const int file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
   if (file < 0) return false;
-  const bool is_written = write_events(file, count - count / iterations, count);
+  const bool is_written = write_events(file, count / iterations);
   return close(file) == 0 && is_written;
 }
 

@@ -23,10 +23,11 @@ DeviceCounters operator-(const DeviceCounters& left, const DeviceCounters& right
 // Has LibTorch find a device, or none. To be called before LibTorch asks.
 void show_device(bool is_shown);
 
-// Has the stand-ins note what they are asked for, from here on.
-void note_device_events();
+// Has the stand-ins note what they are asked for, from here on. `with_callers`: the callers of the
+// first requests are written to Valgrind's log.
+void note_device_events(bool with_callers);
 
-// Writes what was noted in the last of `iterations` iterations to a file, a line for each event.
+// Writes what was noted in the first of `iterations` iterations to a file, a line for each event.
 // Does not use the heap, whose state affects the snippet. Returns false if it could not be written,
 // or if the iterations did not ask for as many things each.
 bool write_device_events(const char* path, uint64_t iterations);

@@ -306,6 +306,7 @@ wire::Message Host::measure(const wire::Message& request) {
   add_followed(reply, got, ended);
   if (got.has_device_events != 0) {
     reply.fields["device_events"] = profile_name(ended.pid) + wire::kDeviceSuffix;
+    reply.fields["device_callers"] = profile_name(ended.pid) + wire::kDeviceCallersSuffix;
   }
   add_loaded(reply, got, ended.pid);
   if (reply.verb != "measured") {
@@ -318,7 +319,7 @@ wire::Message Host::measure(const wire::Message& request) {
     for (uint32_t skipped = 0; skipped < i; ++skipped) skip_process_number();
     count_again(run, left, got, reply);
   }
-  if (reply.verb != "measured") return reply;
+  if (reply.verb != "measured" || request.get("knows_loop", "0") == "1") return reply;
   return with_loop(std::move(reply), empty_loop(run, code.empty));
 }
 
@@ -373,10 +374,17 @@ Ended Host::in_child(const RunRequest& run, CpuLimits& left, ChildOutput& output
       output, left, [&run] { return run.result->is_over != 0; },
       [this] { return channel_.hung_up(); },
       [&run](const ProcessTree& tree) { return find_excess(tree, limits_of(run)); });
+  // Code after the last block, such as the rest of a test, has ended the process.
+  const bool is_cut = run.result->state == RunState::kFinished && run.result->is_over == 0;
+  if (is_cut) run.result->state = RunState::kStarted;
   if (left.cpu_ms != INT64_MAX) left.cpu_ms = std::max<int64_t>(left.cpu_ms - ended.cpu_ms, 1);
   if (run.result->state == RunState::kStarted && !run.is_rehearsal) {
     ended.valgrind_words =
         read_valgrind_words(work_folder() + "/" + profile_name(ended.pid) + ".log");
+  }
+  if (run.result->has_device_events != 0) {
+    const std::string profile = work_folder() + "/" + profile_name(ended.pid);
+    rename((profile + ".log").c_str(), (profile + wire::kDeviceCallersSuffix).c_str());
   }
   drop_files(run, ended.pid, 0);
   return ended;

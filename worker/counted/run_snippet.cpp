@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -51,6 +52,8 @@ struct Run {
   uint64_t compile_ir = 0;    // instructions of compiling, in the current block
   bool has_company = false;   // other threads of the snippet existed when it began
   bool is_at_loop = false;    // the snippet has come to its loop
+  // Arena counters when end_block() ended the current block.
+  std::optional<ArenaCounters> at_end = {};
   uint64_t cpu_us_at_begin = 0;
   uint64_t clock_readings_at_begin = 0;
   DeviceCounters device_at_begin{};
@@ -97,7 +100,8 @@ void begin_block() {
   // Other threads are always collected: their events since the last block are not this block's.
   run->at_begin = read_counts();
   run->clock_readings_at_begin = clock_readings();
-  if (run->request.has_device && run->block.is_collected) note_device_events();
+  const bool is_traced = run->request.want_profile && !run->block.is_collected;
+  if (run->request.has_device) note_device_events(/*with_callers=*/is_traced);
   run->device_at_begin = device_counters();
   reset_arena_peak();
   run->at_start = arena_counters();
@@ -176,7 +180,7 @@ RunState explain(RunState state, const char* reason) {
   if (!now.is_known || !run->at_begin.is_known) {
     return explain(RunState::kNoProfile, now.error != 0 ? strerror(now.error) : "no new line");
   }
-  bool was_counted = run->collecting;
+  const bool was_counted = run->collecting || run->at_end;
   const RunRequest& request = run->request;
   const bool has_company =
       was_counted && run->has_company && request.threads == 1 && !request.has_device;
@@ -228,11 +232,13 @@ bool prepare(const PlannedBlock& next, const Block& ended, const ArenaCounters& 
 }
 
 // Ends the current block, with these counters, and begins the next one.
-uint64_t next_iterations(const ArenaCounters& end) {
+uint64_t next_iterations(const ArenaCounters& now) {
+  if (run->block.kind == BlockKind::kDone) return 0;
+  const ArenaCounters end = run->at_end.value_or(now);
   Block block;
   RunState state = look_at_block(end, block);
+  run->at_end.reset();
   if (state != RunState::kStarted) return finish(state);
-  if (run->block.kind == BlockKind::kDone) return 0;
   if (run->block.kind == BlockKind::kNoting) torch_side::end_noting_code();
   PlannedBlock next = plan.next(block);
   if (next.kind == BlockKind::kNoting && !torch_side::note_code()) next = plan.skip_noting();
@@ -400,6 +406,19 @@ void rehearse_run(const RunRequest& request) {
 }
 
 bool is_collecting() { return run != nullptr && run->collecting; }
+
+void count_once(uint64_t warmup) {
+  run->request.plan.is_once = true;
+  run->request.plan.warmup = warmup;
+  restart_plan();
+}
+
+void end_block() {
+  if (!run->collecting) return;
+  CALLGRIND_TOGGLE_COLLECT;
+  run->collecting = false;
+  run->at_end = arena_counters();
+}
 
 void note_compiling(bool begins) {
   if (run == nullptr || !run->collecting) return;

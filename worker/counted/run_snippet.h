@@ -114,6 +114,11 @@ EmptyLoop count_empty_loop(const RunRequest& request, instr_snippet empty);
 // True if what this process executes is counted now.
 bool is_collecting();
 
+// Has one iteration counted, after `warmup` others. To be called before the first block.
+void count_once(uint64_t warmup);
+// Ends the current block before next_block() does: what runs until then is in no block.
+void end_block();
+
 // To be called when the snippet's interpreter begins to compile, and when it ends.
 void note_compiling(bool begins);
 

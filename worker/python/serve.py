@@ -1,7 +1,7 @@
 """The Python part of the worker.
 
 The user's own interpreter runs it, in a pinned environment, with the arguments serve or prime, FOLDER, and
-the names of modules to import before anything is forked. FOLDER, whose name has the same length everywhere,
+the names of modules to import before anything is forked, or without_torch, or tests. FOLDER, whose name has the same length everywhere,
 holds worker.so and, as path/00, path/01, ..., links to the entries of the interpreter's module path among
 empty folders, so that no installation's path is on the heap. The current folder is /.
 """
@@ -38,13 +38,17 @@ class _Finder(FileFinder):
         return None
 
 
+# FOLDER, and the folders of tests and of what runs.
+_HOMES = folder, "/proc/self/fd/7", "/proc/self/fd/101"
+
+
 def _pin_paths():
     """Has modules found through FOLDER's links, and hides where these lead and how many there are."""
     usual = os.path.realpath
 
     def realpath(path, **options):
         text = os.fspath(path)
-        at_home = isinstance(text, str) and text.startswith(folder)
+        at_home = isinstance(text, str) and text.startswith(_HOMES)
         return os.path.abspath(text) if at_home else usual(text, **options)
 
     os.path.realpath = realpath
@@ -78,14 +82,16 @@ import subprocess
 import tempfile
 import types
 
-import torch
+torch = None if "without_torch" in sys.argv[3:] else importlib.import_module("torch")
 
 
 def version():
-    return torch.__version__.split("+")[0]
+    return torch.__version__.split("+")[0] if torch else ""
 
 
 def cpu_capability():
+    if not torch:
+        return ""
     cpu = getattr(torch.backends, "cpu", None)  # missing before 2.0
     if hasattr(cpu, "get_cpu_capability"):
         return cpu.get_cpu_capability()
@@ -98,11 +104,13 @@ def cpu_capability():
 
 def prepare(threads):
     """Sets the number of threads and the seeds that a snippet finds."""
+    random.seed(0)
+    if not torch:
+        return
     torch.set_num_threads(threads)
     torch.default_generator.manual_seed(0)
     if torch.cuda.is_initialized():
         torch.cuda.manual_seed_all(0)
-    random.seed(0)
 
 
 def loaded(code):
@@ -343,13 +351,15 @@ def _text_of(error):
         text = str(error)
     except BaseException:
         text = "an exception whose text raises another one"
-    if "does not require grad" in text and not torch.is_grad_enabled():
+    if torch and "does not require grad" in text and not torch.is_grad_enabled():
         text = "gradients are switched off, as by torch.set_grad_enabled(False) in the setup"
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 
 def _forget_devices():
     """Does the same as forget_devices() in worker/torch_side.cpp."""
+    if not torch:
+        return
     cpu, meta = 0, 14
     name = "_ZN3c104impl26device_guard_impl_registryE"
     registry = (ctypes.c_void_p * meta).in_dll(ctypes.CDLL(torch._C.__file__), name)
@@ -399,20 +409,21 @@ _is_pinned = False  # True if answers that differ between runs, such as random n
 
 def import_for(kind):
     global _is_for_compiler, _is_pinned, _lookups, _warm_up
-    _is_for_compiler = kind == "compiler"
+    _is_for_compiler = kind.startswith("compiler")
     _is_pinned = _is_for_compiler or kind == "cold_python"
     if _is_pinned:
         _native.pin(_PINNED_RANDOM)
     if _is_for_compiler:
         _import_if_possible(_COMPILER)
-    if kind != "python_cuda":
+    if not kind.endswith("cuda"):
         _forget_devices()
     prepare(1)
     _warm_up = _import_own("instr_warm_up")
     if kind == "python_torchscript":
         _run_if_possible(_warm_up.torchscript)  # on first use, it compiles its own functions
     _lookups = _import_own("instr_lookups")
-    _lookups.spread_instances(torch)
+    if torch:
+        _lookups.spread_instances(torch)
     _lookups.pin_type_versions()
     _settle_heap()
 
@@ -425,12 +436,16 @@ def _settle_heap():
 
 def warm_up(kind):
     global _rehearsed
-    is_cold = kind == "cold_python"
+    is_cold = kind == "cold_python" or not torch
     _rehearsed = _warm_up.REHEARSED_WITHOUT_TORCH if is_cold else _warm_up.REHEARSED
-    if kind == "python_torchscript":
-        _run_if_possible(_warm_up.torchscript)
-    if not is_cold:
-        _warm_up.cuda() if kind == "python_cuda" else _warm_up.eager()
+    if kind.endswith("cuda"):
+        _warm_up.cuda()
+        if "torchscript" in kind:
+            _run_if_possible(_warm_up.torchscript_on_cuda)
+    elif not is_cold:
+        if "torchscript" in kind:
+            _run_if_possible(_warm_up.torchscript)
+        _warm_up.eager()
     # From here on, modules are imported by snippets (loaded_modules.cpp).
     sys.modules["instr_lookups"] = sys.modules.pop("instr_lookups")
     _settle_heap()
@@ -446,13 +461,15 @@ def rehearse():
 
 def _import_all_and_write_names():
     """Imports the modules that zygotes import, also those that torch imports on first use."""
-    _import_if_possible(_COMPILER)
-    _forget_devices()
-    module = _import_own("instr_warm_up")
-    with tempfile.TemporaryDirectory() as caches:
-        os.environ["TORCHINDUCTOR_CACHE_DIR"] = caches
-        _run_if_possible(module.compiler)
-    _run_if_possible(module.torchscript)
+    _run_if_possible(lambda: importlib.import_module("_pytest.config").get_config())  # imports its plugins
+    if torch:
+        _import_if_possible(_COMPILER)
+        _forget_devices()
+        module = _import_own("instr_warm_up")
+        with tempfile.TemporaryDirectory() as caches:
+            os.environ["TORCHINDUCTOR_CACHE_DIR"] = caches
+            _run_if_possible(module.compiler)
+        _run_if_possible(module.torchscript)
     _import_own("instr_lookups").write_names(_NAMES)
 
 
@@ -461,7 +478,10 @@ if _task == "prime":
     _import_all_and_write_names()
 elif __name__ == "__main__":
     for _name in sys.argv[3:]:
-        _import_if_possible(_COMPILER if _name == "compiler" else _name)
+        if _name == "tests":
+            _import_own("instr_pytest").collect()
+        elif _name != "without_torch":
+            _import_if_possible(_COMPILER if _name == "compiler" else _name)
     serve = ctypes.PyDLL(f"{folder}/worker.so").instr_serve
     serve.argtypes = [ctypes.py_object]
     serve(sys.modules["__main__"])

@@ -132,6 +132,9 @@ void declare_definitions(CommandLine& line, PlanConfig& config) {
                 config.torchbench = given.value;
                 return check_torchbench(*config.torchbench);
               });
+  line.option("--tests", "FILE",
+              "instead of definitions, the tests of this list, which `pytest --instr` writes",
+              take_path(config.tests));
   line.option("--param", "NAME=LIST",
               "other values of a parameter of the matrix, such as n=100,1000; repeatable",
               take_parameter(config.axes.parameters));
@@ -316,6 +319,10 @@ void declare_measuring(CommandLine& line, PlanConfig& plan, MeasureConfig& confi
   declare_build(line, plan.build);
   line.check([&plan, &config] { return read_test_settings(plan, config); });
   declare_counting(line, config);
+  line.check([&plan, &config]() -> Expected<void> {
+    config.tools.needs_torch = !plan.tests || config.tools.libtorch;
+    return {};
+  });
 }
 
 void declare_timing(CommandLine& line, MeasureConfig& config) {

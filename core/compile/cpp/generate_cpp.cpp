@@ -262,6 +262,7 @@ void write_module(Writer& out, const Variant& variant) {
   out.glue("auto instr_module =");
   out.user(*variant.module);
   out.glue(variant.autograd == Autograd::kForwardBackwardEval ? "; instr_module->eval();" : ";");
+  if (is_on_cuda(variant)) out.glue("instr_module->to(torch::Device(torch::kCUDA));");
 }
 
 // Writes the setup and the loop around the statement.

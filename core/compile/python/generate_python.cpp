@@ -403,19 +403,27 @@ void add_verification(PythonSnippet& snippet, const Variant& variant) {
   snippet.statement.push_back({code, {}});
 }
 
-void add_module(PythonSnippet& snippet, const Text& module) {
+void add_module(PythonSnippet& snippet, const Variant& variant) {
+  const Text& module = *variant.module;
   snippet.setup.push_back({fmt::format("instr_module_ = ({})", trim(module.code, " \t\r\n")),
                            find_first_place(module)});
+  if (is_on_cuda(variant)) snippet.setup.push_back({"instr_module_.to(\"cuda\")", {}});
 }
 
 }  // namespace
 
 PythonSnippet make_python_snippet(const Variant& variant, Purpose purpose) {
   PythonSnippet snippet{purpose, variant.global_setups, variant.setups, {}};
+  if (variant.tests) {
+    snippet.setup = {{fmt::format("import instr_pytest\ninstr_pytest.run({}, instr_next_block_)",
+                                  to_python_literal(variant.test)),
+                      {}}};
+    return snippet;
+  }
   if (variant.setting != nullptr) {
     apply_setting(snippet, variant, is_compiled(variant.backend) || uses_compiler(variant));
   }
-  if (variant.module && !runs_package(variant.backend)) add_module(snippet, *variant.module);
+  if (variant.module && !runs_package(variant.backend)) add_module(snippet, variant);
   if (variant.autograd == Autograd::kForwardBackwardEval) {
     snippet.setup.push_back({"instr_module_.eval()", {}});
   }
@@ -449,7 +457,7 @@ PythonSnippet make_export_snippet(const Variant& variant) {
   PythonSnippet snippet{Purpose::kMeasure, variant.global_setups, variant.setups, {}};
   if (variant.setting != nullptr) apply_setting(snippet, variant, /*compiles=*/true);
   if (variant.module) {
-    add_module(snippet, *variant.module);
+    add_module(snippet, variant);
   } else {
     snippet.setup.push_back(make_function(variant));
   }

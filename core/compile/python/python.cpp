@@ -72,7 +72,7 @@ fs::path python_script(const fs::path& sources, const char* name) {
   return sources / "worker" / "python" / name;
 }
 
-Expected<Python> parse_probe(std::string_view probe, const fs::path& command) {
+Expected<Python> parse_probe(std::string_view probe, const fs::path& command, bool needs_torch) {
   const Json json = parse_json(probe).value_or(nullptr);
   const std::string name = command.string();
   if (!json.is_object()) return fail(name + " does not run", kPythonAdvice);
@@ -108,7 +108,7 @@ Expected<Python> parse_probe(std::string_view probe, const fs::path& command) {
     return fail(name + " is a free-threaded build, whose counts depend on more than the snippet",
                 kPythonAdvice);
   }
-  if (python.torch.empty()) return fail(name + " has no torch", kPythonAdvice);
+  if (needs_torch && python.torch.empty()) return fail(name + " has no torch", kPythonAdvice);
   return python;
 }
 
@@ -148,9 +148,15 @@ Expected<Python> find_python(const std::optional<std::string>& requested, const 
     return fail(fmt::format("{} does not run: {}", chosen, trim_end(result.errors, "\n")),
                 kPythonAdvice);
   }
-  auto python = parse_probe(result.output, chosen);
-  if (python) move_to_measured_tree(*python);
-  if (python && read_library_id(python->torch / "lib") != libtorch.build_id) {
+  const bool needs_torch = !libtorch.version.empty();
+  auto python = parse_probe(result.output, chosen, needs_torch);
+  if (!python) return python;
+  move_to_measured_tree(*python);
+  if (!needs_torch) {
+    python->torch.clear();
+    return python;
+  }
+  if (read_library_id(python->torch / "lib") != libtorch.build_id) {
     return fail(fmt::format("{} has torch {}, not the LibTorch {} that is measured", chosen,
                             python->torch_version, libtorch.version),
                 kPythonAdvice);

@@ -22,7 +22,7 @@ struct Python {
   std::filesystem::path home;     // the prefix of its standard library: PYTHONHOME
   std::filesystem::path platform_home;      // the prefix of the part that depends on the platform
   std::vector<std::filesystem::path> path;  // folders of other modules, such as torch
-  std::filesystem::path torch;              // the package's folder
+  std::filesystem::path torch;              // the package's folder; empty: it has none
   std::string torch_version;                // "2.13.0"
   bool has_torchscript = true;
   // "NAME=VALUE": without it torch refuses to run TorchScript; empty: it needs none.
@@ -33,7 +33,8 @@ struct Python {
 // Probes `requested` (--python), else the interpreter that this LibTorch was installed for, else
 // the active one (VIRTUAL_ENV, then python3 on PATH). Fails if it cannot run snippets: it is not
 // CPython 3.9 or later with a global interpreter lock, it has no torch, or its torch is not the
-// measured LibTorch. `sources`: the folder that holds worker/.
+// measured LibTorch. If no LibTorch is measured (it has no version), torch is left out instead.
+// `sources`: the folder that holds worker/.
 Expected<Python> find_python(const std::optional<std::string>& requested, const LibTorch& libtorch,
                              const std::filesystem::path& sources);
 
@@ -65,6 +66,7 @@ Expected<TorchNames> list_torch_names(const Python& python, const std::filesyste
                                       Cache& cache, std::stop_token stop = {});
 
 // Parses the probe's output about the interpreter `command` (worker/python/probe.py).
-Expected<Python> parse_probe(std::string_view probe, const std::filesystem::path& command);
+Expected<Python> parse_probe(std::string_view probe, const std::filesystem::path& command,
+                             bool needs_torch = true);
 
 }  // namespace instr

@@ -47,14 +47,16 @@ constexpr const char* kCodeCache = "pycache";
 std::string folder_name() { return "/proc/self/fd/" + std::to_string(wire::kProgramFolderFd); }
 
 // Returns the command that starts the interpreter for a task of serve.py.
-std::vector<std::string> python_command(const std::string& task) {
+std::vector<std::string> python_command(const std::string& task, const Python& python) {
   // Not a script argument: its resolved path would be on the heap. And not named as a file: to show
   // a line of it, Python would look up that file.
   const std::string folder = folder_name();
   const std::string start = fmt::format(
       "import sys; sys.path.pop(0); exec(compile(open('{0}/{1}').read(), '<{1}>', 'exec'))", folder,
       kServe);
-  return {folder + "/python", "-S", "-s", "-u", "-c", start, task, folder};
+  std::vector<std::string> command{folder + "/python", "-S", "-s", "-u", "-c", start, task, folder};
+  if (python.torch.empty()) command.emplace_back("without_torch");
+  return command;
 }
 
 // Returns the variable that names the folder for the code of modules that a counting worker
@@ -125,12 +127,12 @@ Expected<void> make_links(const Python& python, const fs::path& folder) {
 
 // Imports the modules that a zygote imports, so that `folder` has code of them. The code files
 // beside the modules contain the path of their installation.
-Expected<void> import_once(const fs::path& folder, const std::optional<std::string>& stand_in,
-                           std::stop_token stop) {
+Expected<void> import_once(const Python& python, const fs::path& folder,
+                           const std::optional<std::string>& stand_in, std::stop_token stop) {
   Fd descriptor(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!descriptor) return fail("cannot open " + folder.string());
   SpawnOptions spawn;
-  spawn.argv = python_command("prime");
+  spawn.argv = python_command("prime", python);
   spawn.environment = python_environment();
   spawn.environment->push_back(python_code_cache());
   if (stand_in) use_cuda_host(*spawn.environment, folder, folder_name(), *stand_in);
@@ -161,11 +163,11 @@ Expected<void> write_texts(const std::map<std::string, std::string>& texts,
 }
 
 // `stand_in`: the made-up CUDA device whose host side is counted, if it is.
-WorkerProgram program_for(WorkerKind kind, const fs::path& worker,
+WorkerProgram program_for(WorkerKind kind, const Python& python, const fs::path& worker,
                           const std::set<std::string>& imports,
                           const std::optional<std::string>& stand_in) {
   const bool is_native = kind == WorkerKind::kNativePython;
-  WorkerProgram program{worker, python_command("serve"),
+  WorkerProgram program{worker, python_command("serve", python),
                         is_native ? own_environment() : pinned_environment(cpu_class())};
   const auto set = [&program](std::string text) { program.environment.push_back(std::move(text)); };
   for (std::string& text : python_environment()) set(std::move(text));
@@ -226,10 +228,10 @@ Expected<WorkerProgram> build_python_worker(WorkerKind kind, const Python& pytho
       TRY(add_cuda_host(folder, options.libtorch.library_dir, options.sources,
                         options.toolchain.compiler, stop));
     }
-    return import_once(folder, stand_in, stop);
+    return import_once(python, folder, stand_in, stop);
   };
   TRY_ASSIGN(const auto worker, cache.get(name + "/worker.so", make));
-  WorkerProgram program = program_for(kind, worker, imports, stand_in);
+  WorkerProgram program = program_for(kind, python, worker, imports, stand_in);
   allow_torchscript(program, python);
   return program;
 }
@@ -249,7 +251,10 @@ class PythonLanguage : public LanguageSupport {
       : command_(command), options_(options), cache_(cache) {}
 
   std::optional<std::string> expect(const std::vector<Variant>& variants) override {
-    for (const Variant& variant : variants) imports_.merge(find_imports(variant));
+    for (const Variant& variant : variants) {
+      imports_.merge(find_imports(variant));
+      if (variant.tests) tests_ = variant.tests;
+    }
     if (python_ || variants.empty()) return std::nullopt;
     python_ = find_python(command_, options_.libtorch, options_.sources);
     packages_.use(*python_);
@@ -296,7 +301,13 @@ class PythonLanguage : public LanguageSupport {
   }
 
   Expected<WorkerProgram> counting_worker(std::stop_token stop) override {
-    return build(WorkerKind::kPython, stop);
+    TRY_ASSIGN(auto program, build(WorkerKind::kPython, stop));
+    if (tests_) {
+      program.command.emplace_back("tests");
+      program.open_files = {{tests_->root, wire::kTestsFolderFd},
+                            {tests_->file, wire::kTestsFileFd}};
+    }
+    return program;
   }
 
   Expected<WorkerProgram> native_worker(std::stop_token stop) override {
@@ -324,6 +335,7 @@ class PythonLanguage : public LanguageSupport {
   std::optional<Expected<Python>> python_;  // set once there is a variant in Python
   Packages packages_{options_, cache_};
   std::set<std::string> imports_;
+  std::shared_ptr<const TestSuite> tests_;  // null: no tests are counted
 };
 
 }  // namespace

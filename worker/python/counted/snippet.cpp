@@ -48,6 +48,18 @@ PyObject* end(PyObject*, PyObject*) {
   return PyLong_FromLong(0);
 }
 
+// Ends a block early, so that what prepares the next call is not counted.
+PyObject* end_early(PyObject*, PyObject*) {
+  end_block();
+  return PyLong_FromLong(0);
+}
+
+// Has one call counted, after so many others; for a test whose calls each need a preparation.
+PyObject* count_one(PyObject*, PyObject* warmup) {
+  count_once(static_cast<uint64_t>(PyLong_AsLong(warmup)));
+  return PyLong_FromLong(0);
+}
+
 PyObject* make_function(PyMethodDef& method) {
   return checked(PyCFunction_NewEx(&method, nullptr, nullptr));
 }
@@ -65,9 +77,12 @@ void connect() {
   static PyMethodDef pin_method{"pin", pin, METH_O, nullptr};
   static PyMethodDef begin_method{"begin_compiling", begin, METH_VARARGS, nullptr};
   static PyMethodDef end_method{"end_compiling", end, METH_VARARGS, nullptr};
+  static PyMethodDef once_method{"count_once", count_one, METH_O, nullptr};
+  static PyMethodDef end_early_method{"end_block", end_early, METH_O, nullptr};
   Py_DecRef(call(side_attribute("connect"), make_function(next_block_method),
                  make_function(simulate_method), make_function(pin_method),
-                 make_function(begin_method), make_function(end_method)));
+                 make_function(begin_method), make_function(end_method), make_function(once_method),
+                 make_function(end_early_method)));
 }
 
 void run_snippet_code(instr_context* given) { run(*snippet, given); }

@@ -1,0 +1,5 @@
+def squares(n):
+    numbers = []
+    for i in range(n):
+        numbers.append(i * i)
+    return numbers
