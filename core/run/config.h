@@ -21,7 +21,7 @@ inline constexpr int kMaxBatch = 1'000'000;
 struct PlanConfig {
   std::vector<std::filesystem::path> definitions = {};   // empty: see definition_paths()
   std::optional<std::filesystem::path> torchbench = {};  // a checkout, whose models are added
-  std::optional<std::filesystem::path> tests = {};  // instead of definitions: a list of tests
+  std::optional<std::filesystem::path> tests = {};       // instead of definitions: a list of tests
   Selection selection = {};
   ExperimentAxes axes = {};
   // A file whose [build] replaces the definitions' own.
