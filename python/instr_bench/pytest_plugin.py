@@ -15,7 +15,7 @@ import time
 
 import pytest
 
-from instr_bench.program import find_program
+from instr_bench.program import CountError, find_program
 from instr_bench.results import read
 
 _BAD_SETUP, _REGRESSED = 2, 3  # exit statuses of the program
@@ -161,10 +161,10 @@ class _Session:
         }
 
     def command(self, arguments):
-        program = find_program()
-        if program is None:
-            raise pytest.UsageError("the program is not part of this environment: pip install instr_bench")
-        return [program, *arguments]
+        try:
+            return [find_program(), *arguments]
+        except CountError as error:
+            raise pytest.UsageError(str(error)) from None
 
     def options(self):
         yield f"--python={sys.executable}"
