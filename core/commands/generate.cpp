@@ -136,11 +136,10 @@ Action generate_command(CommandLine& line) {
   line.describe(
       "Prints completions (bash, zsh or fish), the man page of a command (man NAME), the names of "
       "all commands (commands), the JSON Schema of definition files (schema definitions), or a "
-      "page that "
-      "tells coding agents how to use this program (agents). For this shell: source <(instr_bench "
-      "generate bash); instr_bench generate fish | source. For an editor: instr_bench generate "
-      "schema definitions > definition.schema.json. For agents: instr_bench generate agents >> "
-      "AGENTS.md.");
+      "page that tells coding agents how to use this program (agents). For this shell: source "
+      "<(instr_bench generate bash); instr_bench generate fish | source. For an editor: "
+      "instr_bench generate schema definitions > definition.schema.json. For agents: instr_bench "
+      "generate agents >> AGENTS.md.");
   line.operands({"WHAT [NAME]", 1, 2}, *operands);
   line.group("What to show");
   declare_showing(line, *showing);

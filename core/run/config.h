@@ -23,7 +23,7 @@ struct PlanConfig {
   std::vector<std::filesystem::path> definitions = {};   // empty: see definition_paths()
   std::vector<GroupedBenchmark> given = {};              // instead of those of files
   std::optional<std::filesystem::path> torchbench = {};  // a checkout, whose models are added
-  std::optional<std::filesystem::path> tests = {};  // instead of definitions: a list of tests
+  std::optional<std::filesystem::path> tests = {};       // instead of definitions: a list of tests
   Selection selection = {};
   ExperimentAxes axes = {};
   // A file whose [build] replaces the definitions' own.

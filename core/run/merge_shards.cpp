@@ -100,6 +100,7 @@ Expected<ResultSet> merge(std::vector<ResultSet> parts, const GateOptions& gate)
   whole.functions = from_parts(&ResultSet::functions);
   whole.call_trees = from_parts(&ResultSet::call_trees);
   whole.lines = from_parts(&ResultSet::lines);
+  whole.device_events = from_parts(&ResultSet::device_events);
   return whole;
 }
 

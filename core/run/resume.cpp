@@ -313,6 +313,7 @@ std::vector<Measurement> list_staying(const EarlierResults& earlier,
     counted->functions.clear();  // the file of profiles has one of each key
     counted->call_tree.reset();
     counted->lines.reset();
+    counted->device_events.clear();
   }
   return staying;
 }

@@ -2,14 +2,15 @@
 import os
 import sys
 
-from instr_bench.program import find_program
+from instr_bench.program import CountError, find_program
 
 
 def main() -> None:
     """Replaces this process by the program; does not return."""
-    program = find_program()
-    if program is None:
-        sys.exit("error: the program is not part of this environment: pip install instr_bench")
+    try:
+        program = find_program()
+    except CountError as error:
+        sys.exit(f"error: {error}")
     os.execv(program, ["instr_bench", *sys.argv[1:]])
 
 

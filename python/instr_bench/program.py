@@ -14,26 +14,26 @@ class CountError(OSError):
     """A statement could not be counted; the message says why."""
 
 
-def find_program() -> Optional[str]:
-    """Returns the path of the installed program, or None."""
+def find_program() -> str:
+    """Returns the path of the installed program. Raises CountError if there is none."""
     try:
         files = importlib.metadata.files("instr_bench") or []
     except importlib.metadata.PackageNotFoundError:
         files = []
     own = next((file.locate() for file in files if file.parts[-2:] == ("bin", "instr_bench")), None)
-    return os.fspath(own) if own else shutil.which("instr_bench")
+    program = os.fspath(own) if own else shutil.which("instr_bench")
+    if program is None:
+        raise CountError("the program is not part of this environment: pip install instr_bench")
+    return program
 
 
 class Server:
     """`instr_bench serve`: keeps LibTorch started under Callgrind, and ends with its standard input."""
 
     def __init__(self, options: List[str]) -> None:
-        program = find_program()
-        if program is None:
-            raise CountError("the program is not part of this environment: pip install instr_bench")
         # In a separate session, since Ctrl-C is for the interpreter.
         self._process = subprocess.Popen(
-            [program, "serve", *options], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            [find_program(), "serve", *options], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT, encoding="utf-8", errors="replace", start_new_session=True)
         assert self._process.stdin and self._process.stdout
         self._requests = self._process.stdin

@@ -7,7 +7,6 @@ import contextlib
 import ctypes
 import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -16,7 +15,7 @@ import time
 
 import pytest
 
-from instr_bench import __main__ as module
+from instr_bench.program import CountError, find_program
 from instr_bench.results import read
 
 _BAD_SETUP, _REGRESSED = 2, 3  # exit statuses of the program
@@ -162,10 +161,10 @@ class _Session:
         }
 
     def command(self, arguments):
-        program = module._program() or shutil.which("instr_bench")
-        if program is None:
-            raise pytest.UsageError("the program is not part of this environment: pip install instr_bench")
-        return [str(program), *arguments]
+        try:
+            return [find_program(), *arguments]
+        except CountError as error:
+            raise pytest.UsageError(str(error)) from None
 
     def options(self):
         yield f"--python={sys.executable}"

@@ -302,10 +302,12 @@ std::string error_of(std::vector<ResultSet> parts) {
 }
 
 TEST(Merge, HasTheMeasurementsAndFunctionsOfAllShards) {
-  auto merged =
-      value_of(merge({part("a", Shard{1, 3}, {counted("x", 1)}), part("b", Shard{2, 3}, {}),
-                      part("c", Shard{3, 3}, {counted("y", 2), counted("z", 3)})},
-                     {}));
+  ResultSet third = part("c", Shard{3, 3}, {counted("y", 2), counted("z", 3)});
+  const std::vector<DeviceEvent> events{{"sync stream=0 cudaStreamSynchronize", "at::_ops::item"}};
+  third.device_events = by_key<std::vector<DeviceEvent>>({{"z", events}});
+  auto merged = value_of(merge(
+      {part("a", Shard{1, 3}, {counted("x", 1)}), part("b", Shard{2, 3}, {}), std::move(third)},
+      {}));
   std::vector<std::string> keys;
   for (const Measurement& measurement : merged.results.measurements)
     keys.push_back(measurement.variant.key);
@@ -316,6 +318,7 @@ TEST(Merge, HasTheMeasurementsAndFunctionsOfAllShards) {
   ASSERT_EQ(functions.size(), 1u);
   EXPECT_EQ(functions.front().function, "in c");
   EXPECT_TRUE(merged.functions("nowhere")->empty());
+  EXPECT_EQ(value_of(merged.device_events("z")), events);
 }
 
 TEST(Merge, AnEmptyFirstShardDoesNotHideTheOthersFingerprint) {

@@ -30,8 +30,7 @@ CUDA_API const instr_cuda_counters* instr_cuda_host_counters();
 
 // Switches the log of events on or off, and empties it when switched on.
 CUDA_API void instr_cuda_host_log(int on);
-// Has the callers of the first events of each log written to Valgrind's log, after a line "event
-// N".
+// Has Valgrind's log show the callers of the first events of each log, after a line "event N".
 CUDA_API void instr_cuda_host_trace(size_t events);
 CUDA_API size_t instr_cuda_host_event_count();
 // Writes an event as a line of text, "KIND KEY=VALUE... NAME", and returns its length as snprintf

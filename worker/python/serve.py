@@ -1,9 +1,10 @@
 """The Python part of the worker.
 
 The user's own interpreter runs it, in a pinned environment, with the arguments serve or prime, FOLDER, and
-the names of modules to import before anything is forked, or without_torch, or tests. FOLDER, whose name has the same length everywhere,
-holds worker.so and, as path/00, path/01, ..., links to the entries of the interpreter's module path among
-empty folders, so that no installation's path is on the heap. The current folder is /.
+the names of modules to import before anything is forked, or without_torch, or tests. FOLDER, whose name has
+the same length everywhere, holds worker.so and, as path/00, path/01, ..., links to the entries of the
+interpreter's module path among empty folders, so that no installation's path is on the heap. The current
+folder is /.
 """
 
 import gc
@@ -461,8 +462,9 @@ def rehearse():
 
 def _import_all_and_write_names():
     """Imports the modules that zygotes import, also those that torch imports on first use."""
-    _run_if_possible(lambda: importlib.import_module("_pytest.config").get_config())  # imports its plugins
-    if torch:
+    if not torch:  # others have the same names whether or not pytest is installed
+        _run_if_possible(lambda: importlib.import_module("_pytest.config").get_config())  # imports its plugins
+    else:
         _import_if_possible(_COMPILER)
         _forget_devices()
         module = _import_own("instr_warm_up")
