@@ -39,7 +39,7 @@ Action import_command(CommandLine& line) {
   line.group("What to run");
   line.option("--python", "PROGRAM", "the interpreter (default: the active one, else python3)",
               take_text(options->run.measure.tools.python));
-  line.option("--top", "N", "modules that the table shows (25)",
+  line.option("--modules", "N", "modules that the table shows (25)",
               take_number(options->run.max_modules, 1));
   declare_run_of_programs(line, options->run);
   line.check([options = options.get()] { return define(*options); });

@@ -559,8 +559,8 @@ class BenchmarkReader {
                       benchmark_.label.empty()
                           ? "this benchmark has no statement"
                           : fmt::format("benchmark `{}` has no statement", benchmark_.label),
-                      "add `stmt = \"...\"`, or [benchmark.stmts], or a `module`; for Python "
-                      "`py_stmt`, `py_stmts` or `py_module`; or a `command`, or `import`");
+                      "add `stmt = \"...\"`, [benchmark.stmts] or a `module` (for Python `py_stmt`, "
+                      "`py_stmts` or `py_module`), or a `command` or `import`");
     }
     for (const Text& name : read_.texts("use")) {
       context_.find_setup(name.code, Language::kCpp, name.where);
