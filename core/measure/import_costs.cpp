@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <cstdlib>
+#include <future>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -147,26 +148,29 @@ class ImportCounter {
     return {};
   }
 
-  tl::expected<CountedRun, wire::Message> count(int number) {
+  tl::expected<CountedRun, wire::Message> count(int number) const {
     ProgramStart counted = start("count");
+    counted.command.push_back(list_name(number));
     counted.environment.emplace_back("PYTHONDONTWRITEBYTECODE=1");
     counted.environment.push_back("LD_PRELOAD=" + folder_in_process() + "/" + kMarksLibrary);
     counted.valgrind_options = {{"--collect-atstart=no"}};
     const fs::path own = make_run_folder(folder_, number);
     TRY_ASSIGN(const ProgramEnd ended, run(counted, own, "cannot be imported under Valgrind"));
     TRY_ASSIGN(const fs::path profile, find_profile(own, ended.pid));
-    log_ = profile.string() + ".log";
     return read_run(profile);
   }
 
-  // Writes the costs of the last import by module.
-  Expected<void> write_costs(const fs::path& file, std::uint64_t total) const {
-    TRY_ASSIGN(const auto log, read_file(log_, kMaxResultsBytes));
-    TRY_ASSIGN(const auto names, read_file(shared_ / "modules", kMaxResultsBytes));
-    return write_text(file, describe_imports(read_import_marks(log), to_lines(names), total));
+  // Writes the costs of that import by module.
+  Expected<void> write_costs(const fs::path& file, int number, const CountedRun& run) const {
+    TRY_ASSIGN(const auto log, read_file(run.file.string() + ".log", kMaxResultsBytes));
+    TRY_ASSIGN(const auto names, read_file(shared_ / list_name(number), kMaxResultsBytes));
+    return write_text(file,
+                      describe_imports(read_import_marks(log), to_lines(names), run.instructions));
   }
 
  private:
+  static std::string list_name(int number) { return fmt::format("modules.{}", number); }
+
   const std::string& module() const { return variant_.program->command.front(); }
 
   Expected<void> make_shared() {
@@ -213,7 +217,6 @@ class ImportCounter {
   const fs::path shared_;
   const std::stop_token& stop_;
   Fd descriptor_;
-  fs::path log_;
 };
 
 }  // namespace
@@ -249,14 +252,19 @@ tl::expected<wire::Message, wire::Message> count_import(const Variant& variant,
                                                         const std::stop_token& stop) {
   ImportCounter counter(variant, options, folder, stop);
   TRY(counter.prepare());
-  TRY_ASSIGN(const auto first, counter.count(1));
-  TRY_ASSIGN(const auto second, counter.count(2));
+  // An import leaves nothing behind that another one sees: both may run at the same time.
+  const bool is_parallel = options.config.tools.jobs != 1;
+  auto other = std::async(is_parallel ? std::launch::async : std::launch::deferred,
+                          [&counter] { return counter.count(1); });
+  auto counted = counter.count(2);
+  TRY_ASSIGN(const CountedRun first, other.get());
+  TRY_ASSIGN(const CountedRun second, std::move(counted));
   wire::Message reply = make_program_reply(second, options.work_dir, 1, 0);
   reply.fields["warmup"] = "1";
   reply.fields["ir_1"] = std::to_string(first.instructions);
   reply.fields["steady"] = first.instructions == second.instructions ? "1" : "0";
   const std::string costs = reply.get("profile") + wire::kFollowedSuffix;
-  if (auto written = counter.write_costs(options.work_dir / costs, second.instructions); !written) {
+  if (auto written = counter.write_costs(options.work_dir / costs, 2, second); !written) {
     return program_failure(FailureKind::kNoProfile, to_string(written.error()));
   }
   reply.fields["followed"] = costs;

@@ -6,7 +6,7 @@ links each top-level module is found. The tasks:
 
 find   in the user's environment: imports MODULE, makes the links and writes `places`.
 prime  through the links: imports MODULE, so that its code is compiled and kept.
-count  the same under Callgrind, and writes `modules`: what was imported, in that order.
+count  the same under Callgrind, and writes what was imported, in that order, to FOLDER/LIST (a fourth argument).
 """
 
 import sys
@@ -106,7 +106,7 @@ def _import(folder, module, mark):
     return names
 
 
-_task, _folder, _module = sys.argv[1:4]
+_task, _folder, _module, *_list = sys.argv[1:]
 if _task == "find":
     find(_folder, _module)
 elif _task == "prime":
@@ -115,5 +115,5 @@ else:
     import posix
 
     _names = _import(_folder, _module, posix.nice)
-    with open(f"{_folder}/modules", "w") as _file:
+    with open(f"{_folder}/{_list[0]}", "w") as _file:
         _file.write("\n".join(_names))

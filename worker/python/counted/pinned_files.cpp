@@ -39,7 +39,8 @@ int stat64(const char* path, struct stat64* file) noexcept {
   return fstatat64(AT_FDCWD, path, file, 0);
 }
 
-int lstat64(const char* path, struct stat64* file) noexcept {
+// Weak, since import_marks.cpp has another one.
+__attribute__((weak)) int lstat64(const char* path, struct stat64* file) noexcept {
   return fstatat64(AT_FDCWD, path, file, AT_SYMLINK_NOFOLLOW);
 }
 
