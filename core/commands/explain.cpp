@@ -143,8 +143,8 @@ ExpectedStatus measure_and_show(ExplainArguments options, const std::vector<std:
                                 std::stop_token stop) {
   TRY_ASSIGN(auto variants, plan_one(options));
   const Variant& variant = variants.front();
-  const bool is_import = variant.program && variant.program->kind == ProgramKind::kImport;
-  if (options.measure.follows_calls && variant.language != Language::kPython && !is_import) {
+  if (options.measure.follows_calls && variant.language != Language::kPython &&
+      !is_import(variant)) {
     return fail("--functions=python: " + printable(variant.key) + " is not in Python");
   }
   TRY(prepare_flame_folder(options.flame));

@@ -338,6 +338,7 @@ void show_modules(const RunOptions& options, const Run& run) {
     const auto* counted = std::get_if<Counted>(&measurement.outcome);
     if (counted == nullptr || !counted->followed) continue;
     Explanation modules = explain_followed(measurement.variant.key, *counted, *counted->followed);
+    modules.unit = "module";
     modules.where = "";
     const ExplainOptions shown{.order = ExplainOrder::kInclusive,
                                .max_functions = static_cast<std::size_t>(options.max_modules),

@@ -51,6 +51,10 @@ Autograd parse_autograd(std::string_view name) {
 
 bool is_on_cuda(const Variant& variant) { return variant.device == "cuda"; }
 
+bool is_import(const Variant& variant) {
+  return variant.program && variant.program->kind == ProgramKind::kImport;
+}
+
 bool is_only_programs(const std::vector<Variant>& variants) {
   return !variants.empty() && std::ranges::all_of(variants, [](const Variant& variant) {
     return variant.program != nullptr;

@@ -63,6 +63,9 @@ struct Variant : Snippet {
 
 bool is_on_cuda(const Variant& variant);
 
+// Returns true for the import of a Python module.
+bool is_import(const Variant& variant);
+
 // Returns true if all of them are programs.
 bool is_only_programs(const std::vector<Variant>& variants);
 

@@ -37,6 +37,7 @@ class ImportSums {
  public:
   explicit ImportSums(const std::vector<std::string>& names) : names_(names) {
     modules_.push_back({"", 0, 0, 1});
+    paths_.push_back({.calls = 1});
   }
 
   void add(const ImportMark& mark) {
@@ -65,6 +66,10 @@ class ImportSums {
     for (const auto& [pair, sum] : calls_) {
       json["calls"].push_back({pair.first, pair.second, sum.first, sum.second});
     }
+    json["tree"] = nlohmann::ordered_json::array();
+    for (const CallNode& path : paths_) {
+      json["tree"].push_back({path.function, path.parent, path.self, path.calls});
+    }
     return json.dump();
   }
 
@@ -77,11 +82,13 @@ class ImportSums {
   };
   struct Import {
     std::size_t module = 0;
+    std::size_t path = 0;
     std::uint64_t begin = 0;
   };
 
   void charge(std::uint64_t now) {
     modules_[stack_.back().module].self += now - last_;
+    paths_[stack_.back().path].self += static_cast<std::int64_t>(now - last_);
     last_ = now;
   }
 
@@ -89,7 +96,12 @@ class ImportSums {
     const auto [place, is_new] = numbers_.emplace(name, modules_.size());
     if (is_new) modules_.push_back({name, 0, 0, 0});
     ++modules_[place->second].calls;
-    stack_.push_back({place->second, last_});
+    const std::size_t parent = stack_.back().path;
+    const auto [path, is_new_path] =
+        path_numbers_.emplace(std::pair(parent, place->second), paths_.size());
+    if (is_new_path) paths_.push_back({.function = place->second, .parent = parent});
+    ++paths_[path->second].calls;
+    stack_.push_back({place->second, path->second, last_});
   }
 
   void leave() {
@@ -104,6 +116,8 @@ class ImportSums {
 
   const std::vector<std::string>& names_;
   std::vector<Module> modules_;
+  std::vector<CallNode> paths_;
+  std::map<std::pair<std::size_t, std::size_t>, std::size_t> path_numbers_;
   std::map<std::string, std::size_t> numbers_;
   std::map<std::pair<std::size_t, std::size_t>, std::pair<std::uint64_t, std::uint64_t>> calls_;
   std::vector<Import> stack_{{}};
@@ -244,6 +258,23 @@ std::string describe_imports(const std::vector<ImportMark>& marks,
   ImportSums sums(names);
   for (const ImportMark& mark : marks) sums.add(mark);
   return sums.finish(total);
+}
+
+CallTree read_import_tree(const std::string& costs) {
+  CallTree tree;
+  const auto json = nlohmann::json::parse(costs, nullptr, /*allow_exceptions=*/false);
+  for (const auto& function : json.at("functions")) {
+    const auto& code = function.at("code");
+    const bool is_module = !code.is_null();
+    tree.functions.push_back(
+        {.function = is_module ? code.at("name").get<std::string>() : kSnippetName});
+  }
+  for (const auto& node : json.at("tree")) {
+    tree.nodes.push_back(
+        {.function = node[0], .parent = node[1], .self = node[2], .calls = node[3]});
+  }
+  sum_up(tree.nodes);
+  return tree;
 }
 
 tl::expected<wire::Message, wire::Message> count_import(const Variant& variant,

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/measure/program_run.h"
+#include "core/profile/call_tree.h"
 
 namespace instr {
 
@@ -28,6 +29,9 @@ std::vector<ImportMark> read_import_marks(std::string_view log);
 // `total`: all instructions, which are the sum of the modules' self costs.
 std::string describe_imports(const std::vector<ImportMark>& marks,
                              const std::vector<std::string>& names, std::uint64_t total);
+
+// Returns the paths of imports in describe_imports().
+CallTree read_import_tree(const std::string& costs);
 
 // Imports the variant's module twice in fresh interpreters. Modules are compiled before, and
 // searching for them is not counted, so that the count depends neither on sys.path nor on the

@@ -24,6 +24,7 @@
 #include "core/compile/source_writer.h"
 #include "core/measure/device_events.h"
 #include "core/measure/failure_text.h"
+#include "core/measure/import_costs.h"
 #include "core/measure/loaded_files.h"
 #include "core/measure/program.h"
 #include "core/measure/zygote_pool.h"
@@ -126,21 +127,24 @@ std::string take_text(const fs::path& file) {
   return text;
 }
 
-std::optional<std::vector<FollowedFunction>> read_followed(const wire::Message& reply,
-                                                           const Variant& variant,
-                                                           const fs::path& work_dir) {
+// Reads the calls that the worker followed, if it did.
+void read_followed(const wire::Message& reply, const Variant& variant, const fs::path& work_dir,
+                   Counted& counted) {
   const std::string name = reply.get("followed");
-  if (name.empty()) return std::nullopt;
+  if (name.empty()) return;
   const std::string text = take_text(work_dir / name);
-  const bool is_program = variant.program != nullptr;
-  const PythonSnippet snippet = is_program ? PythonSnippet{} : make_python_snippet(variant);
+  const PythonSnippet snippet = variant.program ? PythonSnippet{} : make_python_snippet(variant);
   const auto place = [&snippet](const std::string& in, int line) {
     if (in.empty()) return std::string();  // an imported module
     const auto own = in == kPythonFile ? find_place_in_python(snippet, line) : std::nullopt;
     return own ? to_string(*own) : in + ":" + std::to_string(line);
   };
-  return followed_calls(text, std::strtoull(reply.get("followed_iterations").c_str(), nullptr, 10),
-                        std::strtod(reply.get("loop_ir").c_str(), nullptr), place);
+  counted.followed =
+      followed_calls(text, std::strtoull(reply.get("followed_iterations").c_str(), nullptr, 10),
+                     std::strtod(reply.get("loop_ir").c_str(), nullptr), place);
+  if (is_import(variant)) {
+    counted.call_tree = std::make_shared<const CallTree>(read_import_tree(text));
+  }
 }
 
 std::vector<DeviceEvent> read_device_events(const wire::Message& reply, const fs::path& work_dir) {
@@ -230,8 +234,7 @@ Measurer::Measurer(const ScheduleOptions& options)
       memory_limit_(memory_limit_here(options.jobs)) {}
 
 bool Measurer::follows_calls(const Variant& variant) const {
-  const bool is_import = variant.program && variant.program->kind == ProgramKind::kImport;
-  return is_import || (config_.follows_calls && variant.language == Language::kPython);
+  return is_import(variant) || (config_.follows_calls && variant.language == Language::kPython);
 }
 
 bool Measurer::wants_profile(const Variant& variant) const {
@@ -348,7 +351,7 @@ Outcome Measurer::settle(const wire::Message& reply, const Variant& variant,
   if (has_profile) fs::remove(work_dir / name, ignored);
   outcome = with_loaded(with_cause(std::move(outcome), work_dir), reply, work_dir);
   if (auto* counted = std::get_if<Counted>(&outcome)) {
-    counted->followed = read_followed(reply, variant, work_dir);
+    read_followed(reply, variant, work_dir, *counted);
     counted->device_events = read_device_events(reply, work_dir);
     counted->reads_device = std::ranges::any_of(counted->device_events, reads_back);
     if (config_.wants_functions && counted->followed) {

@@ -320,7 +320,8 @@ FunctionLine make_line(const ExplainedFunction& function, std::vector<std::strin
 Section cost_section(const Explanation& explanation,
                      const std::vector<ExplainedFunction>& functions, std::size_t max) {
   const double total = explanation.total;
-  Section section{"", {"self", kShare, kSoFar, "calls"}};
+  Section section{
+      .title = "", .headings = {"self", kShare, kSoFar, "calls"}, .name = explanation.unit};
   if (explanation.has_calls) section.headings = {"self", kShare, "inclusive", kShare, "calls"};
   double sum = 0;
   const std::size_t shown = std::min(max, functions.size());
@@ -340,9 +341,10 @@ Section cost_section(const Explanation& explanation,
   const std::size_t others = functions.size() - shown;
   if (explanation.is_of_callers || (others == 0 && total == sum)) return section;
   const double left = std::round((total - sum) * 1e6) / 1e6;  // rounding removes the sum's error
-  FunctionLine rest{
-      .numbers = {format_count(left), share_text(left, total)},
-      .name = others > 0 ? format_plural(others, "other function") : explanation.rest};
+  FunctionLine rest{.numbers = {format_count(left), share_text(left, total)},
+                    .name = others > 0
+                                ? format_plural(others, std::string("other ") + explanation.unit)
+                                : explanation.rest};
   rest.numbers.resize(section.headings.size());
   section.lines.push_back(std::move(rest));
   return section;
@@ -376,8 +378,10 @@ void add_callers(Section& section, const ExplainedFunction& function, std::size_
 
 Section callers_section(const Explanation& explanation,
                         const std::vector<ExplainedFunction>& functions, std::size_t max) {
-  Section section{"callers, with their share of the function's inclusive cost",
-                  {"inclusive", kShare, "calls"}};
+  Section section{.title = fmt::format("callers, with their share of the {}'s inclusive cost",
+                                       explanation.unit),
+                  .headings = {"inclusive", kShare, "calls"},
+                  .name = explanation.unit};
   const bool is_all = explanation.is_of_callers;
   std::size_t left = is_all ? max : std::min(max, kWithCallers);
   for (const ExplainedFunction& function : functions) {

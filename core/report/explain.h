@@ -36,6 +36,7 @@ struct Explanation {
   bool has_calls = false;               // false: only self costs are known
   bool is_of_callers = false;           // lists only chosen functions, for their callers
   bool has_packages = false;            // the functions are Python's, and their objects places
+  const char* unit = "function";        // the heading of the names
   const char* where = "object";         // the heading of the functions' objects
   const char* rest = "in no function";  // the name of costs outside all functions
 };

@@ -3,10 +3,13 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
 
 #include "core/definitions/expand.h"
 #include "core/definitions/load.h"
 #include "core/measure/benchmark_loops.h"
+#include "core/measure/import_costs.h"
 #include "core/measure/program_run.h"
 #include "tests/testing.h"
 
@@ -140,6 +143,53 @@ TEST(BenchmarkName, IsMatchedExactly) {
   EXPECT_EQ(match_benchmark("BM_a/8"), "^BM_a/8$");
   EXPECT_EQ(match_benchmark("BM_t<std::vector<int>>/f(1.5)*"),
             "^BM_t<std::vector<int>>/f\\(1\\.5\\)\\*$");
+}
+
+// Callgrind's log while `mine` imported `enum`, and `enum` imported `types`; without the
+// frames that follow.
+constexpr const char* kImportLog =
+    "**18986** mark 0\n"
+    "instrumentation: on\n"
+    "events-1: 10\n"
+    "frames-1: 44\n"
+    "events-1-0: 10\n"
+    "**18986** mark 4\n"
+    "events-1: 110\n"
+    "**18986** mark 8\n"
+    "events-1: 130\n"
+    "**18986** mark 9\n"
+    "events-1: 630\n"
+    "**18986** mark 5\n"
+    "events-1: 700\n"
+    "**18986** mark 1\n"
+    "events-1: 1000\n";
+
+TEST(ImportCosts, AreThoseBetweenTheMarks) {
+  const auto marks = read_import_marks(kImportLog);
+  ASSERT_EQ(marks.size(), 6u);
+  EXPECT_EQ(marks[1], (ImportMark{4, 110}));
+  const auto costs =
+      nlohmann::json::parse(describe_imports(marks, {"mine", "enum", "types"}, 1010));
+  std::map<std::string, std::pair<int, int>> modules;
+  for (const auto& function : costs.at("functions")) {
+    const auto& code = function.at("code");
+    modules[code.is_null() ? "" : code.at("name")] = {function.at("self"),
+                                                      function.at("inclusive")};
+  }
+  EXPECT_EQ(
+      modules,
+      (std::map<std::string, std::pair<int, int>>{
+          {"", {20, 1010}}, {"mine", {400, 990}}, {"enum", {90, 590}}, {"types", {500, 500}}}));
+}
+
+TEST(ImportCosts, AreATreeOfPaths) {
+  const auto marks = read_import_marks(kImportLog);
+  const CallTree tree = read_import_tree(describe_imports(marks, {"mine", "enum", "types"}, 1010));
+  ASSERT_EQ(tree.nodes.size(), 4u);
+  EXPECT_EQ(tree.nodes[0].total, 1010);
+  EXPECT_EQ(tree.code_of(tree.nodes[3]).function, "types");
+  EXPECT_EQ(tree.nodes[3].total, 500);
+  EXPECT_EQ(tree.nodes[2].total, 590);
 }
 
 }  // namespace
