@@ -555,12 +555,13 @@ class BenchmarkReader {
 
   void refuse_no_statement() {
     if (!has_misspelled_statement()) {
-      read_.add_error(benchmark_.where,
-                      benchmark_.label.empty()
-                          ? "this benchmark has no statement"
-                          : fmt::format("benchmark `{}` has no statement", benchmark_.label),
-                      "add `stmt = \"...\"`, [benchmark.stmts] or a `module` (for Python `py_stmt`, "
-                      "`py_stmts` or `py_module`), or a `command` or `import`");
+      read_.add_error(
+          benchmark_.where,
+          benchmark_.label.empty()
+              ? "this benchmark has no statement"
+              : fmt::format("benchmark `{}` has no statement", benchmark_.label),
+          "add `stmt = \"...\"`, [benchmark.stmts] or a `module` (for Python `py_stmt`, "
+          "`py_stmts` or `py_module`), or a `command` or `import`");
     }
     for (const Text& name : read_.texts("use")) {
       context_.find_setup(name.code, Language::kCpp, name.where);
