@@ -19,7 +19,14 @@ def find(folder, module):
     if sys.path[0] != "":
         sys.path[0] = ""  # the current folder, as for python -c
     before = set(sys.modules)
-    __import__(module)
+    try:
+        __import__(module)
+    except BaseException as error:
+        import traceback
+
+        # From the module's own frames on.
+        traceback.print_exception(type(error), error, error.__traceback__.tb_next)
+        sys.exit(1)
     links = []
     places = []
     standard = os.path.dirname(os.path.realpath(os.__file__))
