@@ -153,6 +153,8 @@ class Imports : public Programs {
 TEST_F(Imports, CostTheSameInEveryFolderAndNameWhatIsNew) {
   write_package("a");
   write_package("another/user");
+  for (const char* file : {"another/user/more.py", "another/user/mine/notes.txt", "another/user/x"})
+    folder_.write(file, "");
   write_package("another/place", "import json\n");
   const std::string before = (folder_.path() / "before.jsonl").string();
   expect_status(0, run_here({"import", "mine", "--output=" + before}, "a"));

@@ -56,6 +56,18 @@ def find(folder, module):
     os.symlink(sys.base_exec_prefix, f"{folder}/platform_home")
 
 
+class _Anything:
+    """The names in a folder that is not listed: all. Finders look at the files themselves then. A list would take
+    memory, so that a file which is never imported would move what is allocated later."""
+
+    def __contains__(self, name):
+        return True
+
+
+def _fill_cache(finder):
+    finder._path_cache = finder._relaxed_path_cache = _Anything()
+
+
 class _Places:
     """Finds top-level modules through the links. The search is not counted: it depends on the entries of
     sys.path before the one that has the module."""
@@ -63,6 +75,7 @@ class _Places:
     def __init__(self, folder):
         import _frozen_importlib_external as files
 
+        files.FileFinder._fill_cache = _fill_cache
         self._find = files.PathFinder.find_spec
         self._places = {}
         with open(f"{folder}/places") as file:
