@@ -14,6 +14,7 @@
 #include <c10/util/Exception.h>
 #include <cxxabi.h>
 #include <string.h>
+#include <torch/csrc/autograd/engine.h>
 #include <torch/csrc/autograd/generated/variable_factories.h>
 #include <torch/csrc/jit/api/compilation_unit.h>
 #include <torch/csrc/jit/api/module.h>
@@ -44,10 +45,13 @@ void prepare(int threads) {
 
 namespace {
 
+constexpr int kFirstDevice = static_cast<int>(c10::kCPU) + 1;
+constexpr int kEndOfDevices = static_cast<int>(c10::kMeta);
+
 // Removes all devices but the CPU: autograd's engine starts a thread for each (a build with Vulkan
 // always has it), and then refuses to work in forked processes.
 void forget_devices() {
-  for (int type = static_cast<int>(c10::kCPU) + 1; type < static_cast<int>(c10::kMeta); ++type) {
+  for (int type = kFirstDevice; type < kEndOfDevices; ++type) {
     c10::impl::device_guard_impl_registry[type].store(nullptr);
   }
 }
@@ -65,15 +69,24 @@ void warm_up_eager() {
   }
 }
 
-// Has autograd run backward functions in the calling thread: when its own thread for the device
-// wakes up depends on the system, and so do the instructions of waiting.
+// Has autograd run backward functions in the calling thread, and its engine start none for the
+// device: when such a thread wakes up, and where it allocates, depends on the system.
 void disable_device_threads() {
 #if TORCH_VERSION_MAJOR >= 2
   c10::AutogradState::get_tls_state().set_multithreading_enabled(false);
 #endif
+  const c10::impl::DeviceGuardImplInterface* known[kEndOfDevices];
+  for (int type = kFirstDevice; type < kEndOfDevices; ++type) {
+    known[type] = c10::impl::device_guard_impl_registry[type].load();
+  }
+  forget_devices();
+  torch::autograd::Engine::get_default_engine().initialize_device_threads_pool();
+  for (int type = kFirstDevice; type < kEndOfDevices; ++type) {
+    c10::impl::device_guard_impl_registry[type].store(known[type]);
+  }
 }
 
-// Initializes CUDA. Without gradients: see import_for().
+// Initializes CUDA.
 void warm_up_cuda() {
   prepare(1);
   disable_device_threads();

@@ -145,7 +145,7 @@ void examine_tools(const ToolConfig& tools, Examination& all) {
   const auto libtorch = find_libtorch(tools.libtorch);
   all.add("LibTorch", libtorch, [](const LibTorch& build) {
     return build.version + " in " + build.root.string() + " (" + build.found_by + ")" +
-           (build.has_cuda ? ", with CUDA, whose host side --host-only counts" : "");
+           (build.has_cuda ? ", with CUDA, whose host side --host-only counts" : ", without CUDA");
   });
   all.findings.back().detail += list_places(tools);
   if (libtorch) {

@@ -329,7 +329,7 @@ ExpectedStatus run_experiment(const ExperimentArguments& given, const Invocation
     print_commands(invocation.words, selected);
     return kGood;
   }
-  TRY_ASSIGN(auto split, leave_out_unusable(selected, options.measure.tools));
+  TRY_ASSIGN(auto split, leave_out_unusable(selected, options.plan, options.measure.tools));
   if (!options.only) print_message(split.note);
   const bool writes_folder = options.folder && !options.only;
   if (options.folder) {

@@ -120,8 +120,7 @@ Expected<std::vector<PlannedVariant>> plan_run(const MeasureConfig& config,
 ExpectedStatus show_dry_run(const PlanConfig& config, const MeasureConfig& measure,
                             const Showing& showing, const FindMeasured& find_measured) {
   TRY_ASSIGN(auto selected, plan(config));
-  TRY_ASSIGN(const auto split, leave_out_unusable(std::move(selected), measure.tools,
-                                                  config.selection.shard.has_value()));
+  TRY_ASSIGN(const auto split, leave_out_unusable(std::move(selected), config, measure.tools));
   print_message(split.note);
   TRY_ASSIGN(auto planned, plan_run(measure, split.runnable));
   if (find_measured) {

@@ -392,8 +392,8 @@ ExpectedStatus measure_and_report(const RunOptions& options, const Invocation& i
   TRY_ASSIGN(auto selected, plan(options.plan));
   TRY_ASSIGN(auto gate, open_gate(options.gate));
   TRY_ASSIGN(auto reference, find_reference(options.gate, selection, selected));
-  TRY_ASSIGN(const auto split, leave_out_unusable(std::move(selected), options.measure.tools,
-                                                  selection.shard.has_value()));
+  TRY_ASSIGN(const auto split,
+             leave_out_unusable(std::move(selected), options.plan, options.measure.tools));
   print_message(split.note);
   const std::vector<Variant>& variants = split.runnable;
   if (reference) {

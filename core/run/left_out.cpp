@@ -198,7 +198,7 @@ bool has_no_cuda_device(const CudaTraces& traces) {
 Expected<RunnableVariants> leave_out(std::vector<Variant> variants,
                                      const std::vector<Obstacle>& obstacles, bool is_shard) {
   RunnableVariants split{std::move(variants)};
-  for (const auto& [concerns, reason] : obstacles) {
+  for (const auto& [concerns, reason, is_expected] : obstacles) {
     const auto first =
         std::stable_partition(split.runnable.begin(), split.runnable.end(), std::not_fn(concerns));
     const auto count = static_cast<std::size_t>(std::distance(first, split.runnable.end()));
@@ -208,7 +208,7 @@ Expected<RunnableVariants> leave_out(std::vector<Variant> variants,
     if (first == split.runnable.begin() && !is_shard) {
       return fail(note + ", and no other is selected", reason.advice);
     }
-    split.note += note + "\n";
+    if (!is_expected) split.note += note + "\n";
     std::move(first, split.runnable.end(), std::back_inserter(split.left_out));
     split.runnable.erase(first, split.runnable.end());
     split.reasons.resize(split.left_out.size(), reason);
@@ -216,13 +216,14 @@ Expected<RunnableVariants> leave_out(std::vector<Variant> variants,
   return split;
 }
 
-Expected<RunnableVariants> leave_out_unusable(std::vector<Variant> variants,
-                                              const ToolConfig& tools, bool is_shard) {
+Expected<RunnableVariants> leave_out_unusable(std::vector<Variant> variants, const PlanConfig& plan,
+                                              const ToolConfig& tools) {
   TRY(check_names(variants, tools));
   std::vector<Obstacle> obstacles;
   if (std::ranges::any_of(variants, is_on_cuda)) {
     TRY_ASSIGN(const auto reason, find_cuda_obstacle(read_cuda_traces(), tools));
-    if (reason) obstacles.push_back({is_on_cuda, *reason});
+    const bool is_expected = plan.definitions.empty() && plan.selection.devices.empty();
+    if (reason) obstacles.push_back({is_on_cuda, *reason, is_expected});
   }
   if (!tools.compiler && std::ranges::any_of(variants, is_in_cpp)) {
     TRY_ASSIGN(const bool has_one, has_compiler());
@@ -233,7 +234,7 @@ Expected<RunnableVariants> leave_out_unusable(std::vector<Variant> variants,
                             "or choose variants in Python: --language=py"}});
     }
   }
-  return leave_out(std::move(variants), obstacles, is_shard);
+  return leave_out(std::move(variants), obstacles, plan.selection.shard.has_value());
 }
 
 std::function<bool(const std::string&)> make_run_selector(const Selection& selection,

@@ -52,7 +52,8 @@ Expected<std::optional<Error>> find_cuda_obstacle(const CudaTraces& traces,
 // A reason why some variants cannot run here.
 struct Obstacle {
   bool (*concerns)(const Variant&);
-  Error reason;  // an error without a place
+  Error reason;              // an error without a place
+  bool is_expected = false;  // has no line in the note
 };
 
 // The variants to measure, and those that are not planned.
@@ -68,9 +69,10 @@ struct RunnableVariants {
 Expected<RunnableVariants> leave_out(std::vector<Variant> variants,
                                      const std::vector<Obstacle>& obstacles, bool is_shard);
 
-// The same with the obstacles on this machine: to CUDA, and to C++ without a compiler.
-Expected<RunnableVariants> leave_out_unusable(std::vector<Variant> variants,
-                                              const ToolConfig& tools, bool is_shard = false);
+// The same with the obstacles on this machine: to CUDA, and to C++ without a compiler. That the
+// shipped definitions have variants on CUDA is said only if the user asks for this device.
+Expected<RunnableVariants> leave_out_unusable(std::vector<Variant> variants, const PlanConfig& plan,
+                                              const ToolConfig& tools);
 
 // Makes a predicate: a key is selected and is not left out. If a selected key has no result, its
 // line in a file of expected values is outdated; a key that is left out says nothing about its

@@ -60,6 +60,14 @@ TEST(LeftOut, EachObstacleHasALine) {
   EXPECT_EQ(split.note, "no CUDA device: 2 variants left out\nno compiler: 1 variant left out\n");
 }
 
+TEST(LeftOut, AnExpectedObstacleHasNoLine) {
+  std::vector<Obstacle> obstacles = kObstacles;
+  obstacles[0].is_expected = true;
+  const auto split = value_of(leave_out(parse({kOnCuda[0], kOnCpu, kInCpp}), obstacles, false));
+  EXPECT_EQ(keys_of(split.left_out), (Keys{kOnCuda[0], kInCpp}));
+  EXPECT_EQ(split.note, "no compiler: 1 variant left out\n");
+}
+
 TEST(LeftOut, WithoutAnObstacleOrVariantsOnCudaNothingIsSaid) {
   const auto all = leave_out(parse({kOnCuda[0], kOnCpu}), {}, false);
   EXPECT_EQ(keys_of(all->runnable), (Keys{kOnCuda[0], kOnCpu}));

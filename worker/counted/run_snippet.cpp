@@ -182,8 +182,7 @@ RunState explain(RunState state, const char* reason) {
   }
   const bool was_counted = run->collecting || run->at_end;
   const RunRequest& request = run->request;
-  const bool has_company =
-      was_counted && run->has_company && request.threads == 1 && !request.has_device;
+  const bool has_company = was_counted && run->has_company && request.threads == 1;
   const char* wrong =
       find_disturbance(run->at_begin, now, was_counted ? block.iterations : 0, has_company);
   const uint64_t readings = clock_readings() - run->clock_readings_at_begin;

@@ -74,7 +74,7 @@ struct RunResult {
 struct RunRequest {
   instr_snippet snippet = nullptr;
   int threads = 1;
-  bool has_device = false;  // autograd has a thread for the device, which sleeps
+  bool has_device = false;  // requests to the device are kept
   PlanOptions plan;
   uint64_t memory_limit = 0;     // bytes; 0: no limit
   bool is_rehearsal = false;     // nothing is collected or written

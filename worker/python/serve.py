@@ -112,6 +112,7 @@ def prepare(threads):
     torch.default_generator.manual_seed(0)
     if torch.cuda.is_initialized():
         torch.cuda.manual_seed_all(0)
+        _disable_device_threads()
 
 
 def loaded(code):
@@ -358,14 +359,32 @@ def _text_of(error):
 
 
 def _forget_devices():
-    """Does the same as forget_devices() in worker/torch_side.cpp."""
+    """Does the same as forget_devices() in worker/torch_side.cpp, and returns what restores them."""
     if not torch:
-        return
+        return None
     cpu, meta = 0, 14
     name = "_ZN3c104impl26device_guard_impl_registryE"
     registry = (ctypes.c_void_p * meta).in_dll(ctypes.CDLL(torch._C.__file__), name)
+    known = list(registry)
     for device in range(cpu + 1, meta):
         registry[device] = None
+
+    def restore():
+        registry[:] = known
+
+    return restore
+
+
+def _disable_device_threads():
+    """Does the same as disable_device_threads() in worker/torch_side.cpp. In each process, since torch has another
+    engine after a fork."""
+    torch.autograd.set_multithreading_enabled(False)
+    restore = _forget_devices()
+    library = ctypes.CDLL(torch._C.__file__)
+    engine = library._ZN5torch8autograd6Engine18get_default_engineEv
+    engine.restype = ctypes.c_void_p
+    library._ZN5torch8autograd6Engine30initialize_device_threads_poolEv(ctypes.c_void_p(engine()))
+    restore()
 
 
 _COMPILER = "torch._inductor.compile_fx"  # has all that torch.compile() needs; old versions lack it

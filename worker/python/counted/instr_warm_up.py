@@ -117,8 +117,7 @@ def torchscript():
 
 
 def cuda():
-    """Initializes CUDA on stand-ins for its libraries. Without gradients, as in worker/torch_side.cpp."""
-    torch.autograd.set_multithreading_enabled(False)
+    """Initializes CUDA on stand-ins for its libraries. Without gradients: autograd's engine would start a thread."""
     torch.cuda.init()
     torch.cuda._is_in_bad_fork = lambda: False  # the stand-ins work in forked processes
     for _ in range(3):
