@@ -197,6 +197,13 @@ def check_types(_):
     number = lookups._version(Pinned).value - lookups._FIRST_OF_NAMES
     assert number == hash("__main__.check_types.<locals>.Pinned") % (1 << 24), number
 
+    class Later:
+        pass
+
+    # In the table's first entries, however many types there were.
+    lookups._look_up(Later)
+    assert lookups._version(Later).value % 4096 < 64, lookups._version(Later).value
+
 
 def interpreters():
     """Finds each CPython of at least 3.9 on PATH, by version."""

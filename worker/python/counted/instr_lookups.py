@@ -116,6 +116,7 @@ def pin_type_versions():
                 number += 1
             taken.add(number)
             _version(one).value = _FIRST_OF_NAMES + number
+    align_versions()  # however many types there are
 
 
 def _internals_of_pybind11():
