@@ -89,6 +89,7 @@ class Counted(unittest.TestCase):
         self.assertIn(f"FAILED {FILE}test_ends_the_process - exited: ", done.stdout)
         self.assertIn(f"NOT COUNTED {FILE}test_unused - ", done.stdout)
         self.assertIn("assert [0, 1] == 'squares'", done.stdout)
+        self.assertNotIn("/proc/self", (self.project / "failed.jsonl").read_text())
         outcomes = {line.key.rsplit("/", 1)[1]: line.outcome for line in read(self.project / "failed.jsonl")}
         self.assertEqual(outcomes, {"test_skipped": "skipped", "test_failing": "failed",
                                     "test_ends_the_process": "failed", "test_marked": "counted",

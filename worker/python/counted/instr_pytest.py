@@ -125,7 +125,8 @@ def run(name, next_block):
 
 def _describe(report):
     crash = getattr(report.longrepr, "reprcrash", None)
-    return f"{crash.path}:{crash.lineno}: {crash.message}" if crash else str(report.longrepr)
+    text = f"{crash.path}:{crash.lineno}: {crash.message}" if crash else str(report.longrepr)
+    return text.replace(f"{ROOT}/", "")  # relative to pytest's root
 
 
 def _send(item, reports):
