@@ -52,10 +52,11 @@ class Counted(unittest.TestCase):
     def tearDownClass(cls):
         cls.folder.cleanup()
 
-    def pytest(self, *arguments):
+    def pytest(self, *arguments, with_others=False):
         path = os.pathsep.join([str(Path(PROGRAM).parent), os.environ["PATH"]])
         python = os.pathsep.join([str(HERE.parents[1] / "python")])
-        command = [sys.executable, "-B", "-m", "pytest", "-p", "instr_bench.pytest_plugin", *arguments]
+        others = () if with_others else ("-p", "no:benchmark")
+        command = [sys.executable, "-B", "-m", "pytest", "-p", "instr_bench.pytest_plugin", *others, *arguments]
         return subprocess.run(command, cwd=self.project, env={**os.environ, "PATH": path, "PYTHONPATH": python},
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 
@@ -80,6 +81,12 @@ class Counted(unittest.TestCase):
                             re.MULTILINE)
         self.assertEqual(set(slower), {FILE + "test_called[3]", FILE + "test_called[10]"}, second.stdout)
         self.assertEqual(second.returncode, 1)
+
+    def test_other_plugins_with_the_fixture_give_way(self):
+        done = self.pytest("--instr", "-k", "called", with_others=True)
+        self.assertIn("pytest-benchmark", self.pytest("-VV", with_others=True).stdout)
+        self.assertEqual(done.returncode, 0, done.stdout)
+        self.assertIn("2 passed", done.stdout)
 
     def test_failures_are_those_of_the_tests(self):
         done = self.pytest("--instr", "--instr-output=failed.jsonl",

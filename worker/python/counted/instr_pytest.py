@@ -17,6 +17,7 @@ _TEMPORARY = "/proc/self/fd/101/tmp"  # in the folder of what runs
 _REPORTS = 102  # the descriptor of the file of reports
 _MAX_CALLS = 16  # calls before the one that is counted, if each needs a preparation
 
+_OTHERS = "benchmark", "codspeed"  # other plugins with the fixture, which refuse this one
 _items = {}
 _run = None  # the test that runs here
 
@@ -94,6 +95,9 @@ def collect():
     session = Session.from_config(config)
     config.pluginmanager.register(sys.modules[__name__], "instr_pytest")
     config.hook.pytest_sessionstart(session=session)
+    for name in _OTHERS:
+        if config.pluginmanager.has_plugin(name):
+            config.pluginmanager.unregister(name=name)
     config.pluginmanager.register(_make_fixtures(pytest), "instr_fixtures")
     config.hook.pytest_collection(session=session)
     config.get_terminal_writer()._file = open(os.devnull, "w")  # pytest itself shows the reports
