@@ -387,6 +387,12 @@ def _disable_device_threads():
     restore()
 
 
+def _disable_progress_bars_thread():
+    """Has tqdm, which torch imports if it is there, start no thread with the first progress bar, such as Inductor's."""
+    if "tqdm" in sys.modules:
+        sys.modules["tqdm"].tqdm.monitor_interval = 0
+
+
 _COMPILER = "torch._inductor.compile_fx"  # has all that torch.compile() needs; old versions lack it
 
 
@@ -438,6 +444,7 @@ def import_for(kind):
     if not kind.endswith("cuda"):
         _forget_devices()
     prepare(1)
+    _disable_progress_bars_thread()
     _warm_up = _import_own("instr_warm_up")
     if kind == "python_torchscript":
         _run_if_possible(_warm_up.torchscript)  # on first use, it compiles its own functions
