@@ -203,6 +203,14 @@ def check_types(_):
     # In the table's first entries, however many types there were.
     lookups._look_up(Later)
     assert lookups._version(Later).value % 4096 < 64, lookups._version(Later).value
+    Pinned.attribute = 2
+    pinned = lookups._version(Pinned).value
+    lookups.pin_type_versions()
+    for name, one in ("Later", Later), ("Pinned", Pinned):
+        number = lookups._version(one).value - lookups._FIRST_OF_NAMES - (1 << 24)
+        assert number == hash(f"__main__.check_types.<locals>.{name}") % (1 << 24), (name, number)
+    assert lookups._version(Pinned).value != pinned
+    assert (Pinned.attribute, Later.__name__) == (2, "Later")
 
 
 def interpreters():

@@ -312,10 +312,10 @@ def _load_snippet(code):
         _count_compiling()
 
 
-def align_versions():
+def pin_type_versions():
     """Called once the snippet has compiled its functions."""
     if _is_for_compiler:
-        _lookups.align_versions()
+        _lookups.pin_type_versions()
 
 
 def run(code):

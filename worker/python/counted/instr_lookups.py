@@ -100,22 +100,33 @@ def align_versions():
     _skip_versions((_version(modified).value | 4095) + 1)
 
 
+_pinned = {}  # version numbers, by the address of the type
+_rounds = 0
+
+
 def pin_type_versions():
-    """Gives each type a version number that follows from its name; those of types made later follow from
-    the order in which they are used."""
-    if not _skip_versions(_LAST_OF_IMPORTS):
+    """Gives each type a version number that follows from its name; those of types made or modified later follow from
+    the order in which they are used, until the next call."""
+    global _rounds
+    if not _rounds and not _skip_versions(_LAST_OF_IMPORTS):
+        align_versions()
         return
+    first = _FIRST_OF_NAMES + _rounds * _NUMBERS_OF_NAMES  # never used before
+    unpinned = [one for one in _all_types() if id(one) not in _pinned or _pinned[id(one)].value < _FIRST_OF_NAMES]
     taken = set()
-    for name, one in sorted(((_name(one), one) for one in _all_types()), key=lambda pair: pair[0]):
+    for name, one in sorted(((_name(one), one) for one in unpinned), key=lambda pair: pair[0]):
         _look_up(one)
         flags = ctypes.c_ulong.from_address(id(one) + _FLAGS_AT).value
-        has_version = flags & _HAS_VERSION if _SETS_FLAG else _version(one).value
+        version = _version(one)
+        has_version = flags & _HAS_VERSION if _SETS_FLAG else version.value
         if has_version and not flags & _IS_STATIC:
             number = hash(name) % _NUMBERS_OF_NAMES
             while number in taken:
                 number += 1
             taken.add(number)
-            _version(one).value = _FIRST_OF_NAMES + number
+            version.value = first + number
+            _pinned[id(one)] = version
+    _rounds += 1
     align_versions()  # however many types there are
 
 

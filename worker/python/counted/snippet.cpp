@@ -23,7 +23,7 @@ PyObject* next_block(PyObject*, PyObject*) {
 // Switches simulation: code that is not counted runs much faster without.
 PyObject* simulate(PyObject*, PyObject* on) {
   if (PyObject_IsTrue(on) != 0) {
-    Py_DecRef(call(side_attribute("align_versions")));
+    Py_DecRef(call(side_attribute("pin_type_versions")));
     start_instrumentation();
   } else {
     stop_instrumentation();
