@@ -106,6 +106,7 @@ Finding judge_compiler(const Expected<Toolchain>& toolchain, bool has_python) {
 struct Examination {
   std::vector<Finding> findings;
   bool has_cpp = false;                // can be counted
+  bool has_cuda = false;               // LibTorch is built with CUDA
   std::vector<std::string> languages;  // "C++": all that can
   std::string libtorch;                // "2.13.0"
 
@@ -150,6 +151,7 @@ void examine_tools(const ToolConfig& tools, Examination& all) {
   all.findings.back().detail += list_places(tools);
   if (libtorch) {
     all.libtorch = libtorch->version;
+    all.has_cuda = libtorch->has_cuda;
     const auto toolchain = find_toolchain(tools.compiler, *libtorch);
     const auto python = find_python(tools.python, *libtorch, find_installation().sources);
     all.add(judge_compiler(toolchain, python.has_value()));
@@ -172,9 +174,21 @@ void examine_counting(const ToolConfig& tools, std::stop_token stop, Examination
   events.on_done = [&](const Measurement& measurement) { canary = judge_canary(measurement); };
   MeasureConfig measure;
   measure.tools = tools;
-  auto session = Session::open(measure, events, stop);
-  auto worker = session.and_then([&](const auto& opened) { return opened->worker(stop); });
-  if (!all.add("worker", worker, [](const auto&) { return std::string("built"); })) return;
+  const auto build = [&] {
+    return Session::open(measure, events, stop).and_then([&](auto session) {
+      return session->worker(stop).transform([&](const auto&) { return std::move(session); });
+    });
+  };
+  auto session = build();
+  std::string built = "built";
+  if (!session && all.has_cuda && !measure.tools.host_only) {
+    measure.tools.host_only = true;
+    if (auto other = build()) {
+      session = std::move(other);
+      built += " with stand-ins for CUDA's libraries, which this LibTorch lacks: add --host-only";
+    }
+  }
+  if (!all.add("worker", session, [&](const auto&) { return built; })) return;
   auto fingerprint = (*session)->measure_builtin(canary_variant(), stop);
   const bool is_started = all.add("zygote", fingerprint, [](const Fingerprint& counted) {
     return "started; CPU capability inside Valgrind: " + counted.get("cpu_capability");

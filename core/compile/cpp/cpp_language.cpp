@@ -207,14 +207,15 @@ bool includes_libtorch(const fs::path& source) {
   return false;
 }
 
+// Returns true if the linker did not find the libraries of CUDA that LibTorch is linked with.
+bool lacks_cuda(const std::string& errors) {
+  return errors.find("libtorch_cuda.so: undefined reference") != std::string::npos;
+}
+
 const char* advise_on(const std::string& errors) {
   bool lacks_benchmark = errors.find("benchmark/benchmark.h") != std::string::npos ||
                          errors.find("lbenchmark") != std::string::npos;
   if (lacks_benchmark) return "install Google Benchmark: apt-get install libbenchmark-dev";
-  if (errors.find("libtorch_cuda.so: undefined reference") != std::string::npos) {
-    return "this LibTorch needs CUDA's libraries: count with stand-ins for them by --host-only, or "
-           "install it with its dependencies";
-  }
   return "try another compiler with --compiler, or another LibTorch with --libtorch";
 }
 
@@ -307,6 +308,11 @@ class WorkerBuild {
     spawn.environment = compiler_environment(scratch_);
     TRY_ASSIGN(auto result, run_command(spawn, stop_));
     if (result.exit_code == 0) return {};
+    if (lacks_cuda(result.errors)) {
+      return fail(
+          "LibTorch " + options_.libtorch.version + " lacks CUDA's libraries",
+          "count with stand-ins for them by --host-only, or install it with its dependencies");
+    }
     return fail("cannot build the worker for LibTorch " + options_.libtorch.version + " with " +
                     options_.toolchain.version + ": " + what + ":\n" +
                     describe_compiler_errors(result).substr(0, 4000),
