@@ -54,9 +54,11 @@ bool depend_on_the_same(const Fingerprint& left, const Fingerprint& right) {
          std::ranges::all_of(right.entries, [&](const auto& one) { return has(left, one); });
 }
 
-// Returns true if `later` was measured since `earlier` had changed, or was not whole.
+// Returns true if `later` was measured since `earlier` had changed, was not whole, or did not say
+// what it depends on.
 bool replaces(const Measurement& later, const Measurement& earlier) {
-  if (later.depends_on.entries.empty() || earlier.depends_on.entries.empty()) return false;
+  if (later.depends_on.entries.empty()) return false;
+  if (earlier.depends_on.entries.empty()) return true;
   return kind_of(later) == kind_of(earlier) ||
          !depend_on_the_same(later.depends_on, earlier.depends_on);
 }

@@ -146,6 +146,17 @@ TEST(MeasurementList, ACountReplacesOneThatDependsOnTheSame) {
   EXPECT_EQ(find_metric_of(list.all()[0], kInstructions), 104);
 }
 
+// --resume with the results of a run without it.
+TEST(MeasurementList, ACountReplacesOneWhoseDependenciesAreUnknown) {
+  MeasurementList list;
+  list.add(counted("a", 100));
+  Measurement measurement = counted("a", 104);
+  measurement.depends_on.entries = {{"definition", "1"}};
+  list.add(measurement);
+  ASSERT_EQ(list.all().size(), 1u);
+  EXPECT_EQ(find_metric_of(list.all()[0], kInstructions), 104);
+}
+
 TEST(MeasurementList, AFailureReplacesTheCounts) {
   MeasurementList list;
   list.add(counted("a", 100));
