@@ -68,6 +68,7 @@ const std::vector<Group>& groups() {
       {"python", {"python"}},
       {"cpu", {"cpu_features", "cpu_capability"}},
       {"worker", {"worker_version", "worker_abi", "python_worker"}},
+      {"cuda_stand_in", {"cuda_stand_in"}},  // results without it do not have the field
       {"machine", {"timed_cpu_capability", "timed_cpu_model", kTimedCores, kTimedGpu}}};
   return kGroups;
 }
