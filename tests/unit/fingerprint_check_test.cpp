@@ -50,8 +50,9 @@ TEST(FingerprintCheck, AGroupFreesItsFieldsAndNoOthers) {
       {"python", {}},  // not among these
       {"cpu", {"cpu_capability"}},
       {"worker", {"worker_version"}},
-      {"machine", {}},     // only of times
-      {"libraries", {}}};  // missing here
+      {"machine", {}},        // only of times
+      {"cuda_stand_in", {}},  // missing here, as is the next
+      {"libraries", {}}};
   EXPECT_EQ(vary_groups().size(), groups.size());
   for (const auto& [group, fields] : groups) {
     for (const auto& [name, value] : fingerprint().entries) {
@@ -65,7 +66,7 @@ TEST(FingerprintCheck, AGroupFreesItsFieldsAndNoOthers) {
 TEST(FingerprintCheck, CheckVaryRefusesUnknownNames) {
   const Fingerprint before = fingerprint();
   for (const char* name :
-       {"libtorch", "valgrind", "link_flags", "libnew.so", "library libc.so.6"}) {
+       {"libtorch", "valgrind", "cuda_stand_in", "link_flags", "libnew.so", "library libc.so.6"}) {
     EXPECT_TRUE(check_vary({name}, before)) << name;
   }
   EXPECT_EQ(error_text(check_vary({"cpu", "valgrnd"}, before)),
