@@ -407,16 +407,18 @@ std::string greatest_root(const std::vector<ProfileFunction>& functions) {
   return greatest;
 }
 
-// Returns the object of the interpreter; "" if it is unknown.
+// Returns the object of the interpreter: that of its loop, or else of most functions with names as
+// in its API, which extension modules have, too; "" if it is unknown.
 std::string interpreter_object(const std::vector<ProfileFunction>& functions) {
-  std::string object;
+  std::map<std::string, int> counts;
   for (const ProfileFunction& function : functions) {
     const std::string_view name = call_level(function.function).function;
     if (name == kInterpreterLoop) return function.object;
-    const bool is_api = name.starts_with("Py") || name.starts_with("_Py");
-    if (is_api && object.empty()) object = function.object;
+    if (name.starts_with("Py") || name.starts_with("_Py")) ++counts[function.object];
   }
-  return object;
+  const auto most =
+      std::ranges::max_element(counts, {}, [](const auto& each) { return each.second; });
+  return most == counts.end() ? "" : most->first;
 }
 
 }  // namespace

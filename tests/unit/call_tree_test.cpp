@@ -101,6 +101,21 @@ TEST(CallTree, NamesTheLoopOfPython) {
   EXPECT_EQ(value_of(parse_profile(text, "x")).functions[0].function, "PyObject_Vectorcall");
 }
 
+// An extension module has functions with such names, too.
+TEST(CallTree, PutsTheLoopOfPythonInTheInterpreter) {
+  std::vector<ProfileFunction> functions(4);
+  const char* names[] = {"next_block", "PyCFuncPtr_call", "_PyObject_Call", "PyLong_FromLong"};
+  for (std::size_t i = 0; i < functions.size(); ++i) {
+    functions[i].function = names[i];
+    functions[i].object = i == 0 ? "/lib/worker" : i == 1 ? "/lib/_ctypes.so" : "/bin/python";
+    functions[i].path = i == 0 ? "" : "next_block";
+    functions[i].self = {10};
+  }
+  name_loop(functions);
+  EXPECT_EQ(functions[0].function, "_PyEval_EvalFrameDefault");
+  EXPECT_EQ(functions[0].object, "/bin/python");
+}
+
 TEST(CallTree, HasThePlacesWhereFunctionsBegin) {
   const auto tree_with = [](const std::string& line) {
     auto profile = value_of(parse_profile(
