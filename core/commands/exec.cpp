@@ -1,10 +1,8 @@
-#include <algorithm>
 #include <filesystem>
 #include <memory>
 #include <utility>
 
 #include "core/commands/run.h"
-#include "core/definitions/grouped_benchmark.h"
 
 namespace instr {
 
@@ -44,11 +42,9 @@ Expected<void> define(ExecOptions& options) {
   if (options.is_google_benchmark) program.kind = ProgramKind::kGoogleBenchmark;
   if (options.standard_input) program.standard_input = fs::absolute(*options.standard_input);
   TRY(take_environment(options, program));
-  GroupedBenchmark benchmark;
-  benchmark.label = options.label.value_or(fs::path(options.command.front()).filename().string());
-  benchmark.program = std::make_shared<const Program>(std::move(program));
-  benchmark.statements = {{.language = Language::kProgram}};
-  options.run.plan.given = {std::move(benchmark)};
+  set_program(options.run,
+              options.label.value_or(fs::path(options.command.front()).filename().string()),
+              std::move(program));
   return {};
 }
 

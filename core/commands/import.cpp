@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "core/commands/run.h"
-#include "core/definitions/grouped_benchmark.h"
 
 namespace instr {
 
@@ -17,12 +16,8 @@ struct ImportOptions {
 // Makes the definition that a [[benchmark]] with `import` would be.
 Expected<void> define(ImportOptions& options) {
   const std::string& module = options.operands.front();
-  GroupedBenchmark benchmark;
-  benchmark.label = "import/" + module;
-  benchmark.program = std::make_shared<const Program>(
-      Program{.kind = ProgramKind::kImport, .command = {module}, .folder = fs::current_path()});
-  benchmark.statements = {{.language = Language::kProgram}};
-  options.run.plan.given = {std::move(benchmark)};
+  set_program(options.run, "import/" + module,
+              {.kind = ProgramKind::kImport, .command = {module}, .folder = fs::current_path()});
   options.run.shows_modules = true;
   return {};
 }

@@ -457,6 +457,14 @@ void declare_run_of_programs(CommandLine& line, RunOptions& options) {
   line.section("Exit status", kStatuses);
 }
 
+void set_program(RunOptions& options, std::string label, Program program) {
+  GroupedBenchmark benchmark;
+  benchmark.label = std::move(label);
+  benchmark.program = std::make_shared<const Program>(std::move(program));
+  benchmark.statements = {{.language = Language::kProgram}};
+  options.plan.given = {std::move(benchmark)};
+}
+
 Action run_command(CommandLine& line) {
   auto options = std::make_shared<RunOptions>();
   declare_run(line, *options);

@@ -36,6 +36,9 @@ void declare_run(CommandLine& line, RunOptions& options);
 // Declares those of the options that programs have: how to count, what to keep, show and compare.
 void declare_run_of_programs(CommandLine& line, RunOptions& options);
 
+// Has the run measure this program, as a definition with the label would.
+void set_program(RunOptions& options, std::string label, Program program);
+
 // Plans, measures, keeps, compares and shows. Everything that can be refused is, before anything is
 // measured.
 ExpectedStatus measure_and_report(const RunOptions& options, const Invocation& invocation);

@@ -243,12 +243,18 @@ bool advance(const GroupedBenchmark& benchmark, std::vector<std::size_t>& at) {
   return false;
 }
 
-std::uint64_t count_variants(const Point& point) {
-  std::uint64_t count = point.snippet.program ? 1 : 0;
-  for (const Kind& kind : count != 0 ? std::vector<Kind>() : list_kinds(point)) {
+// Returns the number of backends, languages of scripts and the like, each on each of its devices.
+std::uint64_t count_runs(const Point& point) {
+  std::uint64_t count = 0;
+  for (const Kind& kind : list_kinds(point)) {
     for (const std::string& device : point.benchmark.devices)
       count += runs_on(kind.backend, device);
   }
+  return count;
+}
+
+std::uint64_t count_variants(const Point& point) {
+  std::uint64_t count = point.snippet.program ? 1 : count_runs(point);
   count = saturating_product(count, point.benchmark.threads.size());
   for (const auto& [name, values] : point.benchmark.matrix) {
     if (values.empty()) return 0;

@@ -163,23 +163,18 @@ tl::expected<BenchmarkRun, wire::Message> run_benchmark(const Variant& variant,
                                                         const fs::path& folder,
                                                         const std::stop_token& stop) {
   const Program& program = *variant.program;
-  auto command = resolve_command(program);
-  if (!command) return program_failure(command.error());
-  command->insert(command->end(), {"--benchmark_filter=" + match_benchmark(program.benchmark),
-                                   kEndless, "--benchmark_format=json"});
+  TRY_ASSIGN(ProgramStart start, make_start(program, {kLoopBegin, kLoopEnd, kPause, kResume}));
+  auto& command = start.command;
+  command.insert(command.end(), {"--benchmark_filter=" + match_benchmark(program.benchmark),
+                                 kEndless, "--benchmark_format=json"});
   // A fixed number of iterations runs once, unless it is repeated.
-  if (setting_of(program.benchmark, kFixed)) command->push_back("--benchmark_repetitions=3");
+  if (setting_of(program.benchmark, kFixed)) command.push_back("--benchmark_repetitions=3");
   const std::size_t threads = threads_of(program.benchmark);
   PartReader parts(folder);
   TRY_ASSIGN(const ProgramEnd ended,
-             run_program({.command = *std::move(command),
-                          .environment = program_environment(program),
-                          .working_directory = program.folder,
-                          .standard_input = program.standard_input,
-                          .valgrind_options = {{kLoopBegin, kLoopEnd, kPause, kResume}}},
-                         variant, options, folder, stop, [&](pid_t pid) {
-                           return is_enough(find_loops(parts.read(pid), threads));
-                         }));
+             run_program(start, variant, options, folder, stop, [&](pid_t pid) {
+               return is_enough(find_loops(parts.read(pid), threads));
+             }));
   if (auto skipped = find_skip(ended)) return *std::move(skipped);
   const std::vector<BenchmarkLoop> loops = find_loops(parts.read(ended.pid), threads);
   if (loops.empty()) {

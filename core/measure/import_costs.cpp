@@ -124,13 +124,6 @@ class ImportSums {
   std::uint64_t last_ = 0;
 };
 
-// The interpreter that the user named, else that of the active environment, else python3.
-std::string find_interpreter(const ToolConfig& tools) {
-  if (tools.python) return *tools.python;
-  const auto active = variable_value("VIRTUAL_ENV");
-  return active ? *active + "/bin/python" : "python3";
-}
-
 // The folder's name in the interpreter, of the same length everywhere.
 std::string folder_in_process() {
   return "/proc/self/fd/" + std::to_string(wire::kProgramFolderFd);
@@ -149,8 +142,10 @@ class ImportCounter {
   // Makes what the interpreters share: links to the modules, and their compiled code.
   tl::expected<void, wire::Message> prepare() {
     if (auto made = make_shared(); !made) return program_failure(made.error());
+    const auto interpreter = choose_interpreter(options_.config.tools.python, /*libtorch=*/{});
+    if (!interpreter) return program_failure(interpreter.error());
     ProgramStart find{
-        .command = {find_interpreter(options_.config.tools),
+        .command = {*interpreter,
                     python_script(find_installation().sources, kImportScript).string(), "find",
                     shared_.string(), module()},
         .environment = own_environment(),

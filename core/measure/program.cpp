@@ -41,7 +41,7 @@ std::string program_in(const std::string& text) {
 // Adds the profiles of the program's children to its own.
 void add_children(const fs::path& own, const fs::path& folder) {
   std::error_code ignored;
-  std::map<std::string, std::string> children;  // sorted by name and text: numbers are not steady
+  std::map<std::string, std::string> children;  // their texts, sorted by program and file
   for (const auto& entry : fs::directory_iterator(folder, ignored)) {
     const fs::path& file = entry.path();
     if (file == own || file.extension() == ".log") continue;
@@ -58,16 +58,10 @@ tl::expected<CountedRun, wire::Message> run_whole(const Variant& variant,
                                                   const fs::path& folder,
                                                   const std::stop_token& stop) {
   const Program& program = *variant.program;
-  auto command = resolve_command(program);
-  if (!command) return program_failure(command.error());
   std::vector<std::string> more;
   if (program.has_children) more.emplace_back("--trace-children=yes");
-  TRY_ASSIGN(const ProgramEnd ended, run_program({.command = *std::move(command),
-                                                  .environment = program_environment(program),
-                                                  .working_directory = program.folder,
-                                                  .standard_input = program.standard_input,
-                                                  .valgrind_options = std::move(more)},
-                                                 variant, options, folder, stop));
+  TRY_ASSIGN(const ProgramStart start, make_start(program, std::move(more)));
+  TRY_ASSIGN(const ProgramEnd ended, run_program(start, variant, options, folder, stop));
   if (auto failure = find_failure(ended, program.exit_status)) return *std::move(failure);
   TRY_ASSIGN(const fs::path own, find_profile(folder, ended.pid));
   if (program.has_children) add_children(own, folder);

@@ -411,6 +411,17 @@ Expected<std::vector<std::string>> resolve_command(const Program& program) {
   return command;
 }
 
+tl::expected<ProgramStart, wire::Message> make_start(const Program& program,
+                                                     std::vector<std::string> valgrind_options) {
+  auto command = resolve_command(program);
+  if (!command) return program_failure(command.error());
+  return ProgramStart{.command = *std::move(command),
+                      .environment = program_environment(program),
+                      .working_directory = program.folder,
+                      .standard_input = program.standard_input,
+                      .valgrind_options = std::move(valgrind_options)};
+}
+
 std::vector<std::string> program_environment(const Program& program) {
   std::vector<std::string> environment = pinned_environment(cpu_class());
   // Python's hashes and modules: the same for every user.

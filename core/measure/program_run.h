@@ -43,6 +43,10 @@ struct ProgramStart {
                                                                   // runs without Valgrind
 };
 
+// Makes what starts a definition's program, under Valgrind with these options.
+tl::expected<ProgramStart, wire::Message> make_start(const Program& program,
+                                                     std::vector<std::string> valgrind_options);
+
 // A program that has ended.
 struct ProgramEnd {
   pid_t pid = 0;

@@ -31,21 +31,6 @@ fs::path find_environment(const LibTorch& libtorch) {
   return is_installed ? packages.parent_path().parent_path().parent_path() : fs::path();
 }
 
-Expected<std::string> choose_interpreter(const std::optional<std::string>& requested,
-                                         const LibTorch& libtorch) {
-  if (requested) return *requested;
-  std::vector<fs::path> environments{find_environment(libtorch)};
-  if (const char* active = std::getenv("VIRTUAL_ENV")) environments.emplace_back(active);
-  for (const fs::path& environment : environments) {
-    std::error_code ignored;
-    const fs::path program = environment / "bin" / "python";
-    if (!environment.empty() && fs::exists(program, ignored)) return program.string();
-  }
-  auto program = find_program("python3");
-  if (!program) return fail("there is no Python", kPythonAdvice);
-  return program->string();
-}
-
 // "/venv/bin/python -m pip install 'timm>=1.0'"
 std::string format_pip_install(const Python& python, const std::vector<std::string>& packages) {
   std::string command = python.command.string() + " -m pip install";
@@ -67,6 +52,21 @@ void move_to_measured_tree(Python& python) {
 }
 
 }  // namespace
+
+Expected<std::string> choose_interpreter(const std::optional<std::string>& requested,
+                                         const LibTorch& libtorch) {
+  if (requested) return *requested;
+  std::vector<fs::path> environments{find_environment(libtorch)};
+  if (const char* active = std::getenv("VIRTUAL_ENV")) environments.emplace_back(active);
+  for (const fs::path& environment : environments) {
+    std::error_code ignored;
+    const fs::path program = environment / "bin" / "python";
+    if (!environment.empty() && fs::exists(program, ignored)) return program.string();
+  }
+  auto program = find_program("python3");
+  if (!program) return fail("there is no Python", kPythonAdvice);
+  return program->string();
+}
 
 fs::path python_script(const fs::path& sources, const char* name) {
   return sources / "worker" / "python" / name;

@@ -30,10 +30,14 @@ struct Python {
   std::map<std::string, std::string> packages;  // installed versions by name (PackageRequirement)
 };
 
-// Probes `requested` (--python), else the interpreter that this LibTorch was installed for, else
-// the active one (VIRTUAL_ENV, then python3 on PATH). Fails if it cannot run snippets: it is not
-// CPython 3.9 or later with a global interpreter lock, it has no torch, or its torch is not the
-// measured LibTorch. If no LibTorch is measured (it has no version), torch is left out instead.
+// Chooses `requested` (--python), else the interpreter that this LibTorch was installed for, else
+// the active one (VIRTUAL_ENV, then python3 on PATH).
+Expected<std::string> choose_interpreter(const std::optional<std::string>& requested,
+                                         const LibTorch& libtorch);
+
+// Probes the chosen interpreter. Fails if it cannot run snippets: it is not CPython 3.9 or later
+// with a global interpreter lock, it has no torch, or its torch is not the measured LibTorch. If no
+// LibTorch is measured (it has no version), torch is left out instead.
 // `sources`: the folder that holds worker/.
 Expected<Python> find_python(const std::optional<std::string>& requested, const LibTorch& libtorch,
                              const std::filesystem::path& sources);
