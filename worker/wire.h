@@ -12,7 +12,7 @@ namespace instr::wire {
 
 // Part of the fingerprint. Increment it with each change of the worker that may change a count: the
 // allocator, a zygote's warm-up, the plan of blocks, the environment.
-inline constexpr const char* kWorkerVersion = "21";
+inline constexpr const char* kWorkerVersion = "22";
 
 // A worker's descriptors besides the standard ones. It gets no paths, whose lengths would show in
 // its heap.

@@ -48,6 +48,10 @@ CUDA_API int cuCtxGetCurrent(void** to) { return answer(to, &context); }
 CUDA_ALIAS(cuDevicePrimaryCtxRetain, cuCtxGetCurrent)
 CUDA_API int cuCtxGetDevice(int* device) { return cuDeviceGet(device, 0); }
 CUDA_SUCCESS_ONLY(cuCtxSetCurrent)
+CUDA_API int cudaStreamIsCapturing(void* stream, int* status);  // in cudart.cpp
+CUDA_API int cuStreamIsCapturing(void* stream, int* status) {
+  return cudaStreamIsCapturing(stream, status);
+}
 CUDA_API int cuGetErrorString(int, const char** text) {
   return answer(text, describe_last_error());
 }
