@@ -246,7 +246,7 @@ void use_cuda_host(std::vector<std::string>& environment, const fs::path& worker
   environment.push_back(std::string(kPreload) + preloaded);
   environment.push_back("INSTR_CUDA_STAND_IN=" + device);
   environment.push_back(fmt::format("TRITON_LIBCUDA_PATH={}/{}", name, kCudaHostFolder));
-  // What Triton compiles for itself; otherwise it would be in the user's home.
+  // Triton compiles a library for itself; otherwise that would be in the user's home.
   environment.push_back(fmt::format("TRITON_HOME={}/{}", name, kUnsealedName));
   // Otherwise torch would keep kernels that nothing has compiled for programs on a real device.
   environment.push_back("USE_PYTORCH_KERNEL_CACHE=0");

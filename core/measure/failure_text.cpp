@@ -219,4 +219,13 @@ Outcome with_timeout_advice(Outcome outcome, const Variant& variant) {
   return outcome;
 }
 
+Outcome with_timeout_advice_for_count(Outcome outcome, const Variant& variant) {
+  outcome = with_timeout_advice(std::move(outcome), variant);
+  auto* failure = std::get_if<Failure>(&outcome);
+  if (failure != nullptr && failure->kind == FailureKind::kTimedOut && is_on_cuda(variant)) {
+    failure->message += "; a loop that waits for a value never ends: data on the device are zeros";
+  }
+  return outcome;
+}
+
 }  // namespace instr

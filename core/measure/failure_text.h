@@ -30,4 +30,8 @@ std::string timeout_advice(const Variant& variant);
 // Adds that advice if the variant was stopped for its timeout.
 Outcome with_timeout_advice(Outcome outcome, const Variant& variant);
 
+// The same for a count: a CUDA device of one is made up, so that a loop may wait for a value in
+// vain.
+Outcome with_timeout_advice_for_count(Outcome outcome, const Variant& variant);
+
 }  // namespace instr

@@ -304,7 +304,7 @@ Attempt Measurer::measure(const CompiledVariant& compiled, WorkerProcess& where)
     attempt.outcome =
         with_skipped(settle(*reply, compiled.variant, where.work_dir()), compiled.variant);
   }
-  attempt.outcome = with_timeout_advice(std::move(attempt.outcome), compiled.variant);
+  attempt.outcome = with_timeout_advice_for_count(std::move(attempt.outcome), compiled.variant);
   return attempt;
 }
 

@@ -133,6 +133,16 @@ TEST(FailureText, ATimeoutHasAdviceToRaiseIt) {
   };
   EXPECT_EQ(text(FailureKind::kTimedOut), "stopped: raise --timeout=SECONDS");
   EXPECT_EQ(text(FailureKind::kCrashed), "stopped");
+  Variant counted;
+  const auto text_of_count = [&counted] {
+    const Outcome failed = Failure{FailureKind::kTimedOut, "stopped"};
+    return std::get<Failure>(with_timeout_advice_for_count(failed, counted)).message;
+  };
+  EXPECT_EQ(text_of_count(), "stopped: raise --timeout=SECONDS");
+  counted.device = "cuda";
+  EXPECT_EQ(text_of_count(),
+            "stopped: raise --timeout=SECONDS; a loop that waits for a value never "
+            "ends: data on the device are zeros");
 }
 
 TEST(FailureText, ErrorsOfADefinitionAreTheSignatures) {

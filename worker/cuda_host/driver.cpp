@@ -48,7 +48,8 @@ CUDA_API int cuCtxGetCurrent(void** to) { return answer(to, &context); }
 CUDA_ALIAS(cuDevicePrimaryCtxRetain, cuCtxGetCurrent)
 CUDA_API int cuCtxGetDevice(int* device) { return cuDeviceGet(device, 0); }
 CUDA_SUCCESS_ONLY(cuCtxSetCurrent)
-CUDA_API int cudaStreamIsCapturing(void* stream, int* status);  // in cudart.cpp
+// The runtime keeps the streams.
+CUDA_API int cudaStreamIsCapturing(void* stream, int* status);
 CUDA_API int cuStreamIsCapturing(void* stream, int* status) {
   return cudaStreamIsCapturing(stream, status);
 }
