@@ -8,9 +8,11 @@
 #include <utility>
 
 #include "core/base/format.h"
+#include "core/base/near_match.h"
 #include "core/base/output_file.h"
 #include "core/base/read_file.h"
 #include "core/compare/expected_values.h"
+#include "core/compile/installation.h"
 #include "core/definitions/metrics.h"
 #include "core/results/baselines.h"
 #include "core/results/results_file.h"
@@ -27,10 +29,30 @@ tl::expected<Reference, Errors> read_expected(const std::string& file,
   });
 }
 
+constexpr std::string_view kRelease = "release:";
+
+Expected<fs::path> find_release(const std::string& version) {
+  const fs::path folder = find_installation().suites / "releases";
+  std::vector<std::string> known;
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator(folder, ignored)) {
+    known.push_back(entry.path().stem().string());
+    if (known.back() == version) return entry.path();
+  }
+  std::ranges::sort(known);
+  return fail("there are no counts of the release `" + version + "` of torch",
+              did_you_mean(version, known));
+}
+
 }  // namespace
 
 tl::expected<Reference, Errors> read_reference(const std::string& name_or_file,
                                                Incomplete incomplete) {
+  if (name_or_file.starts_with(kRelease)) {
+    TRY_ASSIGN(const auto file, find_release(name_or_file.substr(kRelease.size())));
+    TRY_ASSIGN(auto set, read_result_set(file, name_or_file, incomplete));
+    return Reference{std::move(set), false, {}, true};
+  }
   TRY_ASSIGN(auto set, find_baseline(name_or_file).and_then([&](const fs::path& file) {
     return read_result_set(file, name_or_file, incomplete);
   }));
@@ -48,10 +70,11 @@ tl::expected<std::optional<Reference>, Errors> find_reference(
   }
   std::set<std::string> keys;
   for (const Variant& variant : variants) keys.insert(variant.key);
-  reference.set = keep_selected(std::move(reference.set),
-                                [&, selected = make_selector(selection)](auto& variant) {
-                                  return keys.contains(variant.key) || selected(variant);
-                                });
+  reference.set = keep_selected(
+      std::move(reference.set),
+      [&, is_release = reference.is_release, selected = make_selector(selection)](auto& variant) {
+        return keys.contains(variant.key) || (!is_release && selected(variant));
+      });
   return std::optional(std::move(reference));
 }
 
@@ -86,8 +109,10 @@ Expected<std::vector<FieldDifference>> check_comparable(const Reference& before,
                                                         const ResultsHeader& after,
                                                         const std::vector<std::string>& vary) {
   if (before.is_expected) return std::vector<FieldDifference>{};
+  std::vector<std::string> all = vary;
+  if (before.is_release) all.insert(all.end(), {"libtorch", "libraries", "cuda_stand_in"});
   auto differences =
-      check_fingerprints(before.set.results.header.fingerprint, after.fingerprint, vary);
+      check_fingerprints(before.set.results.header.fingerprint, after.fingerprint, all);
   if (!differences || is_comparable(*differences)) return differences;
   std::string list;
   for (const std::string& line : list_differences(*differences, FieldClass::kMustMatch)) {

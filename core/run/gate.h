@@ -39,9 +39,13 @@ struct Reference {
   // Expected counts have no fingerprint to compare.
   bool is_expected = false;
   std::map<std::string, Limits> margins;  // key of expected counts -> limits
+  // Counts of a release of torch that come with the product: LibTorch and its libraries may differ,
+  // and benchmarks that a run does not have are not missing.
+  bool is_release = false;
 };
 
-// Reads a baseline, by its name, or a results file.
+// Reads a baseline, by its name, or a results file, or `release:VERSION`: the counts of a release
+// of torch that come with the product.
 tl::expected<Reference, Errors> read_reference(const std::string& name_or_file,
                                                Incomplete incomplete);
 

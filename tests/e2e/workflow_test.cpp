@@ -113,6 +113,24 @@ TEST_F(Workflow, ResultsMeasuredDifferentlyAreNotCompared) {
   EXPECT_EQ(refused.output, "");
 }
 
+TEST_F(Workflow, ReleasesOfTorchAreBaselines) {
+  // The same snippet, whatever it costs today; the flags differ with the release.
+  write(file("one.toml"), R"(schema = 1
+[[benchmark]]
+label = "Empty/no allocation"
+tags = ["standard"]
+setup = "auto x = torch::ones({4});"
+stmt = "auto y = torch::empty({0});"
+)");
+  const auto counted = run({"--definitions=one.toml", "--baseline=release:2.14.1", "--language=cpp",
+                            "--vary=compiler,valgrind,cpu,worker"});
+  EXPECT_HAS(counted.output, "Empty/no allocation/eager/forward/t1/cpu   1,839");
+  EXPECT_HAS(counted.output, "(1 benchmark)");  // the release's others are not missing
+  const auto two = run({"compare", "release:2.11.0", "release:2.14.1", "--filter=^Empty/no alloc"});
+  EXPECT_HAS(two.output, "Empty/no allocation/py/eager/forward/t1/cpu");
+  expect_refused(run({"compare", "release:2.14.9", "release:2.14.1"}), "did you mean `2.14.1`?");
+}
+
 TEST_F(Workflow, ACountThatNeverWasSteadyIsNotGated) {
   write(file("quick.toml"), std::string(kDefinitions) + R"(
 [[benchmark]]
