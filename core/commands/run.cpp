@@ -130,8 +130,10 @@ void declare_other_output(CommandLine& line, RunOptions& options) {
 void declare_reference(CommandLine& line, RunOptions& options) {
   GateOptions& gate = options.gate;
   line.group("What to compare with (compare and ab also take the limits)");
-  line.option("--baseline", "NAME|FILE", "compare with this baseline, results file or, as release:VERSION, with a release of torch",
-              take_text(gate.baseline));
+  line.option(
+      "--baseline", "NAME|FILE",
+      "compare with this baseline, results file or, as release:VERSION, with a release of torch",
+      take_text(gate.baseline));
   line.option("--expect", "FILE", "compare with expected counts (CSV)", take_path(gate.expect));
   line.flag("--update-expected", "write the counts into that file", gate.update_expected);
   line.needs(
