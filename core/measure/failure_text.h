@@ -30,7 +30,7 @@ std::string timeout_advice(const Variant& variant);
 // Adds that advice if the variant was stopped for its timeout.
 Outcome with_timeout_advice(Outcome outcome, const Variant& variant);
 
-// The same for a count: a CUDA device of one is made up, so that a loop may wait for a value in
+// Adds that advice to a count. Its CUDA device is made up, where a loop may wait for a value in
 // vain.
 Outcome with_timeout_advice_for_count(Outcome outcome, const Variant& variant);
 
